@@ -22,8 +22,8 @@ import (
 	"trueup/internal/yamledit"
 )
 
-// Options say where the manifests go. Without Dir and File, it is the project's folder of manifests.
-type Options struct {
+// PullOptions say where the manifests go. Without Dir and File, it is the project's folder of manifests.
+type PullOptions struct {
 	Dir string // gets one file per object
 	// File gets all objects. Stdout writes no file, and neither reads manifests nor records anything.
 	File          string
@@ -33,30 +33,30 @@ type Options struct {
 	Past          Past // takes what live was then, unless it is empty; needs Replace
 }
 
-// Verdict says what a run did with an object.
-type Verdict string
+// PullVerdict says what a run did with an object.
+type PullVerdict string
 
 // The verdicts. New and Differs are for runs that write nothing, or not over manifests.
 const (
-	Written  Verdict = "written"
-	Replaced Verdict = "replaced"
-	New      Verdict = "not in git"
-	InGit    Verdict = "in git"
-	Differs  Verdict = "differs"
-	LeftOut  Verdict = "left out" // the platform is deleting it
-	Refused  Verdict = "not written"
+	Written  PullVerdict = "written"
+	Replaced PullVerdict = "replaced"
+	New      PullVerdict = "not in git"
+	InGit    PullVerdict = "in git"
+	Differs  PullVerdict = "differs"
+	LeftOut  PullVerdict = "left out" // the platform is deleting it
+	Refused  PullVerdict = "not written"
 )
 
 // AllVerdicts returns all verdicts.
-func AllVerdicts() []Verdict {
-	return []Verdict{Written, Replaced, New, InGit, Differs, LeftOut, Refused}
+func AllVerdicts() []PullVerdict {
+	return []PullVerdict{Written, Replaced, New, InGit, Differs, LeftOut, Refused}
 }
 
-// Item is a live object (schemas/pull.schema.json).
-type Item struct {
-	Kind    string  `json:"kind"`
-	Name    string  `json:"name"`
-	Verdict Verdict `json:"verdict"`
+// PulledObject is a live object (schemas/pull.schema.json).
+type PulledObject struct {
+	Kind    string      `json:"kind"`
+	Name    string      `json:"name"`
+	Verdict PullVerdict `json:"verdict"`
 	// File is where its manifest is or would be. Line is 0 for a new file.
 	File   string `json:"file,omitempty"`
 	Line   int    `json:"line,omitempty"`
@@ -76,28 +76,28 @@ type Item struct {
 	InPlace bool     `json:"-"`
 	Lost    []string `json:"-"` // what else of the document After lacks
 
-	live     kind.Object // with Options.Past, its spec is that of then
-	now      kind.Object
+	live     kind.LiveObject // with Options.Past, its spec is that of then
+	now      kind.LiveObject
 	manifest *manifest.Object // in git, nil for none
 	draft    yamledit.Draft
 }
 
 // Key names the object as git does.
-func (i *Item) Key() kind.Key { return kind.Key{Kind: i.Kind, Name: i.Name} }
+func (i *PulledObject) Key() kind.Key { return kind.Key{Kind: i.Kind, Name: i.Name} }
 
 // ShortKey names the object as users type it.
-func (i *Item) ShortKey() string { return i.live.Kind.Short + "/" + i.Name }
+func (i *PulledObject) ShortKey() string { return i.live.Kind.Short + "/" + i.Name }
 
-func (i *Item) refuseItem(reason, fix string) {
+func (i *PulledObject) refuseItem(reason, fix string) {
 	i.Verdict, i.Reason, i.Fix = Refused, reason, fix
 	if i.manifest == nil {
 		i.File = ""
 	}
 }
 
-// Result is what a run did.
-type Result struct {
-	Items        []*Item
+// PullResult is what a run did.
+type PullResult struct {
+	Items        []*PulledObject
 	Text         []byte // has the manifests of a run to standard output
 	Partial      bool   // true if the platform did not list all objects
 	Adopted      int    // counts the items that the ledger learnt about
@@ -108,7 +108,7 @@ type Result struct {
 }
 
 // CountVerdicts returns how many items have one of the verdicts.
-func (r *Result) CountVerdicts(verdicts ...Verdict) (n int) {
+func (r *PullResult) CountVerdicts(verdicts ...PullVerdict) (n int) {
 	for _, i := range r.Items {
 		if slices.Contains(verdicts, i.Verdict) {
 			n++
@@ -118,7 +118,7 @@ func (r *Result) CountVerdicts(verdicts ...Verdict) (n int) {
 }
 
 // ExitCode returns the exit code of a run without an error.
-func (r *Result) ExitCode(diff bool) int {
+func (r *PullResult) ExitCode(diff bool) int {
 	switch {
 	case r.Partial || r.CountVerdicts(Refused) > 0:
 		return exit.Partial
@@ -128,13 +128,13 @@ func (r *Result) ExitCode(diff bool) int {
 	return exit.OK
 }
 
-type run struct {
+type pullRun struct {
 	config.Options
-	Result
-	opts     Options
+	PullResult
+	opts     PullOptions
 	project  project.Project
-	set      *manifest.Set     // the manifests in git
-	sources  []manifest.Source // where they are
+	set      *manifest.Set         // the manifests in git
+	sources  []manifest.PathSource // where they are
 	platform *config.Platform
 	ledger   *ledger.Ledger
 	view     ledger.View
@@ -145,8 +145,8 @@ type run struct {
 
 // PullManifests writes manifests of the live objects that were asked for. The result is nil if nothing was
 // written; otherwise it describes what was, even if there is an error.
-func PullManifests(ctx context.Context, cfg config.Options, p project.Project, asked Selection, opts Options) (*Result, error) {
-	r := &run{Options: cfg, opts: opts, project: p, set: &manifest.Set{}}
+func PullManifests(ctx context.Context, cfg config.Options, p project.Project, asked PullSelection, opts PullOptions) (*PullResult, error) {
+	r := &pullRun{Options: cfg, opts: opts, project: p, set: &manifest.Set{}}
 	if !opts.Stdout {
 		if err := r.readGit(ctx); err != nil {
 			return nil, err
@@ -165,7 +165,7 @@ func PullManifests(ctx context.Context, cfg config.Options, p project.Project, a
 	}
 	if opts.Stdout {
 		r.Text, err = yamledit.Write(draftsOf(r.newItems())...)
-		return &r.Result, err
+		return &r.PullResult, err
 	}
 	if !opts.Diff {
 		err = r.writeManifests(ctx)
@@ -176,22 +176,22 @@ func PullManifests(ctx context.Context, cfg config.Options, p project.Project, a
 			r.Unread = at
 		}
 	}
-	return &r.Result, err
+	return &r.PullResult, err
 }
 
-func (r *run) fullPath(name string) string {
+func (r *pullRun) fullPath(name string) string {
 	return files.AbsolutePath(r.Dir, filepath.FromSlash(name))
 }
 
-func (r *run) readsFile(name string) bool { return r.project.ReadsFile(r.Dir, r.fullPath(name)) }
+func (r *pullRun) readsFile(name string) bool { return r.project.ReadsFile(r.Dir, r.fullPath(name)) }
 
-func (r *run) manifestOptions() manifest.Options {
+func (r *pullRun) manifestOptions() manifest.LoadSettings {
 	return r.project.ManifestOptions(r.API.Parallelism)
 }
 
 // readGit reads the manifests of the project, except in folders that do not exist yet, and those of
 // the place that is written to.
-func (r *run) readGit(ctx context.Context) error {
+func (r *pullRun) readGit(ctx context.Context) error {
 	exists := func(name string) bool {
 		_, err := os.Lstat(name)
 		return !errors.Is(err, fs.ErrNotExist)
@@ -231,6 +231,6 @@ func (r *run) readGit(ctx context.Context) error {
 }
 
 // planIsEmpty reports whether the plan of an object is empty if git has the spec.
-func (r *run) planIsEmpty(i *Item, spec []byte) bool {
+func (r *pullRun) planIsEmpty(i *PulledObject, spec []byte) bool {
 	return plan.IsSettled(i.live.Kind, r.project.Overrides, r.view.Records[i.Key()], spec, i.live)
 }

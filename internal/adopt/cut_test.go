@@ -26,7 +26,7 @@ func TestCut(t *testing.T) {
 		"removed":       {slices.Concat(lines[:10], lines[20:]), 0, 30},
 		"none left":     {nil, 0, 1000},
 	} {
-		i := &Item{Before: text(lines...), After: text(c.after...)}
+		i := &PulledObject{Before: text(lines...), After: text(c.after...)}
 		i.cutEqualLines()
 		before, after := text(lines...), text(c.after...)
 		head := text(lines[:i.LeftOut]...)

@@ -25,7 +25,7 @@ const (
 
 func loaded(t *testing.T, text string) project.Loaded {
 	t.Helper()
-	l, err := project.Project{}.LoadManifests(t.Context(), []manifest.Source{{Data: []byte(text), Display: "all.yaml"}}, manifest.Options{})
+	l, err := project.Project{}.LoadManifests(t.Context(), []manifest.PathSource{{Data: []byte(text), Display: "all.yaml"}}, manifest.LoadSettings{})
 	if err != nil {
 		t.Fatal(err)
 	}

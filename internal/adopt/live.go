@@ -20,8 +20,8 @@ import (
 	"trueup/internal/plan"
 )
 
-// Selection is what a run reads. Empty, it is all that the configured areas have.
-type Selection []pattern
+// PullSelection is what a run reads. Empty, it is all that the configured areas have.
+type PullSelection []pattern
 
 type pattern struct {
 	text string
@@ -50,7 +50,7 @@ func pluralNames() []string {
 }
 
 // ParseSelection reads KIND and KIND/NAME.
-func ParseSelection(args []string) (s Selection, err error) {
+func ParseSelection(args []string) (s PullSelection, err error) {
 	for _, arg := range args {
 		name, object, named := strings.Cut(arg, "/")
 		k, ok := kind.FindKind(name)
@@ -69,13 +69,13 @@ func ParseSelection(args []string) (s Selection, err error) {
 	return s, nil
 }
 
-func (s Selection) hasKey(key kind.Key) bool {
+func (s PullSelection) hasKey(key kind.Key) bool {
 	return slices.ContainsFunc(s, func(p pattern) bool { return p.hasKey(key) })
 }
 
 // orConfigured replaces an empty selection by all kinds of areas with an address: who has only CDNs needs no address
 // for snapshots.
-func (r *run) orConfigured(s Selection) (Selection, error) {
+func (r *pullRun) orConfigured(s PullSelection) (PullSelection, error) {
 	if len(s) > 0 {
 		return s, nil
 	}
@@ -93,7 +93,7 @@ func (r *run) orConfigured(s Selection) (Selection, error) {
 	return s, nil
 }
 
-func (r *run) readLive(ctx context.Context, asked Selection) error {
+func (r *pullRun) readLive(ctx context.Context, asked PullSelection) error {
 	asked, err := r.orConfigured(asked)
 	if err != nil {
 		return err
@@ -120,7 +120,7 @@ func (r *run) readLive(ctx context.Context, asked Selection) error {
 
 // openLedger reads the records of the objects in git. If the ledger is missing or can't be read, trueup still writes
 // manifests.
-func (r *run) openLedger(ctx context.Context) (err error) {
+func (r *pullRun) openLedger(ctx context.Context) (err error) {
 	if r.opts.Stdout {
 		return nil
 	}
@@ -135,12 +135,12 @@ func (r *run) openLedger(ctx context.Context) (err error) {
 	return err
 }
 
-func (r *run) fetchLive(ctx context.Context, asked Selection) (live.State, error) {
+func (r *pullRun) fetchLive(ctx context.Context, asked PullSelection) (live.State, error) {
 	progress, end := r.Begin("reading what is live")
 	defer end()
 	reader := api.NewReader(r.platform.API)
 	defer reader.Close()
-	opts := live.Options{
+	opts := live.FetchOptions{
 		Parallelism: r.API.Parallelism, Names: r.view.RemoteNames(), Whole: true,
 		Progress: func(done int) { progress(done, 0) }, Doubt: r.doubtListed,
 	}
@@ -169,14 +169,14 @@ func (r *run) fetchLive(ctx context.Context, asked Selection) (live.State, error
 
 // doubtListed reports whether to read a listed object by name, because it differs from git and the list may lag behind: trueup
 // wrote the object lately, or git is to take what it shows.
-func (r *run) doubtListed(key kind.Key, listed kind.Object) bool {
+func (r *pullRun) doubtListed(key kind.Key, listed kind.LiveObject) bool {
 	git, rec := r.set.Find(key), r.view.Records[key]
 	return git != nil && (r.opts.Replace || rec.WrittenLately(r.platform.API.Now())) &&
 		!plan.IsSettled(listed.Kind, r.project.Overrides, rec, git.Spec, listed)
 }
 
 // judgeLists warns of incomplete lists, and doubts the workspace if a list is empty.
-func (r *run) judgeLists(listed []*kind.Kind, lists map[string]kind.ListInfo) {
+func (r *pullRun) judgeLists(listed []*kind.Kind, lists map[string]kind.ListInfo) {
 	for _, k := range listed {
 		list := lists[k.Name]
 		question, fix := r.platform.Workspace.NoneFound(k)
@@ -211,7 +211,7 @@ func DoubtQuestion(ctx context.Context, w *config.Platform) (question, fix strin
 }
 
 // chooseItems makes an item of each selected live object, under the name that git has for it.
-func (r *run) chooseItems(state live.State, asked Selection) {
+func (r *pullRun) chooseItems(state live.State, asked PullSelection) {
 	inGit := map[kind.Key]kind.Key{}
 	for key, remote := range r.view.RemoteNames() {
 		inGit[kind.Key{Kind: key.Kind, Name: remote}] = key
@@ -220,7 +220,7 @@ func (r *run) chooseItems(state live.State, asked Selection) {
 	for _, o := range state.Objects {
 		all = append(all, o)
 	}
-	slices.SortFunc(all, func(a, b kind.Object) int {
+	slices.SortFunc(all, func(a, b kind.LiveObject) int {
 		return cmp.Or(cmp.Compare(a.Kind.Name, b.Kind.Name), cmp.Compare(a.Name, b.Name))
 	})
 	for _, o := range all {
@@ -231,7 +231,7 @@ func (r *run) chooseItems(state live.State, asked Selection) {
 		if !asked.hasKey(key) && !asked.hasKey(o.Key()) {
 			continue
 		}
-		item := &Item{Kind: key.Kind, Name: key.Name, live: o, manifest: r.set.Find(key)}
+		item := &PulledObject{Kind: key.Kind, Name: key.Name, live: o, manifest: r.set.Find(key)}
 		if item.manifest != nil {
 			item.File, item.Line = item.manifest.Path, item.manifest.Line
 		}
@@ -239,10 +239,10 @@ func (r *run) chooseItems(state live.State, asked Selection) {
 	}
 }
 
-func (s Selection) checkSelected(items []*Item) error {
+func (s PullSelection) checkSelected(items []*PulledObject) error {
 	var missing []error
 	for _, p := range s {
-		found := slices.ContainsFunc(items, func(i *Item) bool { return p.hasKey(i.Key()) || p.hasKey(i.live.Key()) })
+		found := slices.ContainsFunc(items, func(i *PulledObject) bool { return p.hasKey(i.Key()) || p.hasKey(i.live.Key()) })
 		switch {
 		case found || p.name == "":
 		case p.isExact():

@@ -65,7 +65,7 @@ func commitOf(e ledger.LogEntry) string { return cmp.Or(e.Claim, &ledger.Claim{}
 
 // readWrites reads what was written since the moment that was asked for. It returns the objects to pull, and notes what can't
 // come back.
-func (r *run) readWrites(ctx context.Context, asked Selection) (found Selection, err error) {
+func (r *pullRun) readWrites(ctx context.Context, asked PullSelection) (found PullSelection, err error) {
 	w, wants := &pastWalk{Past: r.opts.Past, named: map[kind.Key]bool{}}, asked.hasKey
 	if w.Run {
 		wants = nil
@@ -94,7 +94,7 @@ func (w *pastWalk) nameWritesOfRun() {
 }
 
 // selectWrites keeps the writes to the objects that are named, and returns these objects.
-func (r *run) selectWrites(w *pastWalk) (found Selection) {
+func (r *pullRun) selectWrites(w *pastWalk) (found PullSelection) {
 	r.writes = map[kind.Key][]ledger.LogEntry{}
 	for _, e := range w.writes[:w.matched] {
 		k, _ := kind.FindKind(e.Kind)
@@ -113,7 +113,7 @@ func (r *run) selectWrites(w *pastWalk) (found Selection) {
 }
 
 // takePast puts what live had before the writes in place of what it has now.
-func (r *run) takePast() {
+func (r *pullRun) takePast() {
 	for _, i := range r.Items {
 		writes := r.writes[i.Key()]
 		if len(writes) == 0 {
@@ -133,7 +133,7 @@ func (r *run) takePast() {
 }
 
 // comparePast notes an object that will differ from what live had before, although git gets all that trueup has written since.
-func (r *run) comparePast(i *Item) {
+func (r *pullRun) comparePast(i *PulledObject) {
 	writes := r.writes[i.Key()]
 	if len(writes) == 0 || i.Verdict == Refused {
 		return

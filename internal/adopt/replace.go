@@ -21,19 +21,19 @@ import (
 // edited is a file with manifests that differ from live. It is read once: what others write to it later stays.
 type edited struct {
 	read  sync.Once
-	lines yamltext.Lines
+	lines yamltext.LineIndex
 	set   *manifest.Set
 	err   error
 }
 
 // open reads the file of an object in git, unless another object did.
-func (r *run) open(ctx context.Context, i *Item) (*edited, error) {
+func (r *pullRun) open(ctx context.Context, i *PulledObject) (*edited, error) {
 	file, _ := r.edited.LoadOrStore(i.File, &edited{})
 	e := file.(*edited)
 	e.read.Do(func() {
 		var data []byte
 		if data, _, e.err = files.Read(r.fullPath(i.File), manifest.MaxFile); e.err == nil {
-			e.lines = yamltext.Lines{Data: data}
+			e.lines = yamltext.LineIndex{Data: data}
 			e.lines.Count() // from here on, goroutines may share it
 			e.set, e.err = r.reload(ctx, i.File, data)
 		}
@@ -44,8 +44,8 @@ func (r *run) open(ctx context.Context, i *Item) (*edited, error) {
 	return e, nil
 }
 
-func (r *run) reload(ctx context.Context, name string, text []byte) (*manifest.Set, error) {
-	set, findings, err := manifest.Load(ctx, []manifest.Source{{Data: text, Display: name}}, r.manifestOptions())
+func (r *pullRun) reload(ctx context.Context, name string, text []byte) (*manifest.Set, error) {
+	set, findings, err := manifest.Load(ctx, []manifest.PathSource{{Data: text, Display: name}}, r.manifestOptions())
 	if err == nil {
 		err = project.Loaded{Findings: findings}.RefuseInvalid("this one stays as it is")
 	}
@@ -53,7 +53,7 @@ func (r *run) reload(ctx context.Context, name string, text []byte) (*manifest.S
 }
 
 // takeValues edits the document of an object where other values suffice to make its plan empty. It returns the document.
-func (r *run) takeValues(ctx context.Context, i *Item) (was []byte, err error) {
+func (r *pullRun) takeValues(ctx context.Context, i *PulledObject) (was []byte, err error) {
 	e, err := r.open(ctx, i)
 	if err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func (r *run) takeValues(ctx context.Context, i *Item) (was []byte, err error) {
 	if is == nil {
 		return was, nil
 	}
-	set, findings, err := manifest.Load(ctx, []manifest.Source{{Data: is}}, r.manifestOptions())
+	set, findings, err := manifest.Load(ctx, []manifest.PathSource{{Data: is}}, r.manifestOptions())
 	if err != nil || findings.HasErrors() {
 		return was, err
 	}
@@ -78,12 +78,12 @@ func (r *run) takeValues(ctx context.Context, i *Item) (was []byte, err error) {
 	return was, nil
 }
 
-func (i *Item) refuseChanged() {
+func (i *PulledObject) refuseChanged() {
 	i.refuseItem(i.File+" changed while trueup read it", "run pull again when nothing writes to it")
 }
 
 // replaceManifest writes what is live in place of the manifests of a file, and keeps the rest of it.
-func (r *run) replaceManifest(ctx context.Context, items []*Item) error {
+func (r *pullRun) replaceManifest(ctx context.Context, items []*PulledObject) error {
 	e, err := r.open(ctx, items[0])
 	if err != nil {
 		return err
@@ -93,12 +93,12 @@ func (r *run) replaceManifest(ctx context.Context, items []*Item) error {
 			return err
 		}
 	}
-	isRefused := func(i *Item) bool { return i.Verdict == Refused }
+	isRefused := func(i *PulledObject) bool { return i.Verdict == Refused }
 	items = slices.DeleteFunc(items, isRefused)
 	text := r.replaced(ctx, e, items)
 	if text == nil { // find out which
 		for _, i := range items {
-			if r.replaced(ctx, e, []*Item{i}) == nil {
+			if r.replaced(ctx, e, []*PulledObject{i}) == nil {
 				i.refuseItem("its document can't be replaced in "+i.File+" without changing others", "edit it by hand; --diff shows how")
 			}
 		}
@@ -124,18 +124,18 @@ func (r *run) replaceManifest(ctx context.Context, items []*Item) error {
 }
 
 // writeOver writes a file that is still as it was read.
-func (r *run) writeOver(name string, was, text []byte) error {
+func (r *pullRun) writeOver(name string, was, text []byte) error {
 	full := r.fullPath(name)
 	root, err := os.OpenRoot(filepath.Dir(full))
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, files.WithoutPath(err))
 	}
 	defer func() { _ = root.Close() }()
-	return manifest.Text{FS: files.OpenFS(root), Name: filepath.Base(full), Path: name, Data: was}.Replace(text)
+	return manifest.FileText{FS: files.OpenFS(root), Name: filepath.Base(full), Path: name, Data: was}.Replace(text)
 }
 
 // mayReplace refuses an item whose manifest would lose what matters, or would be invalid.
-func (r *run) mayReplace(ctx context.Context, i *Item) error {
+func (r *pullRun) mayReplace(ctx context.Context, i *PulledObject) error {
 	switch {
 	case !manifest.IsYAML(i.File):
 		i.refuseItem(i.File+" is not a YAML file, and pull writes YAML", "move the object to a .yaml file, or write it by hand")
@@ -144,7 +144,7 @@ func (r *run) mayReplace(ctx context.Context, i *Item) error {
 		i.refuseItem("its manifest has the annotation "+kind.KeepAnnotation+", which would be lost", "edit it by hand; --diff shows how")
 		return nil
 	}
-	_, findings, err := manifest.Load(ctx, []manifest.Source{{Data: i.After}}, r.manifestOptions())
+	_, findings, err := manifest.Load(ctx, []manifest.PathSource{{Data: i.After}}, r.manifestOptions())
 	if at := slices.IndexFunc(findings, func(f diag.Finding) bool { return f.Severity == diag.Error }); at >= 0 {
 		i.refuseFor(findings[at])
 	}
@@ -152,8 +152,8 @@ func (r *run) mayReplace(ctx context.Context, i *Item) error {
 }
 
 // replaced returns a file with the manifests of items as they are live, or nil if that would change others.
-func (r *run) replaced(ctx context.Context, e *edited, items []*Item) []byte {
-	texts, byKey := map[*manifest.Object][]byte{}, map[kind.Key]*Item{}
+func (r *pullRun) replaced(ctx context.Context, e *edited, items []*PulledObject) []byte {
+	texts, byKey := map[*manifest.Object][]byte{}, map[kind.Key]*PulledObject{}
 	for _, i := range items {
 		texts[i.manifest], byKey[i.Key()] = i.After, i
 	}

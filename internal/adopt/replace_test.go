@@ -16,18 +16,18 @@ import (
 )
 
 // replacing returns a run that found other live values for n objects of one file.
-func replacing(t *testing.T, n int) (r *run, name string) {
+func replacing(t *testing.T, n int) (r *pullRun, name string) {
 	t.Helper()
 	var text strings.Builder
 	for at := range n {
 		fmt.Fprintf(&text, "---\n# Of %[1]d.\napiVersion: delivery/v2.1\nkind: CDN\nmetadata: {name: s%[1]d}\nspec: {hostname: 's%[1]d.example.com', tls: {forced: \"true\"}} # mine\n", at)
 	}
-	r = &run{Options: config.Options{Dir: t.TempDir()}, opts: Options{Replace: true}}
+	r = &pullRun{Options: config.Options{Dir: t.TempDir()}, opts: PullOptions{Replace: true}}
 	name = filepath.Join(r.Dir, "all.yaml")
 	if err := os.WriteFile(name, []byte(text.String()), 0o640); err != nil {
 		t.Fatal(err)
 	}
-	set, findings, err := manifest.Load(t.Context(), []manifest.Source{{Data: []byte(text.String()), Display: "all.yaml"}}, manifest.Options{})
+	set, findings, err := manifest.Load(t.Context(), []manifest.PathSource{{Data: []byte(text.String()), Display: "all.yaml"}}, manifest.LoadSettings{})
 	if err != nil || findings.HasErrors() {
 		t.Fatal(findings, err)
 	}
@@ -35,15 +35,15 @@ func replacing(t *testing.T, n int) (r *run, name string) {
 		tree := o.Tree()
 		tree["tls"] = map[string]any{"forced": "false"}
 		spec := canon.Bytes(tree)
-		r.Items = append(r.Items, &Item{
+		r.Items = append(r.Items, &PulledObject{
 			Kind: o.Kind.Name, Name: o.Name, File: "all.yaml", Verdict: Differs, manifest: o,
-			live: kind.Object{Kind: o.Kind, Name: o.Name, Spec: spec}, draft: yamledit.Draft{Kind: o.Kind, Name: o.Name, Spec: spec},
+			live: kind.LiveObject{Kind: o.Kind, Name: o.Name, Spec: spec}, draft: yamledit.Draft{Kind: o.Kind, Name: o.Name, Spec: spec},
 		})
 	}
 	return r, name
 }
 
-func (r *run) draftAll(t *testing.T) {
+func (r *pullRun) draftAll(t *testing.T) {
 	t.Helper()
 	for _, i := range r.Items {
 		if err := r.draftOther(t.Context(), i); err != nil {

@@ -33,7 +33,7 @@ import (
 )
 
 // makeDrafts makes the manifest of each object, and refuses those that would be wrong.
-func (r *run) makeDrafts(ctx context.Context) error {
+func (r *pullRun) makeDrafts(ctx context.Context) error {
 	progress, end := r.Begin("making manifests")
 	defer end()
 	failed := make([]error, len(r.Items))
@@ -71,7 +71,7 @@ func (r *run) makeDrafts(ctx context.Context) error {
 }
 
 // draftNew chooses the file of a new manifest, and makes its text.
-func (r *run) draftNew(i *Item) (err error) {
+func (r *pullRun) draftNew(i *PulledObject) (err error) {
 	if !r.opts.Stdout {
 		if r.target == (files.Folder{}) {
 			if r.target, err = r.findTarget(); err != nil {
@@ -86,7 +86,7 @@ func (r *run) draftNew(i *Item) (err error) {
 }
 
 // draftOther makes the texts of a manifest that differs from live.
-func (r *run) draftOther(ctx context.Context, i *Item) (err error) {
+func (r *pullRun) draftOther(ctx context.Context, i *PulledObject) (err error) {
 	i.draft.Schema = r.project.SchemaAt(r.fullPath(i.File))
 	i.Dropped = plan.UnappliedFields(i.live.Kind, r.project.Overrides, r.view.Records[i.Key()], i.manifest.Spec, i.live)
 	document, err := r.takeValues(ctx, i)
@@ -104,7 +104,7 @@ func (r *run) draftOther(ctx context.Context, i *Item) (err error) {
 }
 
 // dropFromMemory drops what the run does not need any more of an object in git, because there may be many.
-func (r *run) dropFromMemory(i *Item) {
+func (r *pullRun) dropFromMemory(i *PulledObject) {
 	switch {
 	case i.Verdict == InGit:
 		i.live.Spec = nil
@@ -125,7 +125,7 @@ func (r *run) dropFromMemory(i *Item) {
 const shownContext = 10
 
 // cutEqualLines leaves out the equal lines at the beginning and the end of Before and After.
-func (i *Item) cutEqualLines() {
+func (i *PulledObject) cutEqualLines() {
 	before, after := bytes.SplitAfter(i.Before, []byte("\n")), bytes.SplitAfter(i.After, []byte("\n"))
 	shorter, head, tail := min(len(before), len(after)), 0, 0
 	for head < shorter && bytes.Equal(before[head], after[head]) {
@@ -139,11 +139,11 @@ func (i *Item) cutEqualLines() {
 	i.After = bytes.Join(after[i.LeftOut:len(after)-tail], nil)
 }
 
-func (r *run) newItems() []*Item {
-	return slices.DeleteFunc(slices.Clone(r.Items), func(i *Item) bool { return i.Verdict != New })
+func (r *pullRun) newItems() []*PulledObject {
+	return slices.DeleteFunc(slices.Clone(r.Items), func(i *PulledObject) bool { return i.Verdict != New })
 }
 
-func draftsOf(items []*Item) []yamledit.Draft {
+func draftsOf(items []*PulledObject) []yamledit.Draft {
 	drafts := make([]yamledit.Draft, len(items))
 	for n, i := range items {
 		drafts[n] = i.draft
@@ -151,7 +151,7 @@ func draftsOf(items []*Item) []yamledit.Draft {
 	return drafts
 }
 
-func (r *run) judgeItem(i *Item) {
+func (r *pullRun) judgeItem(i *PulledObject) {
 	k := i.live.Kind
 	taken := plan.TakeLive(k, r.project.Overrides, i.live.Spec, r.opts.AllFields)
 	if !r.planIsEmpty(i, taken.Spec) {
@@ -174,7 +174,7 @@ func (r *run) judgeItem(i *Item) {
 }
 
 // headLines returns the lines above a manifest: where it came from, without any text of the server.
-func (r *run) headLines(i *Item) []string {
+func (r *pullRun) headLines(i *PulledObject) []string {
 	origin := "the sandbox"
 	if base := r.platform.API.Endpoints[i.live.Kind.Area].Base; base != nil && !r.Sandbox {
 		origin = base.Scheme + "://" + base.Host
@@ -190,7 +190,7 @@ func (r *run) headLines(i *Item) []string {
 
 // findTarget returns the folder for new files: the one that the user named, or the project's first that
 // holds manifests or does not exist yet, or manifests in the current one.
-func (r *run) findTarget() (files.Folder, error) {
+func (r *pullRun) findTarget() (files.Folder, error) {
 	switch {
 	case r.opts.File != "":
 		return files.FolderAt(r.Dir, filepath.Dir(r.opts.File)), nil
@@ -208,7 +208,7 @@ func (r *run) findTarget() (files.Folder, error) {
 	return files.Folder{}, errors.New("trueup.yaml names only files of manifests, and no folder: add --dir DIR or --file FILE")
 }
 
-func (r *run) fileOf(i *Item) string {
+func (r *pullRun) fileOf(i *PulledObject) string {
 	if r.opts.File != "" {
 		return filepath.Base(r.opts.File)
 	}
@@ -217,13 +217,13 @@ func (r *run) fileOf(i *Item) string {
 
 // refuseInvalid refuses new manifests that would be invalid beside those in git, or whose plan would
 // not be empty. It reports whether it refused one as invalid.
-func (r *run) refuseInvalid(ctx context.Context) (bool, error) {
+func (r *pullRun) refuseInvalid(ctx context.Context) (bool, error) {
 	sources := slices.Clone(r.sources)
-	byPath := map[string]*Item{}
+	byPath := map[string]*PulledObject{}
 	for n, i := range r.newItems() {
 		path := fmt.Sprintf("\x00%d", n) // no file has that name
 		byPath[path] = i
-		sources = append(sources, manifest.Source{Data: i.After, Display: path})
+		sources = append(sources, manifest.PathSource{Data: i.After, Display: path})
 	}
 	if len(byPath) == 0 {
 		return false, nil
@@ -255,7 +255,7 @@ func (r *run) refuseInvalid(ctx context.Context) (bool, error) {
 	return refused, nil
 }
 
-func (i *Item) refuseFor(f diag.Finding) {
+func (i *PulledObject) refuseFor(f diag.Finding) {
 	text := f.Message
 	if !strings.Contains(text, f.Field) {
 		text = f.Field + ": " + text
@@ -297,11 +297,11 @@ func fileNameOf(name string) string {
 	return safe
 }
 
-func (r *run) writeManifests(ctx context.Context) error {
+func (r *pullRun) writeManifests(ctx context.Context) error {
 	if err := r.writeNew(); err != nil || !r.opts.Replace {
 		return err
 	}
-	byFile := map[string][]*Item{}
+	byFile := map[string][]*PulledObject{}
 	for _, i := range r.Items {
 		if i.Verdict == Differs {
 			byFile[i.File] = append(byFile[i.File], i)
@@ -315,7 +315,7 @@ func (r *run) writeManifests(ctx context.Context) error {
 	return nil
 }
 
-func (r *run) writeNew() error {
+func (r *pullRun) writeNew() error {
 	items := r.newItems()
 	if len(items) == 0 {
 		return nil
@@ -355,7 +355,7 @@ func (r *run) writeNew() error {
 
 // recordAdopted writes what was adopted to the ledger, so that git owns its lists whole (docs/design.md 0.1). It
 // also records what an earlier run wrote and could not record.
-func (r *run) recordAdopted(ctx context.Context) error {
+func (r *pullRun) recordAdopted(ctx context.Context) error {
 	all := map[kind.Key]ledger.Adoption{}
 	for _, i := range r.Items {
 		if i.Adopted = r.adoptsItem(i); !i.Adopted {
@@ -385,7 +385,7 @@ func (r *run) recordAdopted(ctx context.Context) error {
 // adoptsItem reports whether to record an object: one without a record, whose manifest has what was pulled, where plans
 // read it. An object with a record may be in other branches too, whose next apply would remove what only this branch
 // has. For the same reason it records no manifest that it replaced: apply does that once the change is merged.
-func (r *run) adoptsItem(i *Item) bool {
+func (r *pullRun) adoptsItem(i *PulledObject) bool {
 	isWritten := i.Verdict == Written || i.Verdict == InGit && slices.Equal(i.manifest.Spec, i.draft.Spec)
 	return isWritten && !r.opts.Diff && r.view.Problem == "" && r.view.Records[i.Key()].IsBlank() && r.readsFile(i.File)
 }

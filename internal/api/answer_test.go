@@ -20,7 +20,7 @@ func TestGetAnswers(t *testing.T) {
 		status            int
 		contentType, body string
 		absent            bool
-		class             api.Class
+		class             api.ErrorClass
 		says              string
 	}{
 		"absent":            {404, jsonType, `{"kind":"Status","status":"Failure","reason":"NotFound","message":"cdns \"shop\" not found"}`, true, api.Absent, `cdns "shop" not found`},
@@ -183,7 +183,7 @@ func TestWriteAnswers(t *testing.T) {
 }
 
 // checkWrite holds an answer against bare, whole or a class.
-func checkWrite(t *testing.T, name string, o kind.Object, err error, want, says string) {
+func checkWrite(t *testing.T, name string, o kind.LiveObject, err error, want, says string) {
 	t.Helper()
 	if want == "bare" || want == "whole" {
 		if err != nil || o.Name != "shop" || o.Kind == nil || (o.Spec != nil) != (want == "whole") {
@@ -233,7 +233,7 @@ func TestOnlyDocumentedAnswersRefuse(t *testing.T) {
 				want = api.Unsent
 			}
 			for _, k := range []string{"Purge", "CDN", "VolumeSnapshot"} {
-				_, err := serve(t, say(status, form, body), func(cfg *api.Config) { cfg.Retry.Tries = 1 }).Create(t.Context(), named(t, k), []byte(anyBody))
+				_, err := serve(t, say(status, form, body), func(cfg *api.ClientConfig) { cfg.Retry.Tries = 1 }).Create(t.Context(), named(t, k), []byte(anyBody))
 				if got := asError(t, err).Class; got != want {
 					t.Errorf("%s: %d %q is %s, want %s", k, status, body, got, want)
 				}
@@ -358,7 +358,7 @@ func TestWarningsAndClock(t *testing.T) {
 		w.Header().Set("Age", "5")
 		w.Header().Add("Warning", `299 - "unknown field \"spec.x\"", 299 - "second, with comma" "Sat, 21 Nov 2026 10:00:00 GMT"`)
 		w.Header().Add("Warning", `strange `+canary)
-	}, func(cfg *api.Config) {
+	}, func(cfg *api.ClientConfig) {
 		cfg.Warn = func(w api.Warning) { warnings = append(warnings, w) }
 	})
 	if !c.ServerTime().IsZero() {
@@ -385,7 +385,7 @@ func TestTrace(t *testing.T) {
 	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("X-Request-Id", "id-"+canary)
 		w.Header().Set("Content-Type", jsonType)
-	}, func(cfg *api.Config) {
+	}, func(cfg *api.ClientConfig) {
 		cfg.Trace = func(e api.TraceEvent) { events = append(events, e) }
 	})
 	if _, err := c.Patch(t.Context(), named(t, "CDN"), "shop", []byte(`{"a":1}`)); err != nil {

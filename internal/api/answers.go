@@ -12,39 +12,39 @@ import (
 	"trueup/internal/kind"
 )
 
-// Class is what an Error means for the caller.
-type Class string
+// ErrorClass is what an Error means for the caller.
+type ErrorClass string
 
 // The classes of errors. After those of the first block, the platform has not carried the request out.
 const (
-	Denied    Class = "denied"        // a token or role is missing or rejected
-	Taken     Class = "exists"        // the name exists; an earlier request may have created the object
-	Contended Class = "conflict"      // a conflict that may pass: try again
-	Limited   Class = "limit-reached" // a quota or limit: try later
-	Rejected  Class = "rejected"      // rejected for any other reason
+	Denied    ErrorClass = "denied"        // a token or role is missing or rejected
+	Taken     ErrorClass = "exists"        // the name exists; an earlier request may have created the object
+	Contended ErrorClass = "conflict"      // a conflict that may pass: try again
+	Limited   ErrorClass = "limit-reached" // a quota or limit: try later
+	Rejected  ErrorClass = "rejected"      // rejected for any other reason
 	// Unsent is a request that was provably not sent, or that the platform rejected before it read it (429): wait
 	// and try again.
-	Unsent Class = "not-sent"
+	Unsent ErrorClass = "not-sent"
 
-	Absent      Class = "absent"      // the object does not exist
-	Unavailable Class = "unavailable" // a read without a useful answer: try again
-	Unreadable  Class = "unreadable"  // a read whose answer is invalid
-	Unknown     Class = "unknown"     // a write that may have been carried out
+	Absent      ErrorClass = "absent"      // the object does not exist
+	Unavailable ErrorClass = "unavailable" // a read without a useful answer: try again
+	Unreadable  ErrorClass = "unreadable"  // a read whose answer is invalid
+	Unknown     ErrorClass = "unknown"     // a write that may have been carried out
 	// Misdirected is an answer that is not from the platform's API, or is from another workspace: the configuration
 	// is wrong.
-	Misdirected Class = "misdirected"
+	Misdirected ErrorClass = "misdirected"
 )
 
-// Duplicate matches the answers that reject a send-once request because its name
+// DuplicateAnswer matches the answers that reject a send-once request because its name
 // exists, besides those that say so themselves. The platform documents that these names
 // are unique, but not how it rejects a second one (docs/design.md A3).
-type Duplicate struct {
+type DuplicateAnswer struct {
 	Status []int          // the status codes; none means 409
 	Body   *regexp.Regexp // Body matches the answer's body or message; nil matches every answer
 }
 
 // matchesAnswer reports whether an answer means that the name exists. A zero Duplicate matches none.
-func (d Duplicate) matchesAnswer(status int, body []byte, message string) bool {
+func (d DuplicateAnswer) matchesAnswer(status int, body []byte, message string) bool {
 	switch {
 	case len(d.Status) == 0 && d.Body == nil:
 		return false
@@ -104,7 +104,7 @@ type row struct {
 	from, to int              // the range of the status; to is 0 for a single one
 	says     string           // describes when, for people
 	when     func(reply) bool // nil means always
-	class    Class            // empty means Unknown for a write, Unavailable for a read
+	class    ErrorClass       // empty means Unknown for a write, Unavailable for a read
 }
 
 // answerTable returns the table that gives the class of each unsuccessful answer. The platform documents only 401 and 403
@@ -141,7 +141,7 @@ func answerTable() []row {
 	}
 }
 
-func unknownOutcome(verb kind.Verb) Class {
+func unknownOutcome(verb kind.Verb) ErrorClass {
 	if isWrite(verb) {
 		return Unknown
 	}
@@ -149,11 +149,11 @@ func unknownOutcome(verb kind.Verb) Class {
 }
 
 // classifyAnswer returns the class of an unsuccessful answer, and the object that already has the name if the answer shows it.
-func (r *Reader) classifyAnswer(c *call, status int, body []byte, said errorBody) (Class, *kind.Object) {
+func (r *Reader) classifyAnswer(c *operation, status int, body []byte, said errorBody) (ErrorClass, *kind.LiveObject) {
 	_, listed := r.cfg.Listed.kinds.Load(c.kind.Name)
 	_, permitted := r.permitted.Load(c.operation() + " " + c.kind.Name)
 	re := reply{errorBody: said, verb: c.verb, status: status, listed: listed, permitted: permitted}
-	var existing *kind.Object
+	var existing *kind.LiveObject
 	if c.verb == kind.Create {
 		existing = r.findExisting(c, said.body)
 		re.shows = existing != nil
@@ -172,11 +172,11 @@ func (r *Reader) classifyAnswer(c *call, status int, body []byte, said errorBody
 
 // findExisting returns the object that has the name, from the body of a refusal or from
 // one of its members. Of two such members, one may echo the request, so it returns nil.
-func (r *Reader) findExisting(c *call, body map[string]any) *kind.Object {
+func (r *Reader) findExisting(c *operation, body map[string]any) *kind.LiveObject {
 	if o := r.sameObject(c, body); o != nil {
 		return o
 	}
-	var found []*kind.Object
+	var found []*kind.LiveObject
 	for name := range body {
 		if o := r.sameObject(c, objectOf(body, name)); o != nil {
 			found = append(found, o)
@@ -189,7 +189,7 @@ func (r *Reader) findExisting(c *call, body map[string]any) *kind.Object {
 }
 
 // sameObject returns the call's object if the tree is one, with its spec, else nil.
-func (r *Reader) sameObject(c *call, tree map[string]any) *kind.Object {
+func (r *Reader) sameObject(c *operation, tree map[string]any) *kind.LiveObject {
 	if tree["kind"] != c.kind.Name {
 		return nil
 	}

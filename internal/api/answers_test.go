@@ -39,9 +39,9 @@ func TestAWholeListProvesThatTheAddressIsRight(t *testing.T) {
 	list := `{"items":[]}`
 	for name, whole := range map[string]bool{"after a list": true, "before one": false} {
 		listed := new(api.Listed)
-		with := func(cfg *api.Config) { cfg.Listed = listed }
+		with := func(cfg *api.ClientConfig) { cfg.Listed = listed }
 		if whole {
-			if _, err := serve(t, say(200, jsonType, list), with).List(t.Context(), named(t, "CDN"), func(kind.Object) error { return nil }); err != nil {
+			if _, err := serve(t, say(200, jsonType, list), with).List(t.Context(), named(t, "CDN"), func(kind.LiveObject) error { return nil }); err != nil {
 				t.Fatal(err)
 			}
 		}

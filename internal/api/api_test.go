@@ -42,14 +42,14 @@ func quick() api.Retry {
 	return api.Retry{Initial: time.Millisecond, Max: 2 * time.Millisecond, MaxRetryAfter: 60 * time.Millisecond, Second: time.Millisecond}
 }
 
-func config(t testing.TB, address string) api.Config {
+func config(t testing.TB, address string) api.ClientConfig {
 	t.Helper()
 	base, err := api.ParseBase(address, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	endpoint := api.Endpoint{Base: base, Token: token(t)}
-	return api.Config{
+	return api.ClientConfig{
 		Endpoints:      map[kind.Area]api.Endpoint{kind.Delivery: endpoint, kind.Compute: endpoint},
 		Workspace:      workspace,
 		RequestTimeout: time.Minute,
@@ -59,7 +59,7 @@ func config(t testing.TB, address string) api.Config {
 }
 
 // serve starts a server and returns a Client for it.
-func serve(t testing.TB, handler http.HandlerFunc, adjust ...func(*api.Config)) *api.Client {
+func serve(t testing.TB, handler http.HandlerFunc, adjust ...func(*api.ClientConfig)) *api.Client {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
@@ -92,7 +92,7 @@ func cdn(name string) string {
 func names(t *testing.T, r *api.Reader) ([]string, kind.ListInfo, error) {
 	t.Helper()
 	var got []string
-	info, err := r.List(t.Context(), named(t, "CDN"), func(o kind.Object) error {
+	info, err := r.List(t.Context(), named(t, "CDN"), func(o kind.LiveObject) error {
 		got = append(got, o.Name)
 		return nil
 	})
@@ -141,7 +141,7 @@ func operate(ctx context.Context, c *api.Client, verb string, k *kind.Kind) erro
 	var err error
 	switch verb {
 	case "list":
-		_, err = c.List(ctx, k, func(kind.Object) error { return nil })
+		_, err = c.List(ctx, k, func(kind.LiveObject) error { return nil })
 	case "get":
 		_, err = c.Get(ctx, k, "a.b c")
 	case "create":
@@ -216,7 +216,7 @@ func TestMissingAddressAndToken(t *testing.T) {
 	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		requests++
 		_, _ = io.WriteString(w, cdn("shop"))
-	}, func(cfg *api.Config) {
+	}, func(cfg *api.ClientConfig) {
 		delete(cfg.Endpoints, kind.Compute)
 	})
 	_, err := c.Get(t.Context(), named(t, "VolumeSnapshot"), "db")
@@ -227,7 +227,7 @@ func TestMissingAddressAndToken(t *testing.T) {
 		t.Errorf("the other area is not usable: %v", err)
 	}
 	requests = 0
-	c = serve(t, func(http.ResponseWriter, *http.Request) { requests++ }, func(cfg *api.Config) {
+	c = serve(t, func(http.ResponseWriter, *http.Request) { requests++ }, func(cfg *api.ClientConfig) {
 		cfg.Endpoints[kind.Delivery] = api.Endpoint{Base: cfg.Endpoints[kind.Delivery].Base}
 	})
 	_, err = c.Create(t.Context(), named(t, "CDN"), []byte(`{"metadata":{"name":"shop"}}`))
@@ -265,7 +265,7 @@ func TestReaderSendsNothingButGet(t *testing.T) {
 func TestAWorkspaceIsOneSegment(t *testing.T) {
 	for _, name := range []string{"..", ".", "a/../../b"} {
 		asked := false
-		c := serve(t, func(http.ResponseWriter, *http.Request) { asked = true }, func(cfg *api.Config) {
+		c := serve(t, func(http.ResponseWriter, *http.Request) { asked = true }, func(cfg *api.ClientConfig) {
 			cfg.Workspace = kind.Workspace{Name: name, UUID: name}
 		})
 		for _, k := range kind.AllKinds() {

@@ -31,14 +31,14 @@ func NewBudget(perSecond float64, processes, reads int) *Budget {
 }
 
 // noteRefusedToken notes that the platform refused a token.
-func (b *Budget) noteRefusedToken(c *call, answer *Error) {
+func (b *Budget) noteRefusedToken(c *operation, answer *Error) {
 	if b != nil {
 		b.refused.LoadOrStore(c.tokenKey(), answer)
 	}
 }
 
 // checkToken returns an error if the platform refused the token in another run.
-func (b *Budget) checkToken(c *call) error {
+func (b *Budget) checkToken(c *operation) error {
 	if b == nil {
 		return nil
 	}
@@ -49,10 +49,12 @@ func (b *Budget) checkToken(c *call) error {
 }
 
 // tokenKey tells a token from others, and from itself at another address.
-func (c *call) tokenKey() string { return c.endpoint.Base.String() + " " + c.endpoint.Token.Reveal() }
+func (c *operation) tokenKey() string {
+	return c.endpoint.Base.String() + " " + c.endpoint.Token.Reveal()
+}
 
 // writeLimiter returns the limit of a client's writes.
-func (c Config) writeLimiter() *rate.Limiter {
+func (c ClientConfig) writeLimiter() *rate.Limiter {
 	local := true
 	for _, e := range c.Endpoints {
 		local = local && (e.Base == nil || IsLoopback(e.Base))

@@ -15,7 +15,7 @@ import (
 )
 
 // onBudget returns the configuration of a client of one of the runs that share a budget.
-func onBudget(t *testing.T, b *api.Budget, through http.RoundTripper) api.Config {
+func onBudget(t *testing.T, b *api.Budget, through http.RoundTripper) api.ClientConfig {
 	t.Helper()
 	cfg := config(t, "http://127.0.0.1:1")
 	cfg.Retry, cfg.RequestTimeout, cfg.Transport, cfg.Budget = api.Retry{}, 0, through, b
@@ -167,7 +167,7 @@ func TestBudgetSharesARefusal(t *testing.T) {
 		t.Fatal(err)
 	}
 	other.Endpoints = map[kind.Area]api.Endpoint{kind.Delivery: e}
-	for _, cfg := range []api.Config{other, elsewhere} {
+	for _, cfg := range []api.ClientConfig{other, elsewhere} {
 		if _, err := api.NewReader(cfg).Get(t.Context(), k, "shop"); err != nil || api.RefusalOf(err) != "" {
 			t.Error(err)
 		}

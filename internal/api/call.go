@@ -20,23 +20,23 @@ import (
 	"trueup/internal/kind"
 )
 
-// call is one operation, which may send several requests.
-type call struct {
+// operation is one operation, which may send several requests.
+type operation struct {
 	verb     kind.Verb
 	kind     *kind.Kind
 	name     string
 	endpoint Endpoint
 	url      *url.URL
 	body     []byte
-	turn     bool    // this is a WaitForTurn
-	requests int     // how many were started
-	seen     Reading // the time of the last answer
+	turn     bool        // this is a WaitForTurn
+	requests int         // how many were started
+	seen     TimeReading // the time of the last answer
 }
 
 // newCall returns a call, or an error if the platform doesn't document the operation,
 // or a setting is missing or invalid.
-func (r *Reader) newCall(verb kind.Verb, k *kind.Kind, name string) (*call, error) {
-	c := &call{verb: verb, kind: k, name: name, endpoint: r.cfg.Endpoints[k.Area]}
+func (r *Reader) newCall(verb kind.Verb, k *kind.Kind, name string) (*operation, error) {
+	c := &operation{verb: verb, kind: k, name: name, endpoint: r.cfg.Endpoints[k.Area]}
 	path := k.CollectionPath(r.cfg.Workspace)
 	byName := verb == kind.Get || verb == kind.Patch || verb == kind.Delete
 	if byName {
@@ -75,7 +75,7 @@ func fitsPath(ws kind.Workspace) bool {
 	return true
 }
 
-func (c *call) operation() string {
+func (c *operation) operation() string {
 	if c.turn {
 		return "write"
 	}
@@ -84,7 +84,7 @@ func (c *call) operation() string {
 	}[c.verb]
 }
 
-func (c *call) method() string {
+func (c *operation) method() string {
 	return [...]string{
 		kind.List: http.MethodGet, kind.Get: http.MethodGet, kind.Create: http.MethodPost,
 		kind.Patch: http.MethodPatch, kind.Delete: http.MethodDelete,
@@ -95,7 +95,7 @@ func isWrite(v kind.Verb) bool { return v != kind.List && v != kind.Get }
 
 // buildRequest builds the HTTP request. It sets neither GetBody nor an idempotency header,
 // so that net/http never sends a write again.
-func (c *call) buildRequest(ctx context.Context, userAgent string) (*http.Request, error) {
+func (c *operation) buildRequest(ctx context.Context, userAgent string) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, c.method(), c.url.String(), nil)
 	if err != nil {
 		return nil, err
@@ -160,7 +160,7 @@ func (a *answer) closeBody() {
 }
 
 // sendAttempt makes one attempt, and calls use with the answer, whatever its status.
-func (r *Reader) sendAttempt(ctx context.Context, client *http.Client, c *call, attempt int, use func(*answer) error) error {
+func (r *Reader) sendAttempt(ctx context.Context, client *http.Client, c *operation, attempt int, use func(*answer) error) error {
 	c.requests++
 	leave, err := r.waitToEnter(ctx, c, attempt)
 	if err != nil {
@@ -205,7 +205,7 @@ func (r *Reader) sendAttempt(ctx context.Context, client *http.Client, c *call, 
 }
 
 // addToken gets the token, unless the call has it.
-func (c *call) addToken(ctx context.Context) (err error) {
+func (c *operation) addToken(ctx context.Context) (err error) {
 	if !c.endpoint.Token.IsZero() {
 		return nil
 	}
@@ -231,7 +231,7 @@ func (a *answer) cancelAfter(limit time.Duration, format string) *time.Timer {
 const maxWarnings = 20
 
 // observeAnswer notes the time and the success of an answer, and passes on its warnings.
-func (r *Reader) observeAnswer(c *call, resp *http.Response) {
+func (r *Reader) observeAnswer(c *operation, resp *http.Response) {
 	if !isWrite(c.verb) && resp.StatusCode < http.StatusInternalServerError {
 		r.gates[c.kind.Area].noteAnswer(c, nil)
 	}
@@ -248,7 +248,7 @@ func (r *Reader) observeAnswer(c *call, resp *http.Response) {
 	}
 }
 
-func (r *Reader) traceRequest(c *call, req *http.Request, attempt int, start time.Time, resp *http.Response, failure error) {
+func (r *Reader) traceRequest(c *operation, req *http.Request, attempt int, start time.Time, resp *http.Response, failure error) {
 	if r.cfg.Trace == nil {
 		return
 	}
@@ -270,7 +270,7 @@ func (r *Reader) traceRequest(c *call, req *http.Request, attempt int, start tim
 }
 
 // shownHeader returns the header of an answer without tokens and cookies.
-func (c *call) shownHeader(header http.Header) http.Header {
+func (c *operation) shownHeader(header http.Header) http.Header {
 	shown := make(http.Header, len(header))
 	for name, values := range header {
 		name = diag.QuoteAnswer(name, excerptSize).String()
@@ -285,16 +285,16 @@ func (c *call) shownHeader(header http.Header) http.Header {
 	return shown
 }
 
-func (c *call) quoteHeader(resp *http.Response, name string) diag.Answer {
+func (c *operation) quoteHeader(resp *http.Response, name string) diag.Quotation {
 	return diag.QuoteAnswer(resp.Header.Get(name), excerptSize)
 }
 
 // requestID returns the id that a support desk asks for, or "".
-func (c *call) requestID(resp *http.Response) diag.Answer {
+func (c *operation) requestID(resp *http.Response) diag.Quotation {
 	for _, name := range []string{"X-Request-Id", "Request-Id", "X-Correlation-Id", "X-Trace-Id"} {
 		if id := c.quoteHeader(resp, name); id.String() != "" {
 			return id
 		}
 	}
-	return diag.Answer{}
+	return diag.Quotation{}
 }

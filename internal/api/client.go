@@ -26,7 +26,7 @@ import (
 
 // Reader reads the platform. Its transport rejects every method but GET before it dials.
 type Reader struct {
-	cfg       Config
+	cfg       ClientConfig
 	transport http.RoundTripper
 	gets      *http.Client
 	date      atomic.Pointer[time.Time]
@@ -40,13 +40,13 @@ type Reader struct {
 }
 
 // NewReader returns a Reader that connects when it is first used.
-func NewReader(cfg Config) *Reader {
+func NewReader(cfg ClientConfig) *Reader {
 	r := newReader(cfg, true)
 	r.patience, r.budget = 5, r.cfg.Budget
 	return r
 }
 
-func newReader(cfg Config, http2 bool) *Reader {
+func newReader(cfg ClientConfig, http2 bool) *Reader {
 	r := &Reader{cfg: cfg.withDefaults(), gates: map[kind.Area]*gate{}, patience: math.MaxInt}
 	for _, area := range kind.Areas() {
 		r.gates[area] = newGate(newPauses())
@@ -69,10 +69,10 @@ func (r *Reader) ServerTime() time.Time {
 
 // Get reads one object (docs/platform.md 4 rows 2 and 6). The object does not exist if
 // the error is an *Error with NotFound; after any other error it may.
-func (r *Reader) Get(ctx context.Context, k *kind.Kind, name string) (o kind.Object, err error) {
+func (r *Reader) Get(ctx context.Context, k *kind.Kind, name string) (o kind.LiveObject, err error) {
 	c, err := r.newCall(kind.Get, k, name)
 	if err != nil {
-		return kind.Object{}, err
+		return kind.LiveObject{}, err
 	}
 	err = r.readWithRetries(ctx, c, func(a *answer) error {
 		body, err := r.readBody(a)
@@ -84,7 +84,7 @@ func (r *Reader) Get(ctx context.Context, k *kind.Kind, name string) (o kind.Obj
 			err = c.aboutOther(o.Name)
 		}
 		if err != nil {
-			o = kind.Object{}
+			o = kind.LiveObject{}
 			return c.unreadableBody(a, err, body)
 		}
 		return nil
@@ -93,7 +93,7 @@ func (r *Reader) Get(ctx context.Context, k *kind.Kind, name string) (o kind.Obj
 }
 
 // readWithRetries sends a read, with retries, and calls use with a successful answer.
-func (r *Reader) readWithRetries(ctx context.Context, c *call, use func(*answer) error) error {
+func (r *Reader) readWithRetries(ctx context.Context, c *operation, use func(*answer) error) error {
 	return r.retryRead(ctx, func(attempt int) error {
 		return r.sendAttempt(ctx, r.gets, c, attempt, func(a *answer) error {
 			if a.StatusCode/100 != 2 {
@@ -115,8 +115,8 @@ func (r *Reader) readBody(a *answer) ([]byte, error) {
 	return body, nil
 }
 
-// Reading is the time according to one uncached GET (docs/design.md 0.8).
-type Reading struct {
+// TimeReading is the time according to one uncached GET (docs/design.md 0.8).
+type TimeReading struct {
 	Server time.Time // the Date of the answer plus its Age; zero without a valid Date
 	// Wall is this machine's time when the answer arrived, without the monotonic
 	// part, which stops while a machine sleeps.
@@ -125,10 +125,10 @@ type Reading struct {
 
 // ReadClock asks the platform for the time. It GETs an object, which need not exist, over
 // the network. The kind must have a GET.
-func (r *Reader) ReadClock(ctx context.Context, k *kind.Kind, name string) (Reading, error) {
+func (r *Reader) ReadClock(ctx context.Context, k *kind.Kind, name string) (TimeReading, error) {
 	c, err := r.newCall(kind.Get, k, name)
 	if err != nil {
-		return Reading{}, err
+		return TimeReading{}, err
 	}
 	err = r.readWithRetries(ctx, c, func(a *answer) error {
 		// Reading the body to its end keeps the connection for the next request.
@@ -141,13 +141,13 @@ func (r *Reader) ReadClock(ctx context.Context, k *kind.Kind, name string) (Read
 	if err == nil || AnswerOf(err).NotFound() {
 		return c.seen, nil
 	}
-	return Reading{}, err
+	return TimeReading{}, err
 }
 
 // clockReading returns the time of an answer that has just arrived.
-func (r *Reader) clockReading(resp *http.Response) Reading {
+func (r *Reader) clockReading(resp *http.Response) TimeReading {
 	const maxAge = (1 << 31) * time.Second // the largest valid Age (RFC 9111 1.2.2)
-	at := Reading{Wall: r.cfg.Now().Round(0)}
+	at := TimeReading{Wall: r.cfg.Now().Round(0)}
 	if date, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
 		at.Server = date.Add(parseSeconds(resp.Header.Get("Age"), maxAge))
 	}
@@ -163,7 +163,7 @@ type Client struct {
 }
 
 // NewClient returns a Client that connects when it is first used.
-func NewClient(cfg Config) *Client {
+func NewClient(cfg ClientConfig) *Client {
 	r := newReader(cfg, false)
 	writes := newHTTP(r.transport)
 	if cfg.ReadOnly {
@@ -176,7 +176,7 @@ func NewClient(cfg Config) *Client {
 // kind. A write itself never waits, so that no time passes between the last read and
 // the write that depends on it (docs/design.md 0.8). The error is a NotSent.
 func (c *Client) WaitForTurn(ctx context.Context, k *kind.Kind) error {
-	w := &call{kind: k, turn: true}
+	w := &operation{kind: k, turn: true}
 	if _, err := c.lookAtGate(w); err != nil {
 		return err
 	}
@@ -189,7 +189,7 @@ func (c *Client) WaitForTurn(ctx context.Context, k *kind.Kind) error {
 // Create makes an object (docs/platform.md 4 rows 3, 7 and 9). It returns only the name
 // if a successful answer has no object. An answer with another kind or name is an
 // error, except that the platform may rename a snapshot (docs/platform.md 1).
-func (c *Client) Create(ctx context.Context, k *kind.Kind, body []byte) (kind.Object, error) {
+func (c *Client) Create(ctx context.Context, k *kind.Kind, body []byte) (kind.LiveObject, error) {
 	v, _ := canon.Decode(body)
 	tree, _ := v.(map[string]any)
 	return c.sendWrite(ctx, kind.Create, k, textOf(objectOf(tree, "metadata"), "name"), body)
@@ -197,7 +197,7 @@ func (c *Client) Create(ctx context.Context, k *kind.Kind, body []byte) (kind.Ob
 
 // Patch sends a merge patch (docs/platform.md 4 row 8). It returns only the name if a
 // successful answer has no object.
-func (c *Client) Patch(ctx context.Context, k *kind.Kind, name string, body []byte) (kind.Object, error) {
+func (c *Client) Patch(ctx context.Context, k *kind.Kind, name string, body []byte) (kind.LiveObject, error) {
 	return c.sendWrite(ctx, kind.Patch, k, name, body)
 }
 
@@ -207,10 +207,10 @@ func (c *Client) Delete(ctx context.Context, k *kind.Kind, name string) error {
 	return err
 }
 
-func (c *Client) sendWrite(ctx context.Context, verb kind.Verb, k *kind.Kind, name string, body []byte) (o kind.Object, err error) {
+func (c *Client) sendWrite(ctx context.Context, verb kind.Verb, k *kind.Kind, name string, body []byte) (o kind.LiveObject, err error) {
 	w, err := c.newCall(verb, k, name)
 	if err != nil {
-		return kind.Object{}, err
+		return kind.LiveObject{}, err
 	}
 	w.body = body
 	err = c.sendAttempt(ctx, c.writes, w, 1, func(a *answer) error {
@@ -222,7 +222,7 @@ func (c *Client) sendWrite(ctx context.Context, verb kind.Verb, k *kind.Kind, na
 			o, err = c.readWritten(w, body)
 		}
 		if err != nil {
-			o = kind.Object{}
+			o = kind.LiveObject{}
 			return w.unreadableBody(a, err, body)
 		}
 		return nil
@@ -233,14 +233,14 @@ func (c *Client) sendWrite(ctx context.Context, verb kind.Verb, k *kind.Kind, na
 // readWritten reads the answer to an accepted write: an object, any other JSON, or nothing.
 // If it is not JSON, is about another object, or reports a failure, the outcome is
 // unknown. It ignores the version, because purges have two (docs/platform.md 2.3).
-func (c *Client) readWritten(w *call, body []byte) (kind.Object, error) {
-	bare := kind.Object{Kind: w.kind, Name: w.name}
+func (c *Client) readWritten(w *operation, body []byte) (kind.LiveObject, error) {
+	bare := kind.LiveObject{Kind: w.kind, Name: w.name}
 	if len(bytes.TrimSpace(body)) == 0 {
 		return bare, nil
 	}
 	v, err := canon.Decode(body)
 	if err != nil {
-		return kind.Object{}, err
+		return kind.LiveObject{}, err
 	}
 	tree, ok := v.(map[string]any)
 	switch other := tree["kind"]; {
@@ -249,14 +249,14 @@ func (c *Client) readWritten(w *call, body []byte) (kind.Object, error) {
 	case other != "Status" && textOf(objectOf(tree, "metadata"), "name") != "":
 		return c.readShown(w, tree)
 	case failureIn(tree) != "":
-		return kind.Object{}, errors.New("the answer says that it failed: " + failureIn(tree))
+		return kind.LiveObject{}, errors.New("the answer says that it failed: " + failureIn(tree))
 	case other != nil && other != w.kind.Name:
-		return kind.Object{}, fmt.Errorf("the answer is not a %s: %v", w.kind.Name, other)
+		return kind.LiveObject{}, fmt.Errorf("the answer is not a %s: %v", w.kind.Name, other)
 	}
 	return bare, nil
 }
 
-func (c *Client) readShown(w *call, tree map[string]any) (kind.Object, error) {
+func (c *Client) readShown(w *operation, tree map[string]any) (kind.LiveObject, error) {
 	o, err := readObject(canon.Bytes(tree), w.kind, c.cfg.Workspace)
 	// The platform may rename a snapshot (docs/platform.md 1).
 	mayRename := w.verb == kind.Create && w.kind.CreateOnly()

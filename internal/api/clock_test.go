@@ -64,7 +64,7 @@ func TestClockErrors(t *testing.T) {
 	for name, tc := range map[string]struct {
 		status int
 		body   string
-		class  api.Class
+		class  api.ErrorClass
 	}{
 		"no token":  {401, "", api.Denied},
 		"no right":  {403, "", api.Denied},
@@ -76,7 +76,7 @@ func TestClockErrors(t *testing.T) {
 	} {
 		c := serve(t, say(tc.status, "", tc.body))
 		got, err := c.ReadClock(t.Context(), named(t, "CDN"), "shop")
-		if e := asError(t, err); e.Class != tc.class || got != (api.Reading{}) {
+		if e := asError(t, err); e.Class != tc.class || got != (api.TimeReading{}) {
 			t.Errorf("%s: %s, %v, %+v", name, e.Class, err, got)
 		}
 	}

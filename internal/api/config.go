@@ -18,8 +18,8 @@ import (
 	"trueup/internal/kind"
 )
 
-// Config configures a Reader or a Client. A zero size, time or count means the default.
-type Config struct {
+// ClientConfig configures a Reader or a Client. A zero size, time or count means the default.
+type ClientConfig struct {
 	Endpoints map[kind.Area]Endpoint // using an area that is missing is an error
 	Workspace kind.Workspace
 	// RequestTimeout is the time for one request with its answer, and in a list for
@@ -35,9 +35,9 @@ type Config struct {
 	// WritesPerSecond is the rate of Turns, default 5 (docs/design.md 0.15). There is
 	// no limit if all endpoints are on loopback.
 	WritesPerSecond float64
-	Budget          *Budget   // shared with the clients of other runs, instead of WritesPerSecond; nil means alone
-	Duplicate       Duplicate // how the platform rejects a send-once request whose name exists
-	Parallelism     int       // an eighth of the connections to a host; default 4
+	Budget          *Budget         // shared with the clients of other runs, instead of WritesPerSecond; nil means alone
+	Duplicate       DuplicateAnswer // how the platform rejects a send-once request whose name exists
+	Parallelism     int             // an eighth of the connections to a host; default 4
 	UserAgent       string
 	// Warn gets each Warning header and each pause that the platform asks for; Trace gets each request after its
 	// answer. Both may be nil, and may be called from several goroutines.
@@ -70,7 +70,7 @@ type Retry struct {
 type Warning struct {
 	Op, Kind, Name string // Op is list, get, create, patch or delete; Name is empty for a list
 	Code           int    // 299 for a text for people
-	Text           diag.Answer
+	Text           diag.Quotation
 }
 
 // TraceEvent describes one request and the head of its answer.
@@ -81,15 +81,15 @@ type TraceEvent struct {
 	Header         http.Header // of the request, with the token as "***"
 	RequestBytes   int
 	Status         int // 0 if no answer came; Err then says why
-	ContentType    diag.Answer
-	RequestID      diag.Answer
+	ContentType    diag.Quotation
+	RequestID      diag.Quotation
 	Answer         http.Header // of the answer, without tokens and cookies
 	AnswerBytes    int64       // the Content-Length; -1 if there is none
 	Took           time.Duration
 	Err            string
 }
 
-func (c Config) withDefaults() Config {
+func (c ClientConfig) withDefaults() ClientConfig {
 	c.RequestTimeout = cmp.Or(c.RequestTimeout, 30*time.Second)
 	c.MaxObject = cmp.Or(c.MaxObject, 16<<20)
 	c.MaxList = cmp.Or(c.MaxList, 1<<30)

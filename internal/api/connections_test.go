@@ -22,7 +22,7 @@ import (
 
 // tlsServer serves with TLS, and with HTTP/2 where it is wanted; it counts
 // connections, and is trusted by the configuration that it returns.
-func tlsServer(t *testing.T, http2 bool, handler http.HandlerFunc) (cfg api.Config, connections *atomic.Int64) {
+func tlsServer(t *testing.T, http2 bool, handler http.HandlerFunc) (cfg api.ClientConfig, connections *atomic.Int64) {
 	t.Helper()
 	connections = new(atomic.Int64)
 	server := httptest.NewUnstartedServer(handler)
@@ -76,7 +76,7 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 		for i := range objects {
 			set.Objects = append(set.Objects, &manifest.Object{Kind: named(t, "CDN"), Name: fmt.Sprintf("c%d", i)})
 		}
-		s, err := live.FetchState(t.Context(), reader, set, live.Options{Parallelism: parallelism})
+		s, err := live.FetchState(t.Context(), reader, set, live.FetchOptions{Parallelism: parallelism})
 		if err != nil || len(s.Objects) != objects || s.Lists["CDN"] != (kind.ListInfo{Complete: c.requests == 1, Items: s.Lists["CDN"].Items, Requests: 1}) {
 			t.Errorf("%s: %d objects, %v, %v", c.name, len(s.Objects), s.Lists, err)
 		}
@@ -108,7 +108,7 @@ func TestAStreamThatEndsIsReadAgain(t *testing.T) {
 		})
 		reader := api.NewReader(cfg)
 		var names []string
-		info, err := reader.List(t.Context(), named(t, "CDN"), func(o kind.Object) error {
+		info, err := reader.List(t.Context(), named(t, "CDN"), func(o kind.LiveObject) error {
 			names = append(names, o.Name)
 			return nil
 		})

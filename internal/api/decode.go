@@ -15,27 +15,27 @@ import (
 
 // readObject reads an object in canonical JSON. It rejects an object of another workspace.
 // A server gives the workspace as its name or its UUID.
-func readObject(doc []byte, k *kind.Kind, ws kind.Workspace) (kind.Object, error) {
+func readObject(doc []byte, k *kind.Kind, ws kind.Workspace) (kind.LiveObject, error) {
 	o, err := k.ReadObject(doc)
 	if err != nil {
-		return kind.Object{}, fmt.Errorf("unreadable answer: %w", err)
+		return kind.LiveObject{}, fmt.Errorf("unreadable answer: %w", err)
 	}
 	if o.Namespace != "" && ws.Name != "" && o.Namespace != ws.Name && o.Namespace != ws.UUID {
-		return kind.Object{}, &worded{misdirected: true, text: fmt.Sprintf("wrong workspace: %s is in %q, the project's is %q", o.Key(), o.Namespace, ws.Name)}
+		return kind.LiveObject{}, &worded{misdirected: true, text: fmt.Sprintf("wrong workspace: %s is in %q, the project's is %q", o.Key(), o.Namespace, ws.Name)}
 	}
 	return o, nil
 }
 
-func parseObject(body []byte, k *kind.Kind, ws kind.Workspace) (kind.Object, error) {
+func parseObject(body []byte, k *kind.Kind, ws kind.Workspace) (kind.LiveObject, error) {
 	if len(bytes.TrimSpace(body)) == 0 {
-		return kind.Object{}, errors.New("unreadable answer: it is empty")
+		return kind.LiveObject{}, errors.New("unreadable answer: it is empty")
 	}
 	doc, err := canon.Canonical(body)
 	if err != nil {
-		return kind.Object{}, fmt.Errorf("unreadable answer: %w", err)
+		return kind.LiveObject{}, fmt.Errorf("unreadable answer: %w", err)
 	}
 	if doc[0] != '{' {
-		return kind.Object{}, errors.New("unreadable answer: it is not a JSON object")
+		return kind.LiveObject{}, errors.New("unreadable answer: it is not a JSON object")
 	}
 	return readObject(doc, k, ws)
 }
@@ -51,14 +51,14 @@ var errNoList = errors.New("unreadable list: neither an array nor an object with
 
 // decoder decodes a page of a list, item by item as it arrives.
 type decoder struct {
-	src  *source
+	src  *bodyReader
 	json *json.Decoder
 	raw  json.RawMessage // the last value as the server wrote it
 	scan canon.Scanner
 
 	kind *kind.Kind
 	ws   kind.Workspace
-	each func(kind.Object) error
+	each func(kind.LiveObject) error
 	// envelope has the fields of the page, with the values of those beside the list, which is in found.
 	envelope map[string]any
 	found    string
@@ -66,7 +66,7 @@ type decoder struct {
 
 // decodeList decodes the forms of lists that similar services use (docs/platform.md 10): {"items": […] or null}, a
 // bare array, {"data": […]}, {"results": […]}. Anything else is an error, never an empty list.
-func decodeList(src *source, k *kind.Kind, ws kind.Workspace, each func(kind.Object) error) (page, error) {
+func decodeList(src *bodyReader, k *kind.Kind, ws kind.Workspace, each func(kind.LiveObject) error) (page, error) {
 	d := &decoder{src: src, json: json.NewDecoder(src), kind: k, ws: ws, each: each, envelope: map[string]any{}}
 	if err := d.readDocument(); err != nil {
 		return page{}, err
@@ -221,8 +221,8 @@ func (d *decoder) preferSourceError(err error) error {
 	return fmt.Errorf("unreadable list: %w", err)
 }
 
-// source reads the body of a page, checks size limits, and keeps its first error.
-type source struct {
+// bodyReader reads the body of a page, checks size limits, and keeps its first error.
+type bodyReader struct {
 	r           io.Reader
 	read, limit int64 // read counts bytes; limit is where the current value must have ended
 	// Limits in bytes: object for one value, list for this page, which is what is left for the
@@ -232,10 +232,10 @@ type source struct {
 }
 
 // readLimit returns the position where reading must stop: the end of the current value or of the list.
-func (s *source) readLimit() int64 { return min(s.limit, s.list) }
+func (s *bodyReader) readLimit() int64 { return min(s.limit, s.list) }
 
 // Read reads from the body. It returns an error at a limit.
-func (s *source) Read(p []byte) (n int, err error) {
+func (s *bodyReader) Read(p []byte) (n int, err error) {
 	room := s.readLimit() - s.read
 	switch {
 	case s.err != nil:

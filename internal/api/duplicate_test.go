@@ -14,15 +14,15 @@ func purgeNamed(name, spec string) string {
 }
 
 func TestWhichAnswersMeanADuplicate(t *testing.T) {
-	plain := api.Duplicate{}
-	set := api.Duplicate{Status: []int{400, 422}, Body: regexp.MustCompile("already exists")}
-	worded := api.Duplicate{Body: regexp.MustCompile("already exists")}
+	plain := api.DuplicateAnswer{}
+	set := api.DuplicateAnswer{Status: []int{400, 422}, Body: regexp.MustCompile("already exists")}
+	worded := api.DuplicateAnswer{Body: regexp.MustCompile("already exists")}
 	for name, tc := range map[string]struct {
-		with   api.Duplicate
+		with   api.DuplicateAnswer
 		kind   string
 		status int
 		body   string
-		want   api.Class
+		want   api.ErrorClass
 	}{
 		"a 409 with any body":             {plain, "Purge", 409, "<html>", api.Unknown},
 		"a 409 without a body":            {plain, "Purge", 409, "", api.Unknown},
@@ -37,19 +37,19 @@ func TestWhichAnswersMeanADuplicate(t *testing.T) {
 		"a 409 that is not set":           {set, "Purge", 409, `{"message":"x already exists"}`, api.Taken},
 		"a 409 of other words":            {worded, "Purge", 409, `{"message":"the workspace is locked"}`, api.Unknown},
 		"a 409 of the words":              {worded, "Purge", 409, `{"message":"it already exists"}`, api.Taken},
-		"a conflict, whatever is set":     {api.Duplicate{Status: []int{409}}, "Purge", 409, `{"reason":"Conflict"}`, api.Contended},
+		"a conflict, whatever is set":     {api.DuplicateAnswer{Status: []int{409}}, "Purge", 409, `{"reason":"Conflict"}`, api.Contended},
 		"an echo of what was sent":        {plain, "Purge", 409, `{"kind":"Purge","metadata":{"name":"shop"},"spec":{}}`, api.Unknown},
 		"no answer":                       {set, "Purge", 503, `already exists`, api.Unknown},
 		"a snapshot":                      {set, "VolumeSnapshot", 409, `{"reason":"AlreadyExists"}`, api.Taken},
 		"a snapshot and what is set":      {set, "VolumeSnapshot", 422, `{"message":"already exists"}`, api.Rejected},
 	} {
-		c := serve(t, say(tc.status, "", tc.body), func(cfg *api.Config) { cfg.Duplicate = tc.with })
+		c := serve(t, say(tc.status, "", tc.body), func(cfg *api.ClientConfig) { cfg.Duplicate = tc.with })
 		_, err := c.Create(t.Context(), named(t, tc.kind), []byte(anyBody))
 		if e := asError(t, err); e.Class != tc.want {
 			t.Errorf("%s: %s, want %s", name, e.Class, tc.want)
 		}
 	}
-	c := serve(t, say(422, "", `{"message":"already exists"}`), func(cfg *api.Config) { cfg.Duplicate = set })
+	c := serve(t, say(422, "", `{"message":"already exists"}`), func(cfg *api.ClientConfig) { cfg.Duplicate = set })
 	_, err := c.Patch(t.Context(), named(t, "CDN"), "shop", []byte(`{}`))
 	if e := asError(t, err); e.Class != api.Rejected {
 		t.Errorf("a patch: %s", e.Class)

@@ -19,9 +19,9 @@ import (
 	"trueup/internal/kind"
 )
 
-// Cause is an invalid field in a Status.
-type Cause struct {
-	Field, Message diag.Answer
+// FieldError is an invalid field in a Status.
+type FieldError struct {
+	Field, Message diag.Quotation
 }
 
 // Error says why an operation failed. Its text is one line without secrets.
@@ -30,16 +30,16 @@ type Error struct {
 	Name         string // empty for a list and a WaitForTurn
 	Method, Path string // empty if there was no request
 	Status       int    // 0 if there was no answer
-	ContentType  diag.Answer
-	Reason, Said diag.Answer // what the platform or the network says, for machines and for people
-	Message      string      // what trueup adds
-	Causes       []Cause
-	RequestID    diag.Answer
+	ContentType  diag.Quotation
+	Reason, Said diag.Quotation // what the platform or the network says, for machines and for people
+	Message      string         // what trueup adds
+	Causes       []FieldError
+	RequestID    diag.Quotation
 	RetryAfter   time.Duration // the pause that the server asked for, or 0; WaitForTurn and reads wait for it
-	Class        Class
-	Hopeless     bool         // a retry would fail in the same way: a setting or certificate is wrong
-	Existing     *kind.Object // the object that has the name, if the answer contains it
-	OtherName    diag.Answer  // the name that the answer to a creation shows instead of the requested one
+	Class        ErrorClass
+	Hopeless     bool             // a retry would fail in the same way: a setting or certificate is wrong
+	Existing     *kind.LiveObject // the object that has the name, if the answer contains it
+	OtherName    diag.Quotation   // the name that the answer to a creation shows instead of the requested one
 
 	restart string // a fresh continue token, if that of the list has expired
 	err     error
@@ -145,9 +145,9 @@ func RefusalOf(err error) string {
 type worded struct {
 	text        string
 	err         error
-	hopeless    bool        // a retry would fail in the same way
-	misdirected bool        // the configuration points at another workspace
-	other       diag.Answer // the name of the object that the answer shows instead of the requested one
+	hopeless    bool           // a retry would fail in the same way
+	misdirected bool           // the configuration points at another workspace
+	other       diag.Quotation // the name of the object that the answer shows instead of the requested one
 }
 
 func (w *worded) Error() string { return w.text }
@@ -155,13 +155,13 @@ func (w *worded) Error() string { return w.text }
 func (w *worded) Unwrap() error { return w.err }
 
 // aboutOther returns an error for an answer that shows an object of another name.
-func (c *call) aboutOther(name string) error {
+func (c *operation) aboutOther(name string) error {
 	other := diag.QuoteAnswer(name, excerptSize)
 	return &worded{text: fmt.Sprintf("the answer is about %s, not %s", other, c.name), other: other}
 }
 
 // newError returns an Error for the call; a may be nil.
-func (c *call) newError(class Class, a *answer) *Error {
+func (c *operation) newError(class ErrorClass, a *answer) *Error {
 	e := &Error{Op: c.operation(), Kind: c.kind.Name, Name: c.name, Class: class}
 	if c.url != nil {
 		e.Method, e.Path = c.method(), c.url.EscapedPath()
@@ -173,7 +173,7 @@ func (c *call) newError(class Class, a *answer) *Error {
 }
 
 // errorWithoutAnswer returns the error for a call that trueup ends without an answer, and that no retry can fix.
-func (c *call) errorWithoutAnswer(class Class, format string, args ...any) *Error {
+func (c *operation) errorWithoutAnswer(class ErrorClass, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
 	e := c.newError(class, nil)
 	e.Hopeless, e.err, e.Message = true, errors.Unwrap(err), err.Error()
@@ -181,7 +181,7 @@ func (c *call) errorWithoutAnswer(class Class, format string, args ...any) *Erro
 }
 
 // failedRequest returns the error for a request without an answer.
-func (c *call) failedRequest(ctx context.Context, err error, watch *sending) *Error {
+func (c *operation) failedRequest(ctx context.Context, err error, watch *sending) *Error {
 	e := c.newError(unknownOutcome(c.verb), nil)
 	if watch.nothingWritten(ctx) {
 		e.Class = Unsent
@@ -223,7 +223,7 @@ func isHopeless(err error) bool {
 }
 
 // errorOfAnswer returns the error for an unsuccessful answer.
-func (r *Reader) errorOfAnswer(c *call, a *answer) *Error {
+func (r *Reader) errorOfAnswer(c *operation, a *answer) *Error {
 	limit := int64(maxErrorBody)
 	if c.verb == kind.Create {
 		limit = r.cfg.MaxObject // it may show an object
@@ -252,12 +252,12 @@ func (r *Reader) errorOfAnswer(c *call, a *answer) *Error {
 	return e
 }
 
-func (c *call) adviseOn(a *answer, e *Error) {
+func (c *operation) adviseOn(a *answer, e *Error) {
 	area := c.kind.Area
 	advice := ""
 	switch {
 	case a.StatusCode < http.StatusBadRequest:
-		e.Said = diag.Answer{}
+		e.Said = diag.Quotation{}
 		advice = "redirected to " + cmp.Or(c.quoteHeader(a.Response, "Location").String(), "nowhere") +
 			", which is not followed: check the address of the " + string(area) + " area"
 	case e.Class == Misdirected:
@@ -273,7 +273,7 @@ func (c *call) adviseOn(a *answer, e *Error) {
 }
 
 // tokenHolder returns who must own the token (docs/platform.md 5).
-func (c *call) tokenHolder() string {
+func (c *operation) tokenHolder() string {
 	if c.kind.Area == kind.Compute {
 		return "a service user with the access compute-admin"
 	}
@@ -288,7 +288,7 @@ func (c *call) tokenHolder() string {
 const pageHead = 1024
 
 // unreadableBody returns the error for a successful answer with an invalid body, which may be only the start of it.
-func (c *call) unreadableBody(a *answer, err error, body []byte) *Error {
+func (c *operation) unreadableBody(a *answer, err error, body []byte) *Error {
 	e := c.newError(Unreadable, a)
 	e.err = err
 	fit, _ := errors.AsType[*worded](err)

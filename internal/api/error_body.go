@@ -84,7 +84,7 @@ func (b errorBody) quoteInto(body []byte, e *Error) {
 	}
 	e.Said, e.Reason = diag.QuoteAnswer(b.message, cmp.Or(b.limit, messageSize)), diag.QuoteAnswer(b.reason, excerptSize)
 	for _, cause := range b.causes {
-		e.Causes = append(e.Causes, Cause{diag.QuoteAnswer(cause[0], excerptSize), diag.QuoteAnswer(cause[1], excerptSize)})
+		e.Causes = append(e.Causes, FieldError{diag.QuoteAnswer(cause[0], excerptSize), diag.QuoteAnswer(cause[1], excerptSize)})
 	}
 }
 

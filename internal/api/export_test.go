@@ -16,14 +16,14 @@ func ReaderTransport(r *Reader) http.RoundTripper { return r.gets.Transport }
 
 // DecodeList decodes one answer to a list and forgets it.
 func DecodeList(r io.Reader, k *kind.Kind) error {
-	src := &source{r: r, object: 16 << 20, list: 1 << 30}
-	_, err := decodeList(src, k, kind.Workspace{}, func(kind.Object) error { return nil })
+	src := &bodyReader{r: r, object: 16 << 20, list: 1 << 30}
+	_, err := decodeList(src, k, kind.Workspace{}, func(kind.LiveObject) error { return nil })
 	return err
 }
 
 // consequences say what trueup does about each class.
-func consequences() map[Class]string {
-	return map[Class]string{
+func consequences() map[ErrorClass]string {
+	return map[ErrorClass]string{
 		Absent:      "The object is absent.",
 		Denied:      "Not done. The token or its role is wrong. trueup stops: exit code 8.",
 		Taken:       "Not done by this request. The object is trueup's only if an earlier request of trueup may have arrived; otherwise trueup asks you, exit code 6.",
@@ -47,9 +47,9 @@ func AnswersPage() string {
 			status = fmt.Sprintf("%d to %d", w.from, w.to)
 		}
 		for i, v := range w.verbs {
-			names[i] = (&call{verb: v}).operation()
+			names[i] = (&operation{verb: v}).operation()
 		}
-		line := func(operations string, class Class) {
+		line := func(operations string, class ErrorClass) {
 			fmt.Fprintf(&b, "| %s | %s | %s | `%s` | %s |\n", operations, status, cmp.Or(w.says, "anything"), class, consequences()[class])
 		}
 		if w.class != "" {

@@ -55,7 +55,7 @@ func pauseEnd(pause context.Context) time.Time {
 func pauseStamp(ctx context.Context) string { return pauseEnd(ctx).UTC().Format(time.RFC3339) }
 
 // noteAnswer records what an answer means for other requests; e is nil if it is not an error.
-func (g *gate) noteAnswer(c *call, e *Error) {
+func (g *gate) noteAnswer(c *operation, e *Error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch {
@@ -71,7 +71,7 @@ func (g *gate) noteAnswer(c *call, e *Error) {
 }
 
 // applyAnswer records an answer in the area's gate, and starts the pause that it asks for.
-func (r *Reader) applyAnswer(c *call, e *Error) {
+func (r *Reader) applyAnswer(c *operation, e *Error) {
 	g := r.gates[c.kind.Area]
 	g.noteAnswer(c, e)
 	if e.Status == http.StatusUnauthorized {
@@ -95,7 +95,7 @@ func (r *Reader) applyAnswer(c *call, e *Error) {
 }
 
 // lookAtGate returns the state of the area's gate, or an error if the token was rejected.
-func (r *Reader) lookAtGate(c *call) (gateState, error) {
+func (r *Reader) lookAtGate(c *operation) (gateState, error) {
 	s := r.gates[c.kind.Area].gateState()
 	if s.refused == nil {
 		return s, nil
@@ -103,13 +103,13 @@ func (r *Reader) lookAtGate(c *call) (gateState, error) {
 	return s, c.refusedBefore(s.refused)
 }
 
-func (c *call) refusedBefore(answer *Error) *Error {
+func (c *operation) refusedBefore(answer *Error) *Error {
 	return c.errorWithoutAnswer(Denied, "not sent, because the token of the %s area was refused before: %w", c.kind.Area, answer)
 }
 
 // admitAttempt returns nil when an attempt may be sent. A read waits for the platform's pause. A write never waits here:
 // Turn did, and waiting now would separate the write from the read that it depends on.
-func (r *Reader) admitAttempt(ctx context.Context, c *call, attempt int) error {
+func (r *Reader) admitAttempt(ctx context.Context, c *operation, attempt int) error {
 	s, err := r.lookAtGate(c)
 	switch {
 	case err != nil || isWrite(c.verb) && s.pause == nil:
@@ -127,7 +127,7 @@ func (r *Reader) admitAttempt(ctx context.Context, c *call, attempt int) error {
 
 // waitToEnter waits until an attempt may be sent, and returns what to call after its answer. The wait for other reads may be
 // long enough for a new pause.
-func (r *Reader) waitToEnter(ctx context.Context, c *call, attempt int) (leave func(), err error) {
+func (r *Reader) waitToEnter(ctx context.Context, c *operation, attempt int) (leave func(), err error) {
 	for {
 		if err := r.admitAttempt(ctx, c, attempt); err != nil || r.budget == nil {
 			return func() {}, err
@@ -144,7 +144,7 @@ func (r *Reader) waitToEnter(ctx context.Context, c *call, attempt int) (leave f
 }
 
 // awaitPause waits for the end of the area's pause and then a random time, unless the token is rejected meanwhile.
-func (r *Reader) awaitPause(ctx context.Context, c *call) error {
+func (r *Reader) awaitPause(ctx context.Context, c *operation) error {
 	limit, bounded := ctx.Deadline()
 	refused := r.gates[c.kind.Area].refused
 	for {
@@ -179,7 +179,7 @@ func sleepThrough(ctx, pause context.Context, refused <-chan struct{}, longer ti
 	return context.Cause(ctx)
 }
 
-func (c *call) pausedError(pause context.Context, why string) *Error {
+func (c *operation) pausedError(pause context.Context, why string) *Error {
 	e := c.errorWithoutAnswer(Unsent, "not sent, because the platform asks to wait until %s%s", pauseStamp(pause), why)
 	e.RetryAfter = max(time.Until(pauseEnd(pause)), time.Nanosecond) // never 0, which means no pause
 	return e

@@ -24,7 +24,7 @@ import (
 
 // raw serves connections that speak no better HTTP than talk does: it is called
 // once a request has been read, with its number on all connections.
-func raw(t *testing.T, talk func(n int, conn net.Conn), adjust ...func(*api.Config)) (c *api.Client, requests func() []string) {
+func raw(t *testing.T, talk func(n int, conn net.Conn), adjust ...func(*api.ClientConfig)) (c *api.Client, requests func() []string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -71,7 +71,7 @@ func raw(t *testing.T, talk func(n int, conn net.Conn), adjust ...func(*api.Conf
 }
 
 // hurried makes the tries few and their time short.
-func hurried(cfg *api.Config) {
+func hurried(cfg *api.ClientConfig) {
 	cfg.RequestTimeout, cfg.Retry.Tries, cfg.MaxHeader = time.Second, 1, 128<<10
 }
 
@@ -118,7 +118,7 @@ func TestAnswersThatNeverEnd(t *testing.T) {
 				return
 			}
 			goOn(conn, tt.then)
-		}, hurried, func(cfg *api.Config) {
+		}, hurried, func(cfg *api.ClientConfig) {
 			if !strings.Contains(tt.says, "1s") {
 				cfg.RequestTimeout = 30 * time.Second
 			}
@@ -266,7 +266,7 @@ func TestBombsAreStoppedEverywhere(t *testing.T) {
 			w.Header().Set("Content-Encoding", "gzip")
 			w.WriteHeader(status)
 			_, _ = w.Write(bomb)
-		}, func(cfg *api.Config) { cfg.MaxObject, cfg.Retry.Tries = 256<<10, 1 })
+		}, func(cfg *api.ClientConfig) { cfg.MaxObject, cfg.Retry.Tries = 256<<10, 1 })
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		for call := range documented {
@@ -346,7 +346,7 @@ func TestManySmallThingsAreBounded(t *testing.T) {
 	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Warning", strings.Repeat(`299 - "x",`, 1000))
 		_, _ = fmt.Fprintf(w, `{"items":[%s],"metadata":{"continue":"%sx"}}`, cdn("shop")+","+cdn("docs"), r.URL.Query().Get("continue"))
-	}, func(cfg *api.Config) {
+	}, func(cfg *api.ClientConfig) {
 		cfg.MaxItems, cfg.Warn = 5, func(api.Warning) { warnings++ }
 	})
 	got, info, err := names(t, c.Reader)

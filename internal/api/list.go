@@ -22,9 +22,9 @@ type Listed struct{ kinds sync.Map }
 
 // listing is the state of one List, over its pages and attempts.
 type listing struct {
-	*call
+	*operation
 	info      kind.ListInfo
-	each      func(kind.Object) error
+	each      func(kind.LiveObject) error
 	stopped   error          // what ended the list: an error of each, or too many objects
 	passed    map[string]int // the objects of this page that were passed to each, and in which attempt
 	attempt   int
@@ -38,13 +38,13 @@ type listing struct {
 
 // List calls each with every object of the collection (docs/platform.md 4 rows 1 and 5), as it is decoded, in the
 // server's order. After an error the list is incomplete. List returns an error of each unchanged.
-func (r *Reader) List(ctx context.Context, k *kind.Kind, each func(kind.Object) error) (kind.ListInfo, error) {
+func (r *Reader) List(ctx context.Context, k *kind.Kind, each func(kind.LiveObject) error) (kind.ListInfo, error) {
 	c, err := r.newCall(kind.List, k, "")
 	if err != nil {
 		return kind.ListInfo{}, err
 	}
 	l := &listing{
-		call: c, info: kind.ListInfo{Complete: true}, each: each, left: r.cfg.MaxList, most: r.cfg.MaxItems,
+		operation: c, info: kind.ListInfo{Complete: true}, each: each, left: r.cfg.MaxList, most: r.cfg.MaxItems,
 		seen: map[string]bool{c.url.String(): true}, names: map[string]bool{},
 	}
 	err = r.readPages(ctx, l)
@@ -58,7 +58,7 @@ func (r *Reader) List(ctx context.Context, k *kind.Kind, each func(kind.Object) 
 // HasAny reports whether the list of a kind has an object. It reads no further than the first one.
 func (r *Reader) HasAny(ctx context.Context, k *kind.Kind) (bool, error) {
 	enough := errors.New("one is enough")
-	_, err := r.List(ctx, k, func(kind.Object) error { return enough })
+	_, err := r.List(ctx, k, func(kind.LiveObject) error { return enough })
 	if errors.Is(err, enough) {
 		return true, nil
 	}
@@ -112,13 +112,13 @@ func (l *listing) restartList(err error) (*url.URL, error) {
 // readPage reads one page, with retries, and returns the URL of the next page or nil.
 func (r *Reader) readPage(ctx context.Context, l *listing) (next *url.URL, err error) {
 	l.passed, l.attempt = map[string]int{}, 0
-	err = r.readWithRetries(ctx, l.call, func(a *answer) error {
+	err = r.readWithRetries(ctx, l.operation, func(a *answer) error {
 		l.attempt++
 		buffered := bufio.NewReaderSize(a, 64<<10)
 		// The decoder will see the same error.
 		peeked, _ := buffered.Peek(pageHead)
 		start := append([]byte(nil), peeked...)
-		src := &source{r: buffered, object: r.cfg.MaxObject, list: l.left, most: r.cfg.MaxList}
+		src := &bodyReader{r: buffered, object: r.cfg.MaxObject, list: l.left, most: r.cfg.MaxList}
 		p, err := decodeList(src, l.kind, r.cfg.Workspace, l.passOnce)
 		switch {
 		case l.stopped != nil:
@@ -139,7 +139,7 @@ func (r *Reader) readPage(ctx context.Context, l *listing) (next *url.URL, err e
 }
 
 // passOnce calls each with o, unless an earlier attempt at this page did.
-func (l *listing) passOnce(o kind.Object) error {
+func (l *listing) passOnce(o kind.LiveObject) error {
 	switch attempt, passed := l.passed[o.Name]; {
 	case passed && attempt < l.attempt:
 		return nil
@@ -153,7 +153,7 @@ func (l *listing) passOnce(o kind.Object) error {
 	return l.stopped
 }
 
-func (c *call) withQuery(name, value string) *url.URL {
+func (c *operation) withQuery(name, value string) *url.URL {
 	u := *c.url
 	u.RawQuery = url.Values{name: {value}}.Encode()
 	return &u
@@ -161,7 +161,7 @@ func (c *call) withQuery(name, value string) *url.URL {
 
 // nextPage returns the URL of the next page, or nil, from metadata.continue,
 // nextPageToken, or a Link with rel=next, which must have the platform's origin.
-func (c *call) nextPage(p page, links []string) (*url.URL, error) {
+func (c *operation) nextPage(p page, links []string) (*url.URL, error) {
 	switch {
 	case p.next != "":
 		return c.withQuery("continue", p.next), nil

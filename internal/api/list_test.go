@@ -174,7 +174,7 @@ func TestListIsNotGivenTwiceAfterARetry(t *testing.T) {
 func TestListPassesOnTheCallersError(t *testing.T) {
 	c := serve(t, say(200, jsonType, `[`+cdn("a")+`]`))
 	mine := errors.New("mine")
-	if _, err := c.List(t.Context(), named(t, "CDN"), func(kind.Object) error { return mine }); err != mine { //nolint:errorlint // the very same error is what is promised
+	if _, err := c.List(t.Context(), named(t, "CDN"), func(kind.LiveObject) error { return mine }); err != mine { //nolint:errorlint // the very same error is what is promised
 		t.Errorf("error is %v", err)
 	}
 }
@@ -189,7 +189,7 @@ func TestListOfAnUnknownPathIsNotAbsence(t *testing.T) {
 
 func TestSizesAreBounded(t *testing.T) {
 	big := `{"metadata":{"name":"shop"},"spec":{"x":"` + strings.Repeat("a", 5000) + `"}}`
-	small := func(cfg *api.Config) { cfg.MaxObject, cfg.MaxList = 2048, 12<<10 }
+	small := func(cfg *api.ClientConfig) { cfg.MaxObject, cfg.MaxList = 2048, 12<<10 }
 	c := serve(t, say(200, jsonType, big), small)
 	if _, err := c.Get(t.Context(), named(t, "CDN"), "shop"); err == nil || !strings.Contains(err.Error(), "the answer is larger than 2 KiB") {
 		t.Errorf("%v", err)
@@ -242,7 +242,7 @@ func TestAGzipBombIsStopped(t *testing.T) {
 	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Encoding", "gzip")
 		_, _ = w.Write(zipped.Bytes())
-	}, func(cfg *api.Config) { cfg.MaxObject = 256 << 10 })
+	}, func(cfg *api.ClientConfig) { cfg.MaxObject = 256 << 10 })
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	_, errGet := c.Get(t.Context(), named(t, "CDN"), "shop")

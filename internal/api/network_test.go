@@ -61,13 +61,13 @@ func TestRetryAfter(t *testing.T) {
 				w.Header().Set("Retry-After", header)
 			}
 			w.WriteHeader(429)
-		}, func(cfg *api.Config) { cfg.Retry = api.Retry{Tries: 1} })
+		}, func(cfg *api.ClientConfig) { cfg.Retry = api.Retry{Tries: 1} })
 		_, err := c.Create(t.Context(), named(t, "CDN"), []byte(`{}`))
 		if e := asError(t, err); e.RetryAfter != want || !e.NotSent() {
 			t.Errorf("%q: %v, %v", header, e.RetryAfter, err)
 		}
 	}
-	c := serve(t, say(429, jsonType, `{"details":{"retryAfterSeconds":9}}`), func(cfg *api.Config) { cfg.Retry = api.Retry{} })
+	c := serve(t, say(429, jsonType, `{"details":{"retryAfterSeconds":9}}`), func(cfg *api.ClientConfig) { cfg.Retry = api.Retry{} })
 	if _, err := c.Create(t.Context(), named(t, "CDN"), []byte(`{}`)); asError(t, err).RetryAfter != 9*time.Second {
 		t.Errorf("%v", err)
 	}
@@ -90,7 +90,7 @@ func TestARetrySucceedsAndTheContextBoundsThem(t *testing.T) {
 	c = serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		cancel()
 		w.WriteHeader(503)
-	}, func(cfg *api.Config) { cfg.Retry = api.Retry{Initial: time.Hour, Max: time.Hour} })
+	}, func(cfg *api.ClientConfig) { cfg.Retry = api.Retry{Initial: time.Hour, Max: time.Hour} })
 	if _, err := c.Get(ctx, named(t, "CDN"), "shop"); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
@@ -105,7 +105,7 @@ func TestLocalhostIsThisMachine(t *testing.T) {
 		return nil, errors.New("no DNS here")
 	}}
 	for _, host := range []string{"localhost", "api.localhost", "a.b.LOCALHOST"} {
-		c := serve(t, say(200, "application/json", cdn("shop")), func(cfg *api.Config) {
+		c := serve(t, say(200, "application/json", cdn("shop")), func(cfg *api.ClientConfig) {
 			for area, e := range cfg.Endpoints {
 				e.Base.Host = net.JoinHostPort(host, e.Base.Port())
 				cfg.Endpoints[area] = e
@@ -292,7 +292,7 @@ func TestAConnectionThatDiedIdle(t *testing.T) {
 
 func TestTimeouts(t *testing.T) {
 	t.Parallel()
-	short := func(cfg *api.Config) {
+	short := func(cfg *api.ClientConfig) {
 		cfg.RequestTimeout = time.Second
 		cfg.Retry.Tries = 2
 	}
@@ -351,7 +351,7 @@ func TestWritesAreLimited(t *testing.T) {
 	if _, err := c.Create(ctx, named(t, "CDN"), []byte(`{}`)); err != nil || sent != 1 {
 		t.Errorf("%v, %d sent", err, sent)
 	}
-	loopback := serve(t, say(204, "", ""), func(cfg *api.Config) { cfg.WritesPerSecond = 0.001 })
+	loopback := serve(t, say(204, "", ""), func(cfg *api.ClientConfig) { cfg.WritesPerSecond = 0.001 })
 	for range 3 {
 		if err := loopback.WaitForTurn(ctx, named(t, "CDN")); err != nil {
 			t.Fatal(err)
@@ -374,7 +374,7 @@ func TestNoGoroutineIsLeft(t *testing.T) {
 	c := api.NewClient(config(t, server.URL))
 	stop := errors.New("stop")
 	for range 20 {
-		_, _ = c.List(t.Context(), named(t, "CDN"), func(kind.Object) error { return stop })
+		_, _ = c.List(t.Context(), named(t, "CDN"), func(kind.LiveObject) error { return stop })
 		_, _, _ = names(t, c.Reader)
 	}
 	c.Close()

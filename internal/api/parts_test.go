@@ -34,9 +34,9 @@ func TestTokensPrintAsStars(t *testing.T) {
 		Token  Token
 		hidden Token
 		Map    map[string]Endpoint
-		cfg    *Config
+		cfg    *ClientConfig
 	}
-	h := holder{Token: tok, hidden: tok, Map: map[string]Endpoint{"x": {Token: tok}}, cfg: &Config{Endpoints: map[kind.Area]Endpoint{kind.Delivery: {Token: tok}}}}
+	h := holder{Token: tok, hidden: tok, Map: map[string]Endpoint{"x": {Token: tok}}, cfg: &ClientConfig{Endpoints: map[kind.Area]Endpoint{kind.Delivery: {Token: tok}}}}
 	var out strings.Builder
 	for _, v := range []any{tok, &tok, h, &h, *h.cfg, []Token{tok}, NewClient(*h.cfg), errors.New(tok.String())} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%d", "%x", "%p"} {
@@ -183,8 +183,8 @@ func TestTextIsCheckedHoweverItIsCut(t *testing.T) {
 			for _, wrap := range []func(io.Reader) io.Reader{
 				func(r io.Reader) io.Reader { return r }, iotest.OneByteReader, iotest.HalfReader, iotest.DataErrReader,
 			} {
-				src := &source{r: wrap(strings.NewReader(body)), object: 1 << 20, list: 1 << 20}
-				_, err := decodeList(src, k, kind.Workspace{}, func(kind.Object) error { return nil })
+				src := &bodyReader{r: wrap(strings.NewReader(body)), object: 1 << 20, list: 1 << 20}
+				_, err := decodeList(src, k, kind.Workspace{}, func(kind.LiveObject) error { return nil })
 				if (err == nil) != utf8.ValidString(text) {
 					t.Fatalf("%q: %v", body, err)
 				}
@@ -205,9 +205,9 @@ func FuzzListDecode(f *testing.F) {
 	}
 	k := testKind(f)
 	f.Fuzz(func(t *testing.T, body []byte) {
-		decode := func(r io.Reader) (items []kind.Object, p page, err error) {
-			src := &source{r: r, object: 1 << 16, list: 1 << 20}
-			p, err = decodeList(src, k, kind.Workspace{}, func(o kind.Object) error {
+		decode := func(r io.Reader) (items []kind.LiveObject, p page, err error) {
+			src := &bodyReader{r: r, object: 1 << 16, list: 1 << 20}
+			p, err = decodeList(src, k, kind.Workspace{}, func(o kind.LiveObject) error {
 				items = append(items, o)
 				return nil
 			})
@@ -326,7 +326,7 @@ func TestWhatIsBeingWrittenCounts(t *testing.T) {
 func TestAPauseThatIsOverMeanwhileIsStillOne(t *testing.T) {
 	over, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
 	defer cancel()
-	if e := (&call{verb: kind.Create, kind: kind.AllKinds()[0]}).pausedError(over, ""); e.RetryAfter <= 0 {
+	if e := (&operation{verb: kind.Create, kind: kind.AllKinds()[0]}).pausedError(over, ""); e.RetryAfter <= 0 {
 		t.Errorf("waits %s: %v", e.RetryAfter, e)
 	}
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // reacher is a Reader of one area at an address.
-func reacher(t *testing.T, address string, change ...func(*api.Config)) *api.Reader {
+func reacher(t *testing.T, address string, change ...func(*api.ClientConfig)) *api.Reader {
 	t.Helper()
 	base, err := url.Parse(address)
 	if err != nil {
@@ -28,7 +28,7 @@ func reacher(t *testing.T, address string, change ...func(*api.Config)) *api.Rea
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := api.Config{
+	cfg := api.ClientConfig{
 		Endpoints: map[kind.Area]api.Endpoint{kind.Delivery: {Base: base, Token: token}},
 		Now:       time.Now, RequestTimeout: time.Minute,
 	}
@@ -74,7 +74,7 @@ func TestReachSaysWhyThereIsNoAnswer(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "certificate") || !strings.Contains(seen.Issuer, "Acme Co") || seen.Expires.IsZero() {
 		t.Errorf("%+v, %v", seen, err)
 	}
-	short := func(cfg *api.Config) { cfg.RequestTimeout = 20 * time.Millisecond }
+	short := func(cfg *api.ClientConfig) { cfg.RequestTimeout = 20 * time.Millisecond }
 	if _, err := reacher(t, silent.URL, short).Reach(t.Context(), kind.Delivery); err == nil || err.Error() != "no answer within 20ms" {
 		t.Errorf("%v", err)
 	}
@@ -98,7 +98,7 @@ func TestATokenIsAskedForWhenItIsNeeded(t *testing.T) {
 	defer web.Close()
 	asked, failure := 0, error(nil)
 	var trace bytes.Buffer
-	r := reacher(t, web.URL, func(cfg *api.Config) {
+	r := reacher(t, web.URL, func(cfg *api.ClientConfig) {
 		e := cfg.Endpoints[kind.Delivery]
 		token := e.Token
 		e.Token, e.TokenFrom = api.Token{}, "token of a profile"

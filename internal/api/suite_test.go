@@ -41,7 +41,7 @@ func TestJSONTestSuite(t *testing.T) {
 // suite is the answer that each request gets.
 type suite struct {
 	*testing.T
-	config api.Config
+	config api.ClientConfig
 	status int
 	body   string
 }

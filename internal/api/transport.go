@@ -21,7 +21,7 @@ import (
 // newTransport returns a transport whose connections count what they write. With HTTP/1.1,
 // which has one request at a time on each, a failed write was provably sent or not. With
 // HTTP/2, which reads use if the platform does, all requests share one connection.
-func newTransport(cfg Config, http2 bool) *http.Transport {
+func newTransport(cfg ClientConfig, http2 bool) *http.Transport {
 	return &http.Transport{
 		Proxy:                  cfg.Proxy,
 		OnProxyConnectResponse: checkProxyAnswer,
@@ -148,9 +148,9 @@ func newHTTP(transport http.RoundTripper) *http.Client {
 	}
 }
 
-// Reach is the result of one request to an area without a token, whatever the answer.
+// Reachability is the result of one request to an area without a token, whatever the answer.
 // After an error it has what was known until then.
-type Reach struct {
+type Reachability struct {
 	Proxy   string // the host of the proxy, or ""
 	Peer    string // the IP address and port
 	TLS     string // the version, or "" for plain http
@@ -158,24 +158,24 @@ type Reach struct {
 	Expires time.Time
 	Took    time.Duration // from the DNS lookup to the head of the answer
 	Status  int
-	Clock   Reading // the time of the answer
+	Clock   TimeReading // the time of the answer
 }
 
 // Reach sends a GET to the base address of an area over a new connection.
-func (r *Reader) Reach(ctx context.Context, area kind.Area) (Reach, error) {
+func (r *Reader) Reach(ctx context.Context, area kind.Area) (Reachability, error) {
 	e := r.cfg.Endpoints[area]
 	if e.Base == nil {
-		return Reach{}, fmt.Errorf("no address of the %s area: set %s", area, e.baseSetting(area))
+		return Reachability{}, fmt.Errorf("no address of the %s area: set %s", area, e.baseSetting(area))
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.cfg.RequestTimeout)
 	defer cancel()
-	var seen Reach
+	var seen Reachability
 	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: func(info httptrace.GotConnInfo) { seen.Peer = info.Conn.RemoteAddr().String() },
 	})
 	req, err := http.NewRequestWithContext(traced, http.MethodGet, e.Base.String(), nil)
 	if err != nil {
-		return Reach{}, err
+		return Reachability{}, err
 	}
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", r.cfg.UserAgent)
@@ -206,7 +206,7 @@ func (r *Reader) Reach(ctx context.Context, area kind.Area) (Reach, error) {
 	return seen, nil
 }
 
-func (s *Reach) addCertificate(chain []*x509.Certificate) {
+func (s *Reachability) addCertificate(chain []*x509.Certificate) {
 	if len(chain) > 0 {
 		s.Issuer, s.Expires = diag.QuoteAnswer(chain[0].Issuer.String(), excerptSize).String(), chain[0].NotAfter
 	}
@@ -214,7 +214,7 @@ func (s *Reach) addCertificate(chain []*x509.Certificate) {
 
 // reachError returns why there was no answer, without the address, which the caller
 // knows. It notes an untrusted certificate in seen.
-func (r *Reader) reachError(ctx context.Context, seen *Reach, err error) error {
+func (r *Reader) reachError(ctx context.Context, seen *Reachability, err error) error {
 	if untrusted, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		seen.addCertificate(untrusted.UnverifiedCertificates)
 	}

@@ -24,10 +24,10 @@ type Writer interface {
 	// Turn waits for the rate limit, and for a pause that the platform asked for in the
 	// kind's area. The writes themselves do not wait.
 	WaitForTurn(ctx context.Context, k *kind.Kind) error
-	Get(ctx context.Context, k *kind.Kind, name string) (kind.Object, error)
-	List(ctx context.Context, k *kind.Kind, each func(kind.Object) error) (kind.ListInfo, error)
-	Create(ctx context.Context, k *kind.Kind, body []byte) (kind.Object, error)
-	Patch(ctx context.Context, k *kind.Kind, name string, body []byte) (kind.Object, error)
+	Get(ctx context.Context, k *kind.Kind, name string) (kind.LiveObject, error)
+	List(ctx context.Context, k *kind.Kind, each func(kind.LiveObject) error) (kind.ListInfo, error)
+	Create(ctx context.Context, k *kind.Kind, body []byte) (kind.LiveObject, error)
+	Patch(ctx context.Context, k *kind.Kind, name string, body []byte) (kind.LiveObject, error)
 	Delete(ctx context.Context, k *kind.Kind, name string) error
 }
 
@@ -35,7 +35,7 @@ type Writer interface {
 // returns (docs/design.md A3).
 type Journal interface {
 	// For requests that are sent once. Look reads which run claimed one.
-	Claim(ctx context.Context, key kind.Key, i ledger.Intent) (ledger.HeldClaim, error)
+	Claim(ctx context.Context, key kind.Key, i ledger.Intent) (ledger.OwnClaim, error)
 	RecordPosted(ctx context.Context, key kind.Key, m ledger.Made) error
 	RecordExecuted(ctx context.Context, key kind.Key, m ledger.Made) error
 	RecordOutcome(ctx context.Context, key kind.Key, o ledger.Outcome) error
@@ -65,7 +65,7 @@ type Deps struct {
 	// Clock asks the kind's area of the platform for the time now (docs/design.md 0.8).
 	Clock func(ctx context.Context, k *kind.Kind) (ledger.Instant, error)
 	// Replan plans one object again, against the live one; nil if there is none.
-	Replan func(key kind.Key, obj *kind.Object) (plan.Item, error)
+	Replan func(key kind.Key, obj *kind.LiveObject) (plan.Item, error)
 	// Spec returns the part of a manifest's spec that git manages, as canonical JSON
 	// (plan.Planner.ManagedSpec). Run records it, and compares live with it.
 	Spec  func(key kind.Key) []byte
@@ -78,11 +78,11 @@ type Deps struct {
 	Hurry   <-chan struct{}
 	Now     func() time.Time                                 // this machine's clock; if nil, every claim asks Clock
 	Sleep   func(ctx context.Context, d time.Duration) error // Sleep waits, or returns the context's error
-	Options Options
+	Options SendOptions
 }
 
-// Options are the settings that the user chose.
-type Options struct {
+// SendOptions are the settings that the user chose.
+type SendOptions struct {
 	Parallelism int // Parallelism limits how many objects Run works on at once
 	// AcceptNormalised sends a purge even if the server changed the values that were sent for the object that it
 	// waits for.
@@ -107,7 +107,7 @@ func Run(ctx context.Context, p *plan.Plan, d Deps) Result {
 		report(e)
 	}
 	r := &run{
-		Deps: d, target: p.Target, items: p.Items, outcomes: make([]Outcome, len(p.Items)), index: map[kind.Key]int{},
+		Deps: d, target: p.Target, items: p.Items, outcomes: make([]ItemOutcome, len(p.Items)), index: map[kind.Key]int{},
 		full: map[string]string{}, clocks: map[kind.Area]clockReading{},
 	}
 	for i, it := range p.Items {
@@ -126,9 +126,9 @@ func Run(ctx context.Context, p *plan.Plan, d Deps) Result {
 // run is the state of one Run. The ctx of its functions ends when nothing new may start.
 type run struct {
 	Deps
-	target   plan.Target
+	target   plan.Destination
 	items    []plan.Item
-	outcomes []Outcome
+	outcomes []ItemOutcome
 	index    map[kind.Key]int
 	// sendCtx is for requests in flight and for reading back, ledgerCtx for the ledger.
 	// Both outlive an interruption for a few seconds.
@@ -262,17 +262,17 @@ func whyEnded(ctx context.Context) (string, Verdict) {
 }
 
 // endedBefore returns an outcome if the run ended before a step, such as "it was sent".
-func endedBefore(ctx context.Context, step string) *Outcome {
+func endedBefore(ctx context.Context, step string) *ItemOutcome {
 	if why, verdict := whyEnded(ctx); why != "" {
 		return skippedOutcome(verdict, why+" before "+step)
 	}
 	return nil
 }
 
-func interruptedOutcome(ctx context.Context) *Outcome { return endedBefore(ctx, "it was sent") }
+func interruptedOutcome(ctx context.Context) *ItemOutcome { return endedBefore(ctx, "it was sent") }
 
 // haltedOutcome returns an outcome if nothing new may start: the run was stopped or interrupted.
-func (r *run) haltedOutcome(ctx context.Context) *Outcome {
+func (r *run) haltedOutcome(ctx context.Context) *ItemOutcome {
 	end := endedBefore(ctx, "it started")
 	if why := r.whyStopped(); end == nil && why != "" {
 		end = skippedOutcome(Partial, why)

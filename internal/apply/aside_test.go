@@ -65,12 +65,12 @@ type countedWriter struct {
 	busy
 }
 
-func (c *countedWriter) Get(ctx context.Context, k *kind.Kind, name string) (o kind.Object, err error) {
+func (c *countedWriter) Get(ctx context.Context, k *kind.Kind, name string) (o kind.LiveObject, err error) {
 	c.while(func() { o, err = c.Writer.Get(ctx, k, name) })
 	return o, err
 }
 
-func (c *countedWriter) Patch(ctx context.Context, k *kind.Kind, name string, body []byte) (o kind.Object, err error) {
+func (c *countedWriter) Patch(ctx context.Context, k *kind.Kind, name string, body []byte) (o kind.LiveObject, err error) {
 	c.while(func() { o, err = c.Writer.Patch(ctx, k, name, body) })
 	return o, err
 }
@@ -90,7 +90,7 @@ func TestWhoWaitsForAFarLedgerLeavesRoom(t *testing.T) {
 	far := &farLedger{Journal: s, together: batch, left: n, cond: sync.NewCond(&sync.Mutex{})}
 	wire := &countedWriter{Writer: s}
 	s.journal, s.writer = far, wire
-	s.options = apply.Options{Parallelism: parallelism, Batch: batch}
+	s.options = apply.SendOptions{Parallelism: parallelism, Batch: batch}
 	res := s.run()
 	for _, o := range res.Outcomes {
 		if o.Verdict != apply.OK || !o.Sent {
@@ -121,7 +121,7 @@ func TestAStopWhileTheLedgerIsWaitedFor(t *testing.T) {
 		s.on(fmt.Sprintf("PATCH CDN/c%d", i), 1, denied(), false)
 	}
 	far := &farLedger{Journal: s, together: n, left: n, cond: sync.NewCond(&sync.Mutex{})}
-	s.journal, s.options = far, apply.Options{Parallelism: 1, Batch: n}
+	s.journal, s.options = far, apply.SendOptions{Parallelism: 1, Batch: n}
 	res := s.run()
 	skipped := 0
 	for _, o := range res.Outcomes {

@@ -38,7 +38,7 @@ func (r *run) postAll(ctx context.Context) {
 	r.sendBatch(ctx, batch, &recording)
 }
 
-func (o Options) batchSize() int { return max(1, min(o.Batch, o.Parallelism)) }
+func (o SendOptions) batchSize() int { return max(1, min(o.Batch, o.Parallelism)) }
 
 // sendBatch claims requests, sends them, and starts to record their outcomes. With a slow
 // store the next batch's claims may run while these are recorded, but not its sends.
@@ -68,12 +68,12 @@ func (r *run) sendBatch(ctx context.Context, batch []int, recording *sync.WaitGr
 
 // sendClaimed sends a claimed request, or gives the claim back if the run has ended. The function
 // that it returns records the outcome.
-func (s *onceSend) sendClaimed(ctx context.Context) (record func() *Outcome) {
+func (s *onceSend) sendClaimed(ctx context.Context) (record func() *ItemOutcome) {
 	if end := s.haltedOutcome(ctx); end != nil {
-		return func() *Outcome { return s.reportUnrecorded(s.giveBack(end.Message), end) }
+		return func() *ItemOutcome { return s.reportUnrecorded(s.giveBack(end.Message), end) }
 	}
 	a := s.sendUntilKnown(ctx)
-	return func() *Outcome {
+	return func() *ItemOutcome {
 		end := s.recordEnd(ctx, a)
 		if end.Status == Done {
 			end.Message = cmp.Or(end.Message, "the platform executes it later")
@@ -99,7 +99,7 @@ func (r *run) claimAll(ctx context.Context, batch []int) []*onceSend {
 		}
 		at := clocks[s.kind.Area]
 		wg.Go(func() {
-			r.outcomes[i] = s.finishItem(func() *Outcome {
+			r.outcomes[i] = s.finishItem(func() *ItemOutcome {
 				if blocked != nil {
 					return blocked
 				}
@@ -117,7 +117,7 @@ func (r *run) claimAll(ctx context.Context, batch []int) []*onceSend {
 
 // createOnce creates an object that must not be created twice, under a claim
 // like that of a request (docs/design.md 0.5).
-func (w *work) createOnce(ctx context.Context) *Outcome {
+func (w *work) createOnce(ctx context.Context) *ItemOutcome {
 	for _, name := range []string{w.item.RemoteName, w.item.Name} {
 		if name == "" {
 			continue
@@ -154,9 +154,9 @@ func (w *work) createOnce(ctx context.Context) *Outcome {
 }
 
 // waitUntilReady returns an outcome that says whether a new object is ready. It waits for that if the user asked.
-func (w *work) waitUntilReady(ctx context.Context, name string, obj kind.Object) *Outcome {
+func (w *work) waitUntilReady(ctx context.Context, name string, obj kind.LiveObject) *ItemOutcome {
 	first := true
-	return w.pollUntil(ctx, "created", "ready", func(ctx context.Context) *Outcome {
+	return w.pollUntil(ctx, "created", "ready", func(ctx context.Context) *ItemOutcome {
 		if !first {
 			if next, err := w.Writer.Get(ctx, w.kind, name); err == nil {
 				obj = next
@@ -183,7 +183,7 @@ func (w *work) listSimilar(ctx context.Context, at clockReading) *ledger.Listing
 		return nil
 	}
 	found, spec := ledger.Listing{At: at.now.Now}, canon.MustDecode(w.spec)
-	info, err := w.Writer.List(ctx, w.kind, func(o kind.Object) error {
+	info, err := w.Writer.List(ctx, w.kind, func(o kind.LiveObject) error {
 		if o.Spec == nil || merge.Covers(w.Rules(w.kind), spec, canon.MustDecode(o.Spec)) {
 			found.Objects = append(found.Objects, ledger.Identity{Name: o.Name, UID: o.UID})
 		}
@@ -232,7 +232,7 @@ func (r *run) readClock(ctx context.Context, k *kind.Kind) (at clockReading) {
 	return at
 }
 
-func (s *onceSend) claimRequest(ctx context.Context, at clockReading) *Outcome {
+func (s *onceSend) claimRequest(ctx context.Context, at clockReading) *ItemOutcome {
 	if s.Journal == nil {
 		return failedOutcome(NeedsPerson, "nothing was sent, because requests that are sent once need the ledger", "run trueup doctor to check the ledger")
 	}
@@ -257,8 +257,8 @@ func (s *onceSend) claimRequest(ctx context.Context, at clockReading) *Outcome {
 }
 
 // leaveToOther ends an item that another run has claimed, and says which run.
-func (w *work) leaveToOther() *Outcome {
-	end := &Outcome{Status: InFlight, Verdict: Partial, Message: "another run has claimed it", Fix: "run apply again"}
+func (w *work) leaveToOther() *ItemOutcome {
+	end := &ItemOutcome{Status: InFlight, Verdict: Partial, Message: "another run has claimed it", Fix: "run apply again"}
 	var records map[kind.Key]ledger.Record
 	err := w.catchPanic(w.item.Key, func() (err error) {
 		records, err = w.Journal.ReadRecords(w.ledgerCtx, []kind.Key{w.item.Key})
@@ -277,7 +277,7 @@ func (w *work) leaveToOther() *Outcome {
 }
 
 // leaveIfClaimed leaves an object that appeared since the plan to the run that claimed it, if any.
-func (w *work) leaveIfClaimed(ctx context.Context, end *Outcome) *Outcome {
+func (w *work) leaveIfClaimed(ctx context.Context, end *ItemOutcome) *ItemOutcome {
 	if end.Verdict != Stale || w.Journal == nil {
 		return end
 	}

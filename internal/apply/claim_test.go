@@ -43,7 +43,7 @@ func TestOutcomesOfAPurge(t *testing.T) {
 		err     error
 		did     bool
 		verdict apply.Verdict
-		state   ledger.State
+		state   ledger.RequestState
 		sent    bool
 		words   string
 		next    string
@@ -203,7 +203,7 @@ func TestOutcomesOfASnapshot(t *testing.T) {
 	for name, tt := range map[string]struct {
 		err     error
 		verdict apply.Verdict
-		state   ledger.State
+		state   ledger.RequestState
 	}{
 		"unclear": {unclear(), apply.NeedsPerson, ledger.Unknown},
 		"taken":   {isTaken(), apply.NeedsPerson, ledger.Unknown},
@@ -298,7 +298,7 @@ func TestReady(t *testing.T) {
 
 func TestBlockedAndKept(t *testing.T) {
 	s := begin(t, cdn("shop", forced)).has(shop, loose)
-	s.change(shop, func(o *kind.Object) { o.Terminating = true })
+	s.change(shop, func(o *kind.LiveObject) { o.Terminating = true })
 	s.ends(s.run(), shop, apply.Blocked, apply.Partial, "being deleted", "run trueup again")
 	s = begin(t, cdn("shop", group)).has(shop, strings.Replace(group, "[{name: o", "[{name: x}, {name: o", 1))
 	s.ends(s.run(), shop, apply.Blocked, apply.NeedsPerson, "--accept take-over=")

@@ -17,7 +17,7 @@ import (
 const maxConflicts = 3
 
 // applyConverging creates or patches an object until live equals git.
-func (w *work) applyConverging(ctx context.Context) (end *Outcome) {
+func (w *work) applyConverging(ctx context.Context) (end *ItemOutcome) {
 	try := w.tryCreate
 	if w.item.Op != plan.Create {
 		try = w.tryPatch
@@ -50,7 +50,7 @@ func (w *work) applyConverging(ctx context.Context) (end *Outcome) {
 }
 
 // storePending stores the spec as pending before a write (docs/design.md 0.2).
-func (w *work) storePending() *Outcome {
+func (w *work) storePending() *ItemOutcome {
 	if w.isPending || w.Journal == nil {
 		return nil
 	}
@@ -63,7 +63,7 @@ func (w *work) storePending() *Outcome {
 
 // tryCreate sends a POST, after a GET has shown that there is no such object. It returns nil to retry: nothing
 // was written, or live shows that a try without an answer created nothing (docs/design.md C4).
-func (w *work) tryCreate(ctx context.Context) *Outcome {
+func (w *work) tryCreate(ctx context.Context) *ItemOutcome {
 	if end := w.waitTurn(ctx); end != nil {
 		return end
 	}
@@ -83,7 +83,7 @@ func (w *work) tryCreate(ctx context.Context) *Outcome {
 }
 
 // afterPost returns the outcome of a POST, or nil to retry.
-func (w *work) afterPost(ctx context.Context, err error) *Outcome {
+func (w *work) afterPost(ctx context.Context, err error) *ItemOutcome {
 	switch {
 	case err == nil:
 		w.maybeDone = nil
@@ -100,7 +100,7 @@ func (w *work) afterPost(ctx context.Context, err error) *Outcome {
 
 // checkAbsent checks right before a POST that no object has the name. If one has, it returns the object and
 // an outcome.
-func (w *work) checkAbsent(ctx context.Context, name string) (kind.Object, *Outcome) {
+func (w *work) checkAbsent(ctx context.Context, name string) (kind.LiveObject, *ItemOutcome) {
 	obj, err := w.Writer.Get(ctx, w.kind, name)
 	switch {
 	case notFound(err):
@@ -115,7 +115,7 @@ func (w *work) checkAbsent(ctx context.Context, name string) (kind.Object, *Outc
 
 // lookFor reads whether a POST with a 409, or without an answer, created the object. It decides that the
 // POST created nothing only if the object is missing twice.
-func (w *work) lookFor(ctx context.Context, err error) *Outcome {
+func (w *work) lookFor(ctx context.Context, err error) *ItemOutcome {
 	if isUncertain(err) {
 		w.maybeDone = nil // err is about this try
 	}
@@ -138,7 +138,7 @@ func (w *work) lookFor(ctx context.Context, err error) *Outcome {
 	return unknownOutcome(err, "")
 }
 
-func (w *work) lookTwice(ctx context.Context) (kind.Object, error) {
+func (w *work) lookTwice(ctx context.Context) (kind.LiveObject, error) {
 	obj, err := w.Writer.Get(w.sendCtx, w.kind, w.item.Name)
 	if notFound(err) {
 		if err = w.Sleep(ctx, lookAgain); err == nil {
@@ -150,7 +150,7 @@ func (w *work) lookTwice(ctx context.Context) (kind.Object, error) {
 
 // existsNow ends an item whose object exists after a try: trueup created it, or it is in sync
 // anyway. trueup leaves any other object unchanged.
-func (w *work) existsNow(ctx context.Context, obj kind.Object) *Outcome {
+func (w *work) existsNow(ctx context.Context, obj kind.LiveObject) *ItemOutcome {
 	w.maybeDone = nil
 	made := w.createdWrite()
 	if !w.hasAll(w.spec, obj) {
@@ -170,7 +170,7 @@ func (w *work) existsNow(ctx context.Context, obj kind.Object) *Outcome {
 
 // tryPatch sends the merge patch that the plan shows, if live is still what the plan compared. It returns nil
 // to retry: after a conflict or a transient failure, the next try reads and compares again (docs/design.md C4).
-func (w *work) tryPatch(ctx context.Context) *Outcome {
+func (w *work) tryPatch(ctx context.Context) *ItemOutcome {
 	obj, now, end := w.lookAndPlan(ctx)
 	switch {
 	case end != nil:
@@ -203,7 +203,7 @@ func (w *work) tryPatch(ctx context.Context) *Outcome {
 }
 
 // afterLostTry adds to the outcome what an earlier try without an answer may have made of the object.
-func (w *work) afterLostTry(end *Outcome, obj kind.Object) *Outcome {
+func (w *work) afterLostTry(end *ItemOutcome, obj kind.LiveObject) *ItemOutcome {
 	if w.maybeWrote == nil || obj.Spec == nil {
 		return end
 	}
@@ -213,7 +213,7 @@ func (w *work) afterLostTry(end *Outcome, obj kind.Object) *Outcome {
 
 // lookAndPlan reads the object right before a write, and plans it again: the new plan may do no more
 // than the one that was shown (docs/design.md 0.23).
-func (w *work) lookAndPlan(ctx context.Context) (obj kind.Object, now plan.Item, end *Outcome) {
+func (w *work) lookAndPlan(ctx context.Context) (obj kind.LiveObject, now plan.Item, end *ItemOutcome) {
 	if end := w.waitTurn(ctx); end != nil {
 		return obj, now, end
 	}
@@ -236,7 +236,7 @@ func (w *work) lookAndPlan(ctx context.Context) (obj kind.Object, now plan.Item,
 
 // alreadyInSync ends an item that needs no request any more: an earlier try without an answer was executed, or another
 // client made the change.
-func (w *work) alreadyInSync(now plan.Item, obj kind.Object) *Outcome {
+func (w *work) alreadyInSync(now plan.Item, obj kind.LiveObject) *ItemOutcome {
 	wrote := write{now: now, before: canon.MustDecode(obj.Spec), request: map[string]any{}, did: Unchanged, done: "another client has already made this change"}
 	if w.maybeDone != nil && w.maybeWrote != nil {
 		wrote = *w.maybeWrote
@@ -247,7 +247,7 @@ func (w *work) alreadyInSync(now plan.Item, obj kind.Object) *Outcome {
 
 // versionRefused records that the server refused the resourceVersion. If live still has that version,
 // the server accepts none, so the next try omits it.
-func (w *work) versionRefused(obj kind.Object, err error) *Outcome {
+func (w *work) versionRefused(obj kind.LiveObject, err error) *ItemOutcome {
 	w.withoutVersion = !isConflict(err)
 	if !w.withoutVersion {
 		now, looked := w.Writer.Get(w.sendCtx, w.kind, w.item.Name)
@@ -262,7 +262,7 @@ func (w *work) versionRefused(obj kind.Object, err error) *Outcome {
 }
 
 // afterPatch returns the outcome of a PATCH, or nil to retry.
-func (w *work) afterPatch(ctx context.Context, wrote write, err error) *Outcome {
+func (w *work) afterPatch(ctx context.Context, wrote write, err error) *ItemOutcome {
 	switch {
 	case isTransient(err) && w.mayRetry(ctx, err):
 		if isUncertain(err) {

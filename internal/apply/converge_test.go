@@ -84,7 +84,7 @@ func TestWithoutALedgerWhatConvergesStillDoes(t *testing.T) {
 func TestWhatChangedSinceThePlan(t *testing.T) {
 	for name, tt := range map[string]struct {
 		git, live, now string
-		change         func(*kind.Object)
+		change         func(*kind.LiveObject)
 		stale          string
 		patch          string
 	}{
@@ -93,8 +93,8 @@ func TestWhatChangedSinceThePlan(t *testing.T) {
 		"a kept field of an element":    {git: group, live: lately, now: strings.Replace(lately, "note: kept", "note: other", 1), stale: "changed after"},
 		"another element of the list":   {git: group, live: lately, now: strings.Replace(lately, "[{name: o", "[{name: x}, {name: o", 1), stale: "git does not own this object's lists"},
 		"it went":                       {git: forced, live: loose, stale: "deleted after"},
-		"it is going":                   {git: forced, live: loose, now: loose, change: func(o *kind.Object) { o.Terminating = true }, stale: "being deleted"},
-		"it has no spec":                {git: forced, live: loose, now: loose, change: func(o *kind.Object) { o.Spec = nil }, stale: "without a spec"},
+		"it is going":                   {git: forced, live: loose, now: loose, change: func(o *kind.LiveObject) { o.Terminating = true }, stale: "being deleted"},
+		"it has no spec":                {git: forced, live: loose, now: loose, change: func(o *kind.LiveObject) { o.Spec = nil }, stale: "without a spec"},
 		"another object's hostname":     {git: forced, live: strings.Replace(loose, "shop.", "old.", 1), now: loose, patch: `{"spec":{"tls":{"forced":"true"}}}`},
 		"an unmanaged field":            {git: forced, live: loose, now: strings.Replace(loose, `enabled: "true"`, `enabled: "false"`, 1), patch: `{"spec":{"tls":{"forced":"true"}}}`},
 		"a part of the change was made": {git: `{hostname: shop.example.com, tls: {forced: "true", enabled: "false"}}`, live: loose, now: strings.Replace(loose, `enabled: "true"`, `enabled: "false"`, 1), patch: `{"spec":{"tls":{"forced":"true"}}}`},
@@ -140,7 +140,7 @@ func TestWhatAppearedIsNotOverwritten(t *testing.T) {
 	s = begin(t, cdn("shop", forced))
 	res := s.apply(t.Context(), func() {
 		s.has(shop, forced)
-		s.change(shop, func(o *kind.Object) { o.Terminating = true })
+		s.change(shop, func(o *kind.LiveObject) { o.Terminating = true })
 	})
 	s.ends(res, shop, apply.Skipped, apply.Stale, "being deleted")
 	s.wrote("GET CDN/shop")
@@ -154,7 +154,7 @@ func TestAFindingAgainstWhatIsLiveNow(t *testing.T) {
 	planner, p := s.ready()
 	res := apply.Run(t.Context(), p, apply.Deps{
 		Writer: s, Journal: s, Clock: s.clock, Rules: planner.RulesOf, Report: func(apply.Event) {},
-		Replan: func(kind.Key, *kind.Object) (item plan.Item, err error) { return item, refused() },
+		Replan: func(kind.Key, *kind.LiveObject) (item plan.Item, err error) { return item, refused() },
 		Spec:   func(k kind.Key) []byte { return s.set.Find(k).Spec },
 	})
 	s.ends(res, shop, apply.Skipped, apply.Stale, "can't plan")
@@ -197,7 +197,7 @@ func TestAServerThatTakesNoVersion(t *testing.T) {
 		t.Errorf("sent %s", s.sent)
 	}
 	s = begin(t, cdn("shop", group)).has(shop, lately).applied(shop, group)
-	s.change(shop, func(o *kind.Object) { o.ResourceVersion = "" })
+	s.change(shop, func(o *kind.LiveObject) { o.ResourceVersion = "" })
 	s.ends(s.run(), shop, apply.Done, apply.OK)
 	if strings.Contains(s.sent[0], "resourceVersion") {
 		t.Errorf("sent %s", s.sent)
@@ -224,7 +224,7 @@ func TestAnObjectThatNeverStandsStill(t *testing.T) {
 func TestReadingBackTakesItsTime(t *testing.T) {
 	s := begin(t, cdn("shop", forced)).has(shop, loose)
 	old := s.objects[key(shop)]
-	var now kind.Object
+	var now kind.LiveObject
 	s.at("GET CDN/shop", 2, func() { now = s.objects[key(shop)]; s.objects[key(shop)] = old })
 	s.at("GET CDN/shop", 4, func() { s.objects[key(shop)] = now })
 	s.on("GET CDN/shop", 3, &said{"503", api.Error{Class: api.Unavailable}}, false)
@@ -339,7 +339,7 @@ func TestAWriteThatCantBeReadBack(t *testing.T) {
 	s.ends(s.run(), shop, apply.Done, apply.OK, "created")
 
 	s = begin(t, cdn("shop", forced))
-	s.at("GET CDN/shop", 2, func() { s.change(shop, func(o *kind.Object) { o.Spec = nil }) })
+	s.at("GET CDN/shop", 2, func() { s.change(shop, func(o *kind.LiveObject) { o.Spec = nil }) })
 	s.ends(s.run(), shop, apply.Failed, apply.Partial, "without a spec")
 }
 

@@ -16,7 +16,7 @@ func (r *run) deleteAll(ctx context.Context) {
 	for i := range r.items {
 		if it := &r.items[i]; it.Op == plan.Delete {
 			d := &deletion{work: r.newWork(i), name: cmp.Or(it.RemoteName, it.Name)}
-			r.outcomes[i] = d.finishItem(func() *Outcome { return d.deleteWithRetries(ctx) })
+			r.outcomes[i] = d.finishItem(func() *ItemOutcome { return d.deleteWithRetries(ctx) })
 			r.countDone()
 		}
 	}
@@ -40,7 +40,7 @@ const (
 	deleteConfirmed
 )
 
-func (d *deletion) deleteWithRetries(ctx context.Context) *Outcome {
+func (d *deletion) deleteWithRetries(ctx context.Context) *ItemOutcome {
 	if end := cmp.Or(d.haltedOutcome(ctx), d.failedBefore()); end != nil {
 		return end
 	}
@@ -53,7 +53,7 @@ func (d *deletion) deleteWithRetries(ctx context.Context) *Outcome {
 		end = d.recordOutcome(end)
 	}
 	if d.state == deletePending && d.Options.Wait > 0 && end.Verdict == OK {
-		end = d.pollUntil(ctx, "accepted", "gone", func(ctx context.Context) *Outcome {
+		end = d.pollUntil(ctx, "accepted", "gone", func(ctx context.Context) *ItemOutcome {
 			if obj, err := d.Writer.Get(ctx, d.kind, d.name); notFound(err) || err == nil && !d.isPlanned(obj) {
 				return doneOutcome("")
 			}
@@ -65,7 +65,7 @@ func (d *deletion) deleteWithRetries(ctx context.Context) *Outcome {
 }
 
 // failedBefore returns an outcome if any item before this deletion failed.
-func (r *run) failedBefore() *Outcome {
+func (r *run) failedBefore() *ItemOutcome {
 	for _, o := range r.outcomes {
 		if o.Verdict != "" && o.Verdict != OK {
 			return skippedOutcome(Partial, "deletions come last, and "+o.String()+" failed")
@@ -75,7 +75,7 @@ func (r *run) failedBefore() *Outcome {
 }
 
 // recordIntent records the deletion in the ledger before trueup sends it.
-func (d *deletion) recordIntent() *Outcome {
+func (d *deletion) recordIntent() *ItemOutcome {
 	if d.Journal == nil {
 		return failedOutcome(NeedsPerson, "nothing was sent, because a deletion needs the ledger", "run trueup doctor to check the ledger")
 	}
@@ -93,7 +93,7 @@ func (d *deletion) recordIntent() *Outcome {
 }
 
 // tryDelete checks the object, sends one DELETE, and checks again. It returns nil to retry.
-func (d *deletion) tryDelete(ctx context.Context) *Outcome {
+func (d *deletion) tryDelete(ctx context.Context) *ItemOutcome {
 	end := d.waitTurn(ctx)
 	if end == nil {
 		end = cmp.Or(d.checkTarget(ctx), d.checkOvertaken(), interruptedOutcome(ctx))
@@ -116,7 +116,7 @@ func (d *deletion) tryDelete(ctx context.Context) *Outcome {
 
 // checkTarget makes sure right before a DELETE that live is still the planned object, and that
 // nobody has marked it to be kept.
-func (d *deletion) checkTarget(ctx context.Context) *Outcome {
+func (d *deletion) checkTarget(ctx context.Context) *ItemOutcome {
 	obj, err := d.Writer.Get(ctx, d.kind, d.name)
 	if d.maybeDone != nil {
 		if end := d.tookEffect(obj, err); end != nil {
@@ -139,7 +139,7 @@ func (d *deletion) checkTarget(ctx context.Context) *Outcome {
 }
 
 // tookEffect returns an outcome if the object is gone or terminating.
-func (d *deletion) tookEffect(obj kind.Object, err error) *Outcome {
+func (d *deletion) tookEffect(obj kind.LiveObject, err error) *ItemOutcome {
 	switch {
 	case notFound(err), err == nil && !d.isPlanned(obj):
 		d.state = deleteConfirmed
@@ -154,17 +154,17 @@ func (d *deletion) tookEffect(obj kind.Object, err error) *Outcome {
 }
 
 // isPlanned reports whether an object is the one in the plan, not a new one with the same name.
-func (d *deletion) isPlanned(obj kind.Object) bool {
+func (d *deletion) isPlanned(obj kind.LiveObject) bool {
 	return obj.UID == d.item.Live.UID && obj.CreationTimestamp == d.item.Made
 }
 
 // verifyGone reads the object until it is gone or terminating; err is that of the DELETE.
-func (d *deletion) verifyGone(ctx context.Context, err error) *Outcome {
+func (d *deletion) verifyGone(ctx context.Context, err error) *ItemOutcome {
 	d.reportPhase("verify", "")
 	d.state = deleteUnknown
 	var last error
-	var end *Outcome
-	interrupted := d.lookUntil(ctx, d.name, func(obj kind.Object, err error) bool {
+	var end *ItemOutcome
+	interrupted := d.lookUntil(ctx, d.name, func(obj kind.LiveObject, err error) bool {
 		last, end = err, d.tookEffect(obj, err)
 		return end != nil
 	})
@@ -184,7 +184,7 @@ func (d *deletion) verifyGone(ctx context.Context, err error) *Outcome {
 }
 
 // recordOutcome records the outcome in the ledger. If it is unknown, the intent stays, and the next run checks it.
-func (d *deletion) recordOutcome(end *Outcome) *Outcome {
+func (d *deletion) recordOutcome(end *ItemOutcome) *ItemOutcome {
 	switch {
 	case d.state >= deletePending:
 		return d.reportUnrecorded(d.Journal.RecordOutcome(d.ledgerCtx, d.item.Key, ledger.Outcome{How: ledger.Removed, Message: ledger.QuoteMessage(cmp.Or(end.Message, "deleted"))}), end)

@@ -115,13 +115,13 @@ func TestADeletionThatTakesItsTime(t *testing.T) {
 // TestWhatIsNotAsThePlanSaidIsNotDeleted: the last look decides.
 func TestWhatIsNotAsThePlanSaidIsNotDeleted(t *testing.T) {
 	for name, c := range map[string]struct {
-		change func(*kind.Object)
+		change func(*kind.LiveObject)
 		word   string
 	}{
-		"uid":         {func(o *kind.Object) { o.UID = "another" }, "another object of that name"},
-		"time":        {func(o *kind.Object) { o.CreationTimestamp = "2026-11-21T09:00:00Z" }, "another object of that name"},
-		"terminating": {func(o *kind.Object) { o.Terminating = true }, "another client is deleting it"},
-		"kept":        {func(o *kind.Object) { o.Keep = true }, "trueup.dev/keep"},
+		"uid":         {func(o *kind.LiveObject) { o.UID = "another" }, "another object of that name"},
+		"time":        {func(o *kind.LiveObject) { o.CreationTimestamp = "2026-11-21T09:00:00Z" }, "another object of that name"},
+		"terminating": {func(o *kind.LiveObject) { o.Terminating = true }, "another client is deleting it"},
+		"kept":        {func(o *kind.LiveObject) { o.Keep = true }, "trueup.dev/keep"},
 	} {
 		s := departed(t)
 		res := s.apply(t.Context(), func() { s.change(leftOver, c.change) })
@@ -157,7 +157,7 @@ func TestADeletionWhoseAnswerIsLost(t *testing.T) {
 	}
 	// Somebody made another one of the name since.
 	s = departed(t).on("DELETE VolumeSnapshot/old", 1, unclear(), true)
-	s.at("GET VolumeSnapshot/old", 2, func() { s.has(leftOver, disk("data")); s.change(leftOver, func(o *kind.Object) { o.UID = "new" }) })
+	s.at("GET VolumeSnapshot/old", 2, func() { s.has(leftOver, disk("data")); s.change(leftOver, func(o *kind.LiveObject) { o.UID = "new" }) })
 	s.ends(s.run(), leftOver, apply.Done, apply.OK, "deleted")
 	if n := strings.Count(s.took(), "DELETE"); n != 1 {
 		t.Errorf("%d requests", n)

@@ -72,7 +72,7 @@ type stage struct {
 	mu      sync.Mutex
 	log     []string
 	counts  map[string]int
-	objects map[kind.Key]kind.Object
+	objects map[kind.Key]kind.LiveObject
 	records map[kind.Key]ledger.Record
 	sent    []string
 	version int
@@ -103,7 +103,7 @@ type stage struct {
 	writer  apply.Writer
 	sleep   func(context.Context, time.Duration) error
 	hurry   chan struct{}
-	options apply.Options
+	options apply.SendOptions
 	plan    plan.Options
 	noted   bool
 	// lingers lets what is deleted terminate for a while; base is what git had before.
@@ -119,8 +119,8 @@ func begin(t testing.TB, documents ...string) *stage {
 
 func load(t testing.TB, documents ...string) *manifest.Set {
 	t.Helper()
-	source := manifest.Source{Display: "-", Data: []byte(strings.Join(documents, "\n---\n"))}
-	set, findings, err := manifest.Load(t.Context(), []manifest.Source{source}, manifest.Options{Workspace: "acme"})
+	source := manifest.PathSource{Display: "-", Data: []byte(strings.Join(documents, "\n---\n"))}
+	set, findings, err := manifest.Load(t.Context(), []manifest.PathSource{source}, manifest.LoadSettings{Workspace: "acme"})
 	if err != nil || findings.HasErrors() {
 		t.Fatalf("load: %v %v", err, findings)
 	}
@@ -131,10 +131,10 @@ func load(t testing.TB, documents ...string) *manifest.Set {
 func with(t testing.TB, set *manifest.Set) *stage {
 	return &stage{
 		t: t, set: set, counts: map[string]int{}, noted: true,
-		objects: map[kind.Key]kind.Object{}, records: map[kind.Key]ledger.Record{},
+		objects: map[kind.Key]kind.LiveObject{}, records: map[kind.Key]ledger.Record{},
 		status:  func(int) string { return `{"readyToUse":true}` },
 		now:     time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC),
-		options: apply.Options{Parallelism: 1},
+		options: apply.SendOptions{Parallelism: 1},
 	}
 }
 
@@ -178,7 +178,7 @@ func (s *stage) has(name, spec string) *stage {
 	return s
 }
 
-func (s *stage) put(k kind.Key, spec map[string]any) kind.Object {
+func (s *stage) put(k kind.Key, spec map[string]any) kind.LiveObject {
 	of, _ := kind.FindKind(k.Kind)
 	s.version++
 	old := s.objects[k]
@@ -195,7 +195,7 @@ func (s *stage) put(k kind.Key, spec map[string]any) kind.Object {
 }
 
 // change alters what is live of an object.
-func (s *stage) change(name string, with func(*kind.Object)) {
+func (s *stage) change(name string, with func(*kind.LiveObject)) {
 	o := s.objects[key(name)]
 	with(&o)
 	s.objects[key(name)] = o
@@ -285,7 +285,7 @@ func (s *stage) WaitForTurn(ctx context.Context, _ *kind.Kind) error {
 	return ctx.Err()
 }
 
-func (s *stage) Get(ctx context.Context, k *kind.Kind, name string) (o kind.Object, err error) {
+func (s *stage) Get(ctx context.Context, k *kind.Kind, name string) (o kind.LiveObject, err error) {
 	at := kind.Key{Kind: k.Name, Name: name}
 	err = s.call(ctx, "GET", at, func() error {
 		var ok bool
@@ -301,7 +301,7 @@ func (s *stage) Get(ctx context.Context, k *kind.Kind, name string) (o kind.Obje
 }
 
 // List is not logged: it changes nothing.
-func (s *stage) List(_ context.Context, k *kind.Kind, each func(kind.Object) error) (kind.ListInfo, error) {
+func (s *stage) List(_ context.Context, k *kind.Kind, each func(kind.LiveObject) error) (kind.ListInfo, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for at, o := range s.objects {
@@ -314,7 +314,7 @@ func (s *stage) List(_ context.Context, k *kind.Kind, each func(kind.Object) err
 	return kind.ListInfo{Complete: true}, nil
 }
 
-func (s *stage) Create(ctx context.Context, k *kind.Kind, body []byte) (o kind.Object, err error) {
+func (s *stage) Create(ctx context.Context, k *kind.Kind, body []byte) (o kind.LiveObject, err error) {
 	doc := mustTree(body)
 	name := doc["metadata"].(map[string]any)["name"].(string)
 	at := kind.Key{Kind: k.Name, Name: name}
@@ -335,7 +335,7 @@ func (s *stage) Create(ctx context.Context, k *kind.Kind, body []byte) (o kind.O
 	return o, err
 }
 
-func (s *stage) Patch(ctx context.Context, k *kind.Kind, name string, body []byte) (o kind.Object, err error) {
+func (s *stage) Patch(ctx context.Context, k *kind.Kind, name string, body []byte) (o kind.LiveObject, err error) {
 	at := kind.Key{Kind: k.Name, Name: name}
 	err = s.call(ctx, "PATCH", at, func() error {
 		now, ok := s.objects[at]
@@ -372,7 +372,7 @@ func mustTree(b []byte) map[string]any {
 
 // move is a durable change of a record from one of the states.
 func (s *stage) move(
-	ctx context.Context, call string, k kind.Key, from []ledger.State, to func(*ledger.Record), standing ...ledger.Standing,
+	ctx context.Context, call string, k kind.Key, from []ledger.RequestState, to func(*ledger.Record), standing ...ledger.Standing,
 ) error {
 	return s.call(ctx, call, k, func() error {
 		r := s.records[k]
@@ -389,7 +389,7 @@ func (s *stage) move(
 	})
 }
 
-func (s *stage) Claim(ctx context.Context, k kind.Key, i ledger.Intent) (ledger.HeldClaim, error) {
+func (s *stage) Claim(ctx context.Context, k kind.Key, i ledger.Intent) (ledger.OwnClaim, error) {
 	switch {
 	case i.TakeOver:
 		return s.claim(ctx, "take over", k, i, ledger.Resendable)
@@ -399,8 +399,8 @@ func (s *stage) Claim(ctx context.Context, k kind.Key, i ledger.Intent) (ledger.
 	return s.claim(ctx, "claim", k, i, ledger.Free)
 }
 
-func (s *stage) claim(ctx context.Context, call string, k kind.Key, i ledger.Intent, want ledger.Standing) (ledger.HeldClaim, error) {
-	hold := ledger.HeldClaim{Late: i.At.Late, Terms: s.terms()}
+func (s *stage) claim(ctx context.Context, call string, k kind.Key, i ledger.Intent, want ledger.Standing) (ledger.OwnClaim, error) {
+	hold := ledger.OwnClaim{Late: i.At.Late, Terms: s.terms()}
 	err := s.move(ctx, call, k, nil, func(r *ledger.Record) {
 		if r.EarlierUnknown = want == ledger.Resendable; !r.EarlierUnknown {
 			r.FirstClaimAt = &i.At.Early
@@ -433,17 +433,17 @@ func (s *stage) clock(context.Context, *kind.Kind) (ledger.Instant, error) {
 }
 
 func (s *stage) RecordExecuted(ctx context.Context, k kind.Key, m ledger.Made) error {
-	return s.move(ctx, "found", k, []ledger.State{ledger.Claimed, ledger.Unknown}, func(r *ledger.Record) {
+	return s.move(ctx, "found", k, []ledger.RequestState{ledger.Claimed, ledger.Unknown}, func(r *ledger.Record) {
 		r.State, r.RemoteName, r.UID = ledger.Posted, m.RemoteName, m.UID
 	})
 }
 
 func (s *stage) MarkResumable(ctx context.Context, k kind.Key, _ string) error {
-	return s.move(ctx, "leave", k, []ledger.State{ledger.Claimed}, func(r *ledger.Record) { r.Left, r.EarlierUnknown = true, true })
+	return s.move(ctx, "leave", k, []ledger.RequestState{ledger.Claimed}, func(r *ledger.Record) { r.Left, r.EarlierUnknown = true, true })
 }
 
 func (s *stage) MarkUnknown(ctx context.Context, k kind.Key, _ ledger.Instant) error {
-	return s.move(ctx, "give up", k, []ledger.State{ledger.Claimed}, func(r *ledger.Record) { r.State = ledger.Unknown })
+	return s.move(ctx, "give up", k, []ledger.RequestState{ledger.Claimed}, func(r *ledger.Record) { r.State = ledger.Unknown })
 }
 
 func (s *stage) CheckCurrent(context.Context, kind.Key) error { return nil }
@@ -467,7 +467,7 @@ func (s *stage) ReadRecords(_ context.Context, keys []kind.Key) (map[kind.Key]le
 }
 
 func (s *stage) RecordPosted(ctx context.Context, k kind.Key, m ledger.Made) error {
-	return s.move(ctx, "posted", k, []ledger.State{ledger.Claimed}, func(r *ledger.Record) {
+	return s.move(ctx, "posted", k, []ledger.RequestState{ledger.Claimed}, func(r *ledger.Record) {
 		r.State, r.RemoteName, r.UID = ledger.Posted, m.RemoteName, m.UID
 		r.Outcome = &ledger.Outcome{How: cmp.Or(m.How, ledger.Created), HTTP: m.HTTP}
 	})
@@ -482,7 +482,7 @@ func (s *stage) certain(ctx context.Context, call string, k kind.Key, to func(*l
 	if before {
 		return fmt.Errorf("%s may have been executed before", k)
 	}
-	return s.move(ctx, call, k, []ledger.State{ledger.Claimed}, to)
+	return s.move(ctx, call, k, []ledger.RequestState{ledger.Claimed}, to)
 }
 
 func (s *stage) RecordOutcome(ctx context.Context, k kind.Key, o ledger.Outcome) error {
@@ -493,9 +493,9 @@ func (s *stage) RecordOutcome(ctx context.Context, k kind.Key, o ledger.Outcome)
 		return s.certain(ctx, "release", k, func(r *ledger.Record) { r.State, r.Spec, r.SpecDigest = "", nil, nil })
 	}
 	if o.How == ledger.Removed {
-		return s.move(ctx, "deleted", k, []ledger.State{ledger.Posted}, func(r *ledger.Record) { r.Outcome = &o })
+		return s.move(ctx, "deleted", k, []ledger.RequestState{ledger.Posted}, func(r *ledger.Record) { r.Outcome = &o })
 	}
-	return s.move(ctx, "unknown", k, []ledger.State{ledger.Claimed}, func(r *ledger.Record) { r.State, r.Outcome = ledger.Unknown, &o })
+	return s.move(ctx, "unknown", k, []ledger.RequestState{ledger.Claimed}, func(r *ledger.Record) { r.State, r.Outcome = ledger.Unknown, &o })
 }
 
 func (s *stage) RecordPending(ctx context.Context, k kind.Key, spec []byte, _ *ledger.LiveBefore) error {
@@ -525,7 +525,7 @@ func (s *stage) DropPending(ctx context.Context, k kind.Key) error {
 // ready plans against what is live now.
 func (s *stage) ready() (*plan.Planner, *plan.Plan) {
 	s.t.Helper()
-	state := live.State{Objects: map[kind.Key]kind.Object{}, Hosts: map[string]kind.Key{}}
+	state := live.State{Objects: map[kind.Key]kind.LiveObject{}, Hosts: map[string]kind.Key{}}
 	for k, o := range s.objects {
 		if s.set.Find(k) != nil {
 			state.Objects[k] = o
@@ -568,7 +568,7 @@ func (s *stage) apply(ctx context.Context, meanwhile func()) apply.Result {
 	told := 0
 	deps := apply.Deps{
 		Writer: s, Journal: s, Clock: s.clock, Options: s.options, Hurry: s.hurry,
-		Replan: func(k kind.Key, o *kind.Object) (plan.Item, error) {
+		Replan: func(k kind.Key, o *kind.LiveObject) (plan.Item, error) {
 			it, findings := planner.RemakeItem(k, o)
 			if findings.HasErrors() {
 				return it, errors.New(findings[0].Message)
@@ -623,9 +623,9 @@ func (s *stage) took() string {
 }
 
 // of is the outcome of one object.
-func (s *stage) of(res apply.Result, name string) apply.Outcome {
+func (s *stage) of(res apply.Result, name string) apply.ItemOutcome {
 	s.t.Helper()
-	i := slices.IndexFunc(res.Outcomes, func(o apply.Outcome) bool { return o.Key == key(name) })
+	i := slices.IndexFunc(res.Outcomes, func(o apply.ItemOutcome) bool { return o.Key == key(name) })
 	if i < 0 {
 		s.t.Fatalf("no outcome of %s", name)
 	}
@@ -633,7 +633,7 @@ func (s *stage) of(res apply.Result, name string) apply.Outcome {
 }
 
 // ends demands how an object ended, in a message with the words.
-func (s *stage) ends(res apply.Result, name string, status apply.Status, verdict apply.Verdict, words ...string) apply.Outcome {
+func (s *stage) ends(res apply.Result, name string, status apply.Status, verdict apply.Verdict, words ...string) apply.ItemOutcome {
 	s.t.Helper()
 	o := s.of(res, name)
 	if o.Status != status || o.Verdict != verdict {

@@ -13,13 +13,13 @@ import (
 )
 
 // fullDisk stores claims, and no outcome.
-type fullDisk struct{ ledger.Store }
+type fullDisk struct{ ledger.RecordStore }
 
 func (f fullDisk) Put(ctx context.Context, seq int, rec ledger.Record) error {
 	if rec.State == ledger.Posted {
 		return errors.New("no space left on device")
 	}
-	return f.Store.Put(ctx, seq, rec)
+	return f.RecordStore.Put(ctx, seq, rec)
 }
 
 // TestWhatTheLedgerLacksIsHandedOut: an outcome that can't be stored is an event,

@@ -51,8 +51,8 @@ func EffectOf(op plan.Op) Effect {
 	return map[plan.Op]Effect{plan.Create: Created, plan.Patch: Changed, plan.Post: Posted, plan.Delete: Deleted}[op]
 }
 
-// Outcome is how one item ended.
-type Outcome struct {
+// ItemOutcome is how one item ended.
+type ItemOutcome struct {
 	kind.Key
 	Status Status `json:"status"`
 	// Did is empty unless the status is Done.
@@ -62,11 +62,11 @@ type Outcome struct {
 	Fix     string `json:"fix,omitempty"`
 	// Field is the path of the field that the platform rejected. Line and Column are its position
 	// in the manifest, from 1; the caller of Run sets them.
-	Field      string     `json:"field,omitempty"`
-	Line       int        `json:"line,omitempty"`
-	Column     int        `json:"column,omitempty"`
-	Verdict    Verdict    `json:"verdict"`              // the name of the exit code for this outcome
-	Mismatches []Mismatch `json:"mismatches,omitempty"` // where the object is not what the request makes of it
+	Field      string             `json:"field,omitempty"`
+	Line       int                `json:"line,omitempty"`
+	Column     int                `json:"column,omitempty"`
+	Verdict    Verdict            `json:"verdict"`              // the name of the exit code for this outcome
+	Mismatches []ReadbackMismatch `json:"mismatches,omitempty"` // where the object is not what the request makes of it
 	// Filled are the values that the server filled in where neither the request nor the object before it had any.
 	Filled []merge.Value `json:"-"`
 
@@ -74,8 +74,8 @@ type Outcome struct {
 	toRecord bool  // toRecord: the ledger must still record that live is in sync
 }
 
-// Mismatch is a path whose value read back differs from the one sent.
-type Mismatch = merge.Mismatch
+// ReadbackMismatch is a path whose value read back differs from the one sent.
+type ReadbackMismatch = merge.Mismatch
 
 // Verdict is what an outcome means for the exit code of the run. Its text is the name of that exit code.
 type Verdict string
@@ -92,17 +92,17 @@ const (
 )
 
 // What returns the effect of an item that is done, and the status of every other item.
-func (o Outcome) What() string { return cmp.Or(string(o.Did), string(o.Status)) }
+func (o ItemOutcome) What() string { return cmp.Or(string(o.Did), string(o.Status)) }
 
 // Result has the outcomes in the plan's order.
 type Result struct {
-	Outcomes []Outcome `json:"outcomes"`
+	Outcomes []ItemOutcome `json:"outcomes"`
 	// Summary counts the outcomes by What.
 	Summary map[string]int `json:"summary"`
 }
 
 // NewResult returns a result and counts its outcomes.
-func NewResult(outcomes []Outcome) Result {
+func NewResult(outcomes []ItemOutcome) Result {
 	r := Result{outcomes, map[string]int{}}
 	for _, o := range outcomes {
 		r.Summary[o.What()]++
@@ -127,20 +127,20 @@ const (
 // In this package, a function that checks whether an item can continue returns nil if it can,
 // and the item's outcome if it can't.
 
-func doneOutcome(message string) *Outcome {
-	return &Outcome{Status: Done, Verdict: OK, Message: message}
+func doneOutcome(message string) *ItemOutcome {
+	return &ItemOutcome{Status: Done, Verdict: OK, Message: message}
 }
 
-func skippedOutcome(v Verdict, message string) *Outcome {
-	return &Outcome{Status: Skipped, Verdict: v, Message: message}
+func skippedOutcome(v Verdict, message string) *ItemOutcome {
+	return &ItemOutcome{Status: Skipped, Verdict: v, Message: message}
 }
 
-func failedOutcome(v Verdict, message, fix string) *Outcome {
-	return &Outcome{Status: Failed, Verdict: v, Message: message, Fix: fix}
+func failedOutcome(v Verdict, message, fix string) *ItemOutcome {
+	return &ItemOutcome{Status: Failed, Verdict: v, Message: message, Fix: fix}
 }
 
 // faultOutcome is the outcome of an item that failed with err.
-func faultOutcome(err error, prefix, fix string) *Outcome {
+func faultOutcome(err error, prefix, fix string) *ItemOutcome {
 	end := failedOutcome(Partial, prefix+err.Error(), fix)
 	if api.AnswerOf(err).IsAuth() {
 		end.Verdict = Auth
@@ -151,32 +151,32 @@ func faultOutcome(err error, prefix, fix string) *Outcome {
 
 // failedUnsent is the outcome of an error before anything was sent. If the run has ended, that
 // is the reason instead.
-func failedUnsent(ctx context.Context, err error, prefix string) *Outcome {
+func failedUnsent(ctx context.Context, err error, prefix string) *ItemOutcome {
 	return cmp.Or(interruptedOutcome(ctx), faultOutcome(err, prefix, ""))
 }
 
 // unknownOutcome is the outcome of a write that may have happened.
-func unknownOutcome(err error, why string) *Outcome {
+func unknownOutcome(err error, why string) *ItemOutcome {
 	return faultOutcome(err, cmp.Or(why, "trueup can't tell whether it was written: "), "run apply again, which checks first")
 }
 
 // renamedOutcome is the outcome of a creation if the platform answered with an object of another name. Sending it again could
 // make one more.
-func renamedOutcome(key kind.Key, other string) *Outcome {
+func renamedOutcome(key kind.Key, other string) *ItemOutcome {
 	made := kind.Key{Kind: key.Kind, Name: other}
 	return failedOutcome(NeedsPerson, fmt.Sprintf("trueup asked for %s, and the platform answered that it made %s; nothing was sent again", key, made),
 		fmt.Sprintf("if %[2]s is there, give the manifest that name, or remove it on the platform before the next apply of %[1]s", key, made))
 }
 
 // staleOutcome is the outcome of an object that changed since the plan.
-func staleOutcome(why string) *Outcome {
+func staleOutcome(why string) *ItemOutcome {
 	end := skippedOutcome(Stale, why+"; trueup left it unchanged")
 	end.Fix = "run plan again and review what differs now"
 	return end
 }
 
 // unreadableOutcome is the outcome of an accepted write that can't be read back.
-func unreadableOutcome(err error) *Outcome {
+func unreadableOutcome(err error) *ItemOutcome {
 	if notFound(err) {
 		return failedOutcome(NotConverged, "the server answered that it was written, but does not have it", "")
 	}
@@ -184,7 +184,7 @@ func unreadableOutcome(err error) *Outcome {
 }
 
 // unverifiedOutcome is the outcome of an accepted write if the run ended before live showed it.
-func unverifiedOutcome(ctx context.Context, done string) *Outcome {
+func unverifiedOutcome(ctx context.Context, done string) *ItemOutcome {
 	why, verdict := whyEnded(ctx)
 	return failedOutcome(verdict, done+"; "+why+" before live showed it", "run plan to see whether anything is left")
 }
@@ -193,9 +193,9 @@ func unverifiedOutcome(ctx context.Context, done string) *Outcome {
 const FixSuperseded = "run plan again on the newest commit"
 
 // stoppedOutcome is the outcome of an item whose run must send nothing more, or that a hold covers; nil for other errors.
-func stoppedOutcome(err error) *Outcome {
+func stoppedOutcome(err error) *ItemOutcome {
 	if held, ok := errors.AsType[*ledger.HeldError](err); ok {
-		return &Outcome{Status: Blocked, Verdict: NeedsPerson, Message: held.String(), Fix: held.Fix()}
+		return &ItemOutcome{Status: Blocked, Verdict: NeedsPerson, Message: held.String(), Fix: held.Fix()}
 	}
 	if newer, ok := errors.AsType[*ledger.SupersededError](err); ok {
 		return supersededOutcome(newer)
@@ -204,7 +204,7 @@ func stoppedOutcome(err error) *Outcome {
 }
 
 // supersededOutcome is the outcome of an item whose run must send nothing more.
-func supersededOutcome(err *ledger.SupersededError) *Outcome {
+func supersededOutcome(err *ledger.SupersededError) *ItemOutcome {
 	end := skippedOutcome(Stale, err.Error()+"; trueup left it unchanged")
 	end.Fix = FixSuperseded
 	return end
@@ -212,7 +212,7 @@ func supersededOutcome(err *ledger.SupersededError) *Outcome {
 
 // unclaimedOutcome is the outcome of a ledger error before anything was sent. A person is needed
 // only if the ledger needs repair.
-func unclaimedOutcome(err error) *Outcome {
+func unclaimedOutcome(err error) *ItemOutcome {
 	if end := stoppedOutcome(err); end != nil {
 		return end
 	}
@@ -225,7 +225,7 @@ func unclaimedOutcome(err error) *Outcome {
 }
 
 // addUnrecorded adds to the message that the ledger could not record the outcome, unless err is nil.
-func (o *Outcome) addUnrecorded(err error) {
+func (o *ItemOutcome) addUnrecorded(err error) {
 	if err != nil {
 		o.Message += " (and the ledger could not record it: " + err.Error() + ")"
 	}
@@ -233,7 +233,7 @@ func (o *Outcome) addUnrecorded(err error) {
 
 // unrecordedLive is unrecorded for an object that is in sync: the item fails, and the next run
 // records it.
-func (o *Outcome) unrecordedLive(what string, err error) {
+func (o *ItemOutcome) unrecordedLive(what string, err error) {
 	if err == nil || o.Verdict != OK {
 		o.addUnrecorded(err)
 		return

@@ -253,8 +253,8 @@ func TestALostPostAndWhatFollows(t *testing.T) {
 
 	// It is there, and shows what was sent after a while.
 	s = begin(t, cdn("shop", forced)).on("POST CDN/shop", 1, unclear(), true)
-	full := kind.Object{}
-	s.at("GET CDN/shop", 2, func() { full = s.objects[key(shop)]; s.change(shop, func(o *kind.Object) { o.Spec = nil }) })
+	full := kind.LiveObject{}
+	s.at("GET CDN/shop", 2, func() { full = s.objects[key(shop)]; s.change(shop, func(o *kind.LiveObject) { o.Spec = nil }) })
 	s.at("GET CDN/shop", 4, func() { s.objects[key(shop)] = full })
 	s.ends(s.run(), shop, apply.Done, apply.OK, "created")
 }

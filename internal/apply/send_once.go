@@ -27,7 +27,7 @@ const (
 type onceSend struct {
 	*work
 	digest  canon.Sum // of the spec, as the ledger has it
-	hold    ledger.HeldClaim
+	hold    ledger.OwnClaim
 	before  *ledger.Listing // before lists the live objects that looked like the one to send before the claim
 	certain bool            // certain reports whether certainly no send under this claim, or an earlier one, was executed
 }
@@ -52,7 +52,7 @@ const (
 // attempt is one send, with the object or error that came back.
 type attempt struct {
 	result sendResult
-	obj    kind.Object
+	obj    kind.LiveObject
 	err    error
 	again  bool // again reports whether a retry may succeed
 }
@@ -109,7 +109,7 @@ func (s *onceSend) readOutcome(ctx context.Context, a attempt) attempt {
 func (s *onceSend) trySend(ctx context.Context) attempt {
 	before := attempt{result: unsent}
 	var now ledger.Instant
-	var obj kind.Object
+	var obj kind.LiveObject
 	begun := false
 	err := s.catchPanic(s.item.Key, func() (err error) {
 		if now, before.result, err = s.waitToSend(ctx); err != nil {
@@ -157,7 +157,7 @@ func (s *onceSend) waitToSend(ctx context.Context) (ledger.Instant, sendResult, 
 }
 
 // classifyAnswer returns what an answer means (docs/design.md A3).
-func (s *onceSend) classifyAnswer(obj kind.Object, err error, now ledger.Instant) attempt {
+func (s *onceSend) classifyAnswer(obj kind.LiveObject, err error, now ledger.Instant) attempt {
 	a, said := attempt{obj: obj, err: err}, api.AnswerOf(err)
 	earliest := now.Early // the earliest creation time of an object of this send
 	if limit := now.Now.Add(-clocksApart); now.Alone || earliest.Before(limit) {
@@ -191,7 +191,7 @@ func formatTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 // ownerOf returns duplicate if an earlier send of ours may have created the existing object of the name,
 // even if a person marked that send as not executed, or else foreign. If the platform shows the object,
 // it must also equal what was sent, and not be older than the claim.
-func (s *onceSend) ownerOf(existing kind.Object, shown bool) sendResult {
+func (s *onceSend) ownerOf(existing kind.LiveObject, shown bool) sendResult {
 	ours, since := !s.certain, *s.hold.FirstClaimAt
 	if s.hold.RepostedFrom != nil {
 		ours, since = true, *s.hold.RepostedFrom
@@ -206,19 +206,19 @@ func (s *onceSend) ownerOf(existing kind.Object, shown bool) sendResult {
 	return foreign
 }
 
-func madeBefore(obj kind.Object, t time.Time) bool {
+func madeBefore(obj kind.LiveObject, t time.Time) bool {
 	made, err := time.Parse(time.RFC3339, obj.CreationTimestamp)
 	return err == nil && made.Before(t)
 }
 
 // recordEnd records the result of a request, and returns its outcome: Done if it was executed.
-func (s *onceSend) recordEnd(ctx context.Context, a attempt) *Outcome {
+func (s *onceSend) recordEnd(ctx context.Context, a attempt) *ItemOutcome {
 	end, record := s.outcomeOf(ctx, a)
 	return s.reportUnrecorded(s.catchPanic(s.item.Key, record), end)
 }
 
 // outcomeOf returns the outcome of a request, and the function that records it.
-func (s *onceSend) outcomeOf(ctx context.Context, a attempt) (end *Outcome, record func() error) {
+func (s *onceSend) outcomeOf(ctx context.Context, a attempt) (end *ItemOutcome, record func() error) {
 	key := s.item.Key
 	switch {
 	case a.result == executed, a.result == duplicate:
@@ -253,7 +253,7 @@ func (s *onceSend) recordHow(how ledger.How, message string) (record func() erro
 
 // failedSend is outcomeOf for a failed send. It releases the claim only if the request was certainly not
 // executed. Otherwise a later run or a person decides.
-func (s *onceSend) failedSend(a attempt) (end *Outcome, record func() error) {
+func (s *onceSend) failedSend(a attempt) (end *ItemOutcome, record func() error) {
 	key, message := s.item.Key, a.err.Error()
 	end = faultOutcome(a.err, "", "")
 	if api.AnswerOf(a.err).Class == api.Limited && s.item.Purge != nil {
@@ -292,7 +292,7 @@ func (s *onceSend) giveBack(why string) error {
 }
 
 // noRoom defers a purge if the platform accepts no more purges of its hostname for now.
-func (s *onceSend) noRoom() *Outcome {
+func (s *onceSend) noRoom() *ItemOutcome {
 	if s.item.Purge == nil {
 		return nil
 	}
@@ -303,14 +303,14 @@ func (s *onceSend) noRoom() *Outcome {
 	if why == "" {
 		return nil
 	}
-	return &Outcome{
+	return &ItemOutcome{
 		Status: Deferred, Verdict: Partial, Message: fmt.Sprintf("the platform accepts no more purges of %s for now: %s", host, why),
 		Fix: "run apply again when earlier purges have expired, after about 24 hours",
 	}
 }
 
 // reportUnrecorded ends an item that the ledger could not record. It reports the missing record, so that nothing is lost.
-func (w *work) reportUnrecorded(err error, end *Outcome) *Outcome {
+func (w *work) reportUnrecorded(err error, end *ItemOutcome) *ItemOutcome {
 	if err == nil {
 		return end
 	}

@@ -53,7 +53,7 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 	const other = `{hostname: shop.example.com, paths: [/b]}`
 	type want struct {
 		calls   string
-		state   ledger.State
+		state   ledger.RequestState
 		verdict apply.Verdict
 		words   string
 	}

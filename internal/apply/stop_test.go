@@ -143,23 +143,23 @@ func (s *slow) WaitForTurn(ctx context.Context, k *kind.Kind) error {
 	return s.stage.WaitForTurn(ctx, k)
 }
 
-func (s *slow) Get(ctx context.Context, k *kind.Kind, name string) (kind.Object, error) {
+func (s *slow) Get(ctx context.Context, k *kind.Kind, name string) (kind.LiveObject, error) {
 	if err := s.take(ctx, s.get); err != nil {
-		return kind.Object{}, err
+		return kind.LiveObject{}, err
 	}
 	return s.stage.Get(ctx, k, name)
 }
 
-func (s *slow) Create(ctx context.Context, k *kind.Kind, body []byte) (kind.Object, error) {
+func (s *slow) Create(ctx context.Context, k *kind.Kind, body []byte) (kind.LiveObject, error) {
 	if err := s.take(ctx, s.post); err != nil {
-		return kind.Object{}, err
+		return kind.LiveObject{}, err
 	}
 	return s.stage.Create(ctx, k, body)
 }
 
-func (s *slow) Patch(ctx context.Context, k *kind.Kind, name string, body []byte) (kind.Object, error) {
+func (s *slow) Patch(ctx context.Context, k *kind.Kind, name string, body []byte) (kind.LiveObject, error) {
 	if err := s.take(ctx, s.patch); err != nil {
-		return kind.Object{}, err
+		return kind.LiveObject{}, err
 	}
 	return s.stage.Patch(ctx, k, name, body)
 }
@@ -171,9 +171,9 @@ func (s *slow) RecordPending(ctx context.Context, k kind.Key, spec []byte, befor
 	return s.stage.RecordPending(ctx, k, spec, before)
 }
 
-func (s *slow) Claim(ctx context.Context, k kind.Key, i ledger.Intent) (ledger.HeldClaim, error) {
+func (s *slow) Claim(ctx context.Context, k kind.Key, i ledger.Intent) (ledger.OwnClaim, error) {
 	if err := sleep(ctx, s.claim); err != nil {
-		return ledger.HeldClaim{}, err
+		return ledger.OwnClaim{}, err
 	}
 	return s.stage.Claim(ctx, k, i)
 }
@@ -199,7 +199,7 @@ type stopping struct {
 	verdict apply.Verdict
 	words   []string
 	// state is that of its record, left that another run may go on with it.
-	state ledger.State
+	state ledger.RequestState
 	left  bool
 	// pending says that a spec is.
 	pending bool
@@ -511,7 +511,7 @@ func TestAMistakeElsewhere(t *testing.T) {
 	planner, p := s.ready()
 	deps := apply.Deps{
 		Writer: s, Journal: s, Clock: s.clock, Rules: planner.RulesOf,
-		Replan: func(kind.Key, *kind.Object) (plan.Item, error) { panic(errors.New("no such field")) },
+		Replan: func(kind.Key, *kind.LiveObject) (plan.Item, error) { panic(errors.New("no such field")) },
 		Spec:   func(k kind.Key) []byte { return s.set.Find(k).Spec },
 		Report: func(apply.Event) { panic(7) },
 	}
@@ -519,7 +519,7 @@ func TestAMistakeElsewhere(t *testing.T) {
 	s.ends(res, shop, apply.Failed, apply.Partial, "internal error: no such field")
 	s.ends(res, "CDN/zoo", apply.Done, apply.OK)
 
-	deps.Replan = func(kind.Key, *kind.Object) (plan.Item, error) { panic(struct{ token string }{"secret-canary"}) }
+	deps.Replan = func(kind.Key, *kind.LiveObject) (plan.Item, error) { panic(struct{ token string }{"secret-canary"}) }
 	s.ends(apply.Run(t.Context(), p, deps), shop, apply.Failed, apply.Partial, "internal error: struct")
 
 	s = theirs(due(t), rel, func(*ledger.Record) {})

@@ -30,12 +30,12 @@ func (w *work) createdWrite() write {
 // checked is what reading back shows of a write.
 type checked struct {
 	now        any // the spec
-	mismatches []Mismatch
+	mismatches []ReadbackMismatch
 	filled     []merge.Value // what the server filled in
 }
 
 // checkWrite compares an object with what a write makes of it.
-func (w *work) checkWrite(wrote write, obj kind.Object) (c checked) {
+func (w *work) checkWrite(wrote write, obj kind.LiveObject) (c checked) {
 	c.now = canon.MustDecode(obj.Spec)
 	c.mismatches, c.filled = merge.Write{
 		Rules: w.Rules(w.kind), Before: wrote.before, Request: wrote.request, Now: c.now, Lost: wrote.now.Collateral,
@@ -45,7 +45,7 @@ func (w *work) checkWrite(wrote write, obj kind.Object) (c checked) {
 
 // hasFault reports whether the server failed the write in this way.
 func (c checked) hasFault(f merge.Fault) bool {
-	return slices.ContainsFunc(c.mismatches, func(m Mismatch) bool { return m.Fault == f })
+	return slices.ContainsFunc(c.mismatches, func(m ReadbackMismatch) bool { return m.Fault == f })
 }
 
 // isKept reports whether the server has what was sent, and nothing grave is different besides.
@@ -53,7 +53,7 @@ func (w *work) isKept(c checked) bool { return !slices.ContainsFunc(c.mismatches
 
 // isGrave reports whether a mismatch means that the write has not converged: trueup asked for it, or the documented field
 // decides what is served, or to whom.
-func (w *work) isGrave(m Mismatch) bool {
+func (w *work) isGrave(m ReadbackMismatch) bool {
 	if m.Fault != merge.Altered {
 		return true
 	}
@@ -77,7 +77,7 @@ func fieldAt(field *kind.Field, at []merge.Step) *kind.Field {
 }
 
 // verifyWrite reads back what was written, and returns the outcome; err is the error of the write.
-func (w *work) verifyWrite(ctx context.Context, wrote write, err error) *Outcome {
+func (w *work) verifyWrite(ctx context.Context, wrote write, err error) *ItemOutcome {
 	if err != nil && !isUncertain(err) {
 		fix := ""
 		if len(wrote.now.Preserved) > 0 {
@@ -102,7 +102,7 @@ func (w *work) verifyWrite(ctx context.Context, wrote write, err error) *Outcome
 }
 
 // recordApplied records the spec as last-applied, and what the server did not remove as owed (docs/design.md 0.17 and B8).
-func (w *work) recordApplied(wrote write, got kind.Object, c checked) *Outcome {
+func (w *work) recordApplied(wrote write, got kind.LiveObject, c checked) *ItemOutcome {
 	end := w.outcomeOf(wrote, got, c)
 	now := ledger.AppliedSpec{
 		Spec: w.spec, RemoteName: got.Name, UID: got.UID, CreationTimestamp: got.CreationTimestamp,
@@ -127,7 +127,7 @@ func (w *work) recordApplied(wrote write, got kind.Object, c checked) *Outcome {
 }
 
 // outcomeOf returns the outcome of a write that was read back.
-func (w *work) outcomeOf(wrote write, got kind.Object, c checked) *Outcome {
+func (w *work) outcomeOf(wrote write, got kind.LiveObject, c checked) *ItemOutcome {
 	end := doneOutcome(wrote.done)
 	switch {
 	case !w.isKept(c):
@@ -144,7 +144,7 @@ func (w *work) outcomeOf(wrote write, got kind.Object, c checked) *Outcome {
 }
 
 // withMismatches returns an outcome that names what is different.
-func (w *work) withMismatches(end *Outcome, c checked) *Outcome {
+func (w *work) withMismatches(end *ItemOutcome, c checked) *ItemOutcome {
 	end.Filled, end.Mismatches = slices.Clone(c.filled), slices.Clone(c.mismatches)
 	for i := range end.Filled {
 		v := &end.Filled[i]
@@ -164,7 +164,7 @@ func (w *work) redactValue(path string, value any) any {
 }
 
 // notConverged says what the server did not do, and what a person can do.
-func (w *work) notConverged(c checked) *Outcome {
+func (w *work) notConverged(c checked) *ItemOutcome {
 	switch {
 	case c.hasFault(merge.NotKept):
 		return failedOutcome(NotConverged, "the server did not keep what was sent", fmt.Sprintf(
@@ -179,7 +179,7 @@ func (w *work) notConverged(c checked) *Outcome {
 
 // overrideFor returns the override for a server that is right about a value; empty if it would hide a field that decides
 // what is served or to whom, a hostname, a key or a whole list.
-func (w *work) overrideFor(m Mismatch) string {
+func (w *work) overrideFor(m ReadbackMismatch) string {
 	_, sentList := m.Sent.([]any)
 	_, gotList := m.Returned.([]any)
 	field := fieldAt(w.kind.Spec(), m.At)

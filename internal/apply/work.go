@@ -61,8 +61,8 @@ func (r *run) newWork(i int) *work {
 }
 
 // applyItem applies the item by the policy of its kind.
-func (w *work) applyItem(ctx context.Context) Outcome {
-	return w.finishItem(func() *Outcome {
+func (w *work) applyItem(ctx context.Context) ItemOutcome {
+	return w.finishItem(func() *ItemOutcome {
 		if w.item.Request == nil {
 			return w.withoutRequest(ctx)
 		}
@@ -79,7 +79,7 @@ func (w *work) applyItem(ctx context.Context) Outcome {
 }
 
 // blockedBy returns why the item can't start: the run was stopped, or an item that it waits for failed.
-func (w *work) blockedBy(ctx context.Context) *Outcome {
+func (w *work) blockedBy(ctx context.Context) *ItemOutcome {
 	if end := w.haltedOutcome(ctx); end != nil {
 		return end
 	}
@@ -89,7 +89,7 @@ func (w *work) blockedBy(ctx context.Context) *Outcome {
 			return skippedOutcome(Partial, "waits for "+key.String()+", which is not part of this run")
 		}
 		before := w.outcomes[i]
-		isOther := func(m Mismatch) bool { return m.Fault != merge.NotKept }
+		isOther := func(m ReadbackMismatch) bool { return m.Fault != merge.NotKept }
 		normalised := before.Verdict == NotConverged && len(before.Mismatches) > 0
 		switch {
 		case before.Verdict == OK, normalised && w.Options.AcceptNormalised && !slices.ContainsFunc(before.Mismatches, isOther):
@@ -104,16 +104,16 @@ func (w *work) blockedBy(ctx context.Context) *Outcome {
 	return nil
 }
 
-func (w *work) withoutRequest(ctx context.Context) *Outcome {
+func (w *work) withoutRequest(ctx context.Context) *ItemOutcome {
 	it := w.item
 	end := doneOutcome("")
 	switch {
 	case it.Op == plan.InFlight:
-		return &Outcome{Status: InFlight, Verdict: Partial, Message: it.Reason, Fix: it.Fix}
+		return &ItemOutcome{Status: InFlight, Verdict: Partial, Message: it.Reason, Fix: it.Fix}
 	case it.Op == plan.Deferred:
-		return &Outcome{Status: Deferred, Verdict: Partial, Message: it.Reason, Fix: it.Fix}
+		return &ItemOutcome{Status: Deferred, Verdict: Partial, Message: it.Reason, Fix: it.Fix}
 	case it.Op == plan.Blocked:
-		end = &Outcome{Status: Blocked, Verdict: Partial, Message: it.Reason, Fix: it.Fix}
+		end = &ItemOutcome{Status: Blocked, Verdict: Partial, Message: it.Reason, Fix: it.Fix}
 		if it.NeedsPerson {
 			end.Verdict = NeedsPerson
 		}
@@ -134,8 +134,8 @@ func (w *work) withoutRequest(ctx context.Context) *Outcome {
 }
 
 // finishItem runs do. A panic fails the item only, not the run.
-func (w *work) finishItem(do func() *Outcome) Outcome {
-	var end *Outcome
+func (w *work) finishItem(do func() *ItemOutcome) ItemOutcome {
+	var end *ItemOutcome
 	if err := w.catchPanic(w.item.Key, func() error { end = do(); return nil }); err != nil {
 		end = w.reportEnd(failedOutcome(Partial, err.Error(),
 			"run apply again, which checks first. This is a bug in trueup: report it with the output of -v"))
@@ -158,7 +158,7 @@ func (w *work) effectOf() Effect {
 	return Unchanged
 }
 
-func (w *work) reportEnd(end *Outcome) *Outcome {
+func (w *work) reportEnd(end *ItemOutcome) *ItemOutcome {
 	if end.Verdict == Auth {
 		w.stopRun(stoppedByAuth)
 	}
@@ -174,7 +174,7 @@ func (w *work) reportPhase(phase, message string) {
 }
 
 // waitTurn waits for the rate limit, before the read that a write relies on.
-func (w *work) waitTurn(ctx context.Context) *Outcome {
+func (w *work) waitTurn(ctx context.Context) *ItemOutcome {
 	if err := w.Writer.WaitForTurn(ctx, w.kind); err != nil {
 		return failedUnsent(ctx, err, "")
 	}
@@ -182,7 +182,7 @@ func (w *work) waitTurn(ctx context.Context) *Outcome {
 }
 
 // checkOvertaken returns an outcome if another apply was recorded since this one. Ask right before a write.
-func (w *work) checkOvertaken() *Outcome {
+func (w *work) checkOvertaken() *ItemOutcome {
 	if w.Journal == nil {
 		return nil
 	}
@@ -238,7 +238,7 @@ func (w *work) canRetry(err error) bool {
 
 // lookUntil reads an object up to four times within ten seconds, until isRight returns true. It reports
 // whether the run ended before that.
-func (w *work) lookUntil(ctx context.Context, name string, isRight func(kind.Object, error) bool) (interrupted bool) {
+func (w *work) lookUntil(ctx context.Context, name string, isRight func(kind.LiveObject, error) bool) (interrupted bool) {
 	for _, pause := range []time.Duration{0, time.Second, 3 * time.Second, 6 * time.Second} {
 		if pause > 0 && w.Sleep(ctx, pause) != nil {
 			return ctx.Err() != nil
@@ -252,7 +252,7 @@ func (w *work) lookUntil(ctx context.Context, name string, isRight func(kind.Obj
 
 // reading is the result of reading back: the object as last seen, or nil and the error.
 type reading struct {
-	obj *kind.Object
+	obj *kind.LiveObject
 	err error
 	checked
 	// kept: the object is what the write makes of it, but for what is not grave. interrupted: the run ended before that.
@@ -261,7 +261,7 @@ type reading struct {
 
 // readBack reads the object until it is what a write makes of it.
 func (w *work) readBack(ctx context.Context, name string, wrote write) (last reading) {
-	last.interrupted = w.lookUntil(ctx, name, func(obj kind.Object, err error) bool {
+	last.interrupted = w.lookUntil(ctx, name, func(obj kind.LiveObject, err error) bool {
 		if err == nil && obj.Spec == nil {
 			err = errors.New("the platform returns it without a spec")
 		}
@@ -276,13 +276,13 @@ func (w *work) readBack(ctx context.Context, name string, wrote write) (last rea
 	return last
 }
 
-func (w *work) hasAll(sent []byte, obj kind.Object) bool {
+func (w *work) hasAll(sent []byte, obj kind.LiveObject) bool {
 	return obj.Spec != nil && !obj.Terminating && merge.Covers(w.Rules(w.kind), canon.MustDecode(sent), canon.MustDecode(obj.Spec))
 }
 
 // pollUntil calls look until it returns an outcome, for at most Options.Wait: look's context ends then, too.
 // If it stops earlier, the outcome says that did was done but state, such as "ready", was not reached.
-func (w *work) pollUntil(ctx context.Context, did, state string, look func(context.Context) *Outcome) *Outcome {
+func (w *work) pollUntil(ctx context.Context, did, state string, look func(context.Context) *ItemOutcome) *ItemOutcome {
 	limit := w.Options.Wait
 	looking, stop := context.WithTimeout(ctx, limit)
 	defer stop()
@@ -302,7 +302,7 @@ func (w *work) pollUntil(ctx context.Context, did, state string, look func(conte
 }
 
 // endInSync ends an item that is in sync. recordInSync records it later.
-func (w *work) endInSync(ctx context.Context, end *Outcome) *Outcome {
+func (w *work) endInSync(ctx context.Context, end *ItemOutcome) *ItemOutcome {
 	toRecord := w.item.Record && !w.item.Found && w.Journal != nil
 	if w.item.Found {
 		if end = cmp.Or(endedBefore(ctx, recordingInSync), end); end.Status != Skipped {
@@ -329,7 +329,7 @@ func (w *work) endInSync(ctx context.Context, end *Outcome) *Outcome {
 const recordingInSync = "the ledger recorded that live equals git"
 
 // recordFound records that the object of an unknown request is live, unless another run does.
-func (w *work) recordFound(end *Outcome) *Outcome {
+func (w *work) recordFound(end *ItemOutcome) *ItemOutcome {
 	made := ledger.Made{RemoteName: cmp.Or(w.item.RemoteName, w.item.Name), UID: w.item.Live.UID}
 	err := w.Journal.RecordExecuted(w.ledgerCtx, w.item.Key, made)
 	if errors.Is(err, ledger.ErrConflict) {

@@ -178,7 +178,7 @@ func (s *azureServer) remove(ctx context.Context, key string) error {
 }
 
 // verdict: 409 and 412 both say that another came first.
-func (s *azureServer) verdict(err error) verdict {
+func (s *azureServer) verdict(err error) failureVerdict {
 	if serverError(err).Code.String() == "BlobAlreadyExists" {
 		return exists
 	}

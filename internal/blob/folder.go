@@ -25,12 +25,12 @@ const (
 	ignoreFile = ".gitignore"
 )
 
-// Folder is a directory. Create links a temporary file to its name, which fails if the name exists, so no lock is
+// FolderStore is a directory. Create links a temporary file to its name, which fails if the name exists, so no lock is
 // needed. Each call opens the directory anew, to detect that it was moved.
-type Folder string
+type FolderStore string
 
 // Make creates the directory and its parents.
-func (d Folder) Make(ctx context.Context) error {
+func (d FolderStore) Make(ctx context.Context) error {
 	if err := makeDir(string(d)); err != nil {
 		return fmt.Errorf("make %s: %w", d, adviseUser(err))
 	}
@@ -44,16 +44,18 @@ func (d Folder) Make(ctx context.Context) error {
 }
 
 // Below returns a directory within this one.
-func (d Folder) Below(folder string) Store { return Folder(filepath.Join(string(d), folder)) }
+func (d FolderStore) Below(folder string) Store { return FolderStore(filepath.Join(string(d), folder)) }
 
 // Place returns the path of a file.
-func (d Folder) Place(name string) string { return filepath.Join(string(d), filepath.FromSlash(name)) }
+func (d FolderStore) Place(name string) string {
+	return filepath.Join(string(d), filepath.FromSlash(name))
+}
 
 // Clear removes the directory.
-func (d Folder) Clear(context.Context) error { return os.RemoveAll(string(d)) }
+func (d FolderStore) Clear(context.Context) error { return os.RemoveAll(string(d)) }
 
 // withRoot calls do with the open directory.
-func (d Folder) withRoot(ctx context.Context, doing, name string, do func(root *os.Root) error) error {
+func (d FolderStore) withRoot(ctx context.Context, doing, name string, do func(root *os.Root) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -72,11 +74,11 @@ func (d Folder) withRoot(ctx context.Context, doing, name string, do func(root *
 }
 
 // Create does not create the directory again after somebody removed it.
-func (d Folder) Create(ctx context.Context, b Blob, copies ...Copy) error {
+func (d FolderStore) Create(ctx context.Context, b Blob, copies ...Copy) error {
 	return createAll(ctx, b, copies, d.createFile)
 }
 
-func (d Folder) createFile(ctx context.Context, b Blob) error {
+func (d FolderStore) createFile(ctx context.Context, b Blob) error {
 	return d.withRoot(ctx, "write", b.Name, func(root *os.Root) error {
 		temp := path.Join(tempDir, uuid.NewString())
 		for _, dir := range []string{tempDir, path.Dir(b.Name)} {
@@ -120,10 +122,10 @@ func removeOldTemporaries(root *os.Root, written string) {
 }
 
 // RefusesCreation does not test anything: a file system never has two files of one name.
-func (d Folder) RefusesCreation(ctx context.Context, _ string) error { return ctx.Err() }
+func (d FolderStore) RefusesCreation(ctx context.Context, _ string) error { return ctx.Err() }
 
 // Get reads a file.
-func (d Folder) Get(ctx context.Context, name string) (content []byte, err error) {
+func (d FolderStore) Get(ctx context.Context, name string) (content []byte, err error) {
 	err = d.withRoot(ctx, "read", name, func(root *os.Root) (err error) {
 		content, err = readRegular(root, name)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -135,7 +137,7 @@ func (d Folder) Get(ctx context.Context, name string) (content []byte, err error
 }
 
 // List skips hidden files. It lists a folder with the name of a file, which Get rejects.
-func (d Folder) List(ctx context.Context, under string, most int) (names []string, err error) {
+func (d FolderStore) List(ctx context.Context, under string, most int) (names []string, err error) {
 	err = d.withRoot(ctx, "list", under, func(root *os.Root) error {
 		return fs.WalkDir(root.FS(), under, func(p string, entry fs.DirEntry, err error) error {
 			switch {

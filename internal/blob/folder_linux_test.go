@@ -51,7 +51,7 @@ func TestFolderWithoutRights(t *testing.T) {
 		folders(0o755)
 		must(t, os.RemoveAll(dir))
 	})
-	d := Folder(dir)
+	d := FolderStore(dir)
 	must(t, d.Make(t.Context()))
 	must(t, create(t.Context(), d, "log/1/a", []byte("a")))
 	// Nor may the owner write, who may be the one that runs this.
@@ -61,7 +61,7 @@ func TestFolderWithoutRights(t *testing.T) {
 	asNobody(t, func() {
 		content, read = d.Get(t.Context(), "log/1/a")
 		made = create(t.Context(), d, "log/1/b", nil)
-		another = Folder(filepath.Join(dir, "another")).Make(t.Context())
+		another = FolderStore(filepath.Join(dir, "another")).Make(t.Context())
 	})
 	if read != nil || string(content) != "a" {
 		t.Errorf("read %q, %v", content, read)

@@ -11,13 +11,13 @@ import (
 )
 
 func TestFolder(t *testing.T) {
-	contract(t, func() Store { return Folder(filepath.Join(t.TempDir(), "made", "as needed")) })
+	contract(t, func() Store { return FolderStore(filepath.Join(t.TempDir(), "made", "as needed")) })
 }
 
 // made is a folder with one blob.
-func made(t *testing.T) Folder {
+func made(t *testing.T) FolderStore {
 	t.Helper()
-	d := Folder(t.TempDir())
+	d := FolderStore(t.TempDir())
 	must(t, d.Make(t.Context()))
 	must(t, create(t.Context(), d, "log/1/a", []byte("a")))
 	return d
@@ -47,10 +47,10 @@ func TestFolderHasNothingOfOthers(t *testing.T) {
 }
 
 func TestFolderIrregular(t *testing.T) {
-	for name, harm := range map[string]func(d Folder) error{
-		"a folder": func(d Folder) error { return os.Mkdir(d.Place("log/1/b"), 0o777) },
-		"a link":   func(d Folder) error { return os.Symlink(d.Place("log/1/a"), d.Place("log/1/b")) },
-		"a file above it": func(d Folder) error {
+	for name, harm := range map[string]func(d FolderStore) error{
+		"a folder": func(d FolderStore) error { return os.Mkdir(d.Place("log/1/b"), 0o777) },
+		"a link":   func(d FolderStore) error { return os.Symlink(d.Place("log/1/a"), d.Place("log/1/b")) },
+		"a file above it": func(d FolderStore) error {
 			return errors.Join(os.RemoveAll(d.Place("log/1")), os.WriteFile(d.Place("log/1"), nil, 0o600))
 		},
 	} {

@@ -135,8 +135,8 @@ func (s *gcsServer) sendRequest(ctx context.Context, r gcsRequest) ([]byte, erro
 	_, content, err := sendOnce(&s.http, req, func(body io.Reader, e *httpError) error {
 		var answer struct {
 			Error struct {
-				Message diag.Answer
-				Errors  []struct{ Reason diag.Answer }
+				Message diag.Quotation
+				Errors  []struct{ Reason diag.Quotation }
 			}
 		}
 		err := json.NewDecoder(body).Decode(&answer)
@@ -221,7 +221,7 @@ func (s *gcsServer) remove(ctx context.Context, key string) error {
 	return err
 }
 
-func (s *gcsServer) verdict(err error) verdict {
+func (s *gcsServer) verdict(err error) failureVerdict {
 	if errors.Is(err, errTaken) {
 		return exists
 	}

@@ -23,13 +23,13 @@ const (
 
 // httpError is an answer other than 2xx, with the code and message of its body.
 type httpError struct {
-	Status  int         `json:"-" xml:"-"`
-	Code    diag.Answer `json:"-" xml:"Code"`
-	Message diag.Answer `json:"message" xml:"Message"`
+	Status  int            `json:"-" xml:"-"`
+	Code    diag.Quotation `json:"-" xml:"Code"`
+	Message diag.Quotation `json:"message" xml:"Message"`
 }
 
 func (e *httpError) Error() string {
-	if e.Code == (diag.Answer{}) {
+	if e.Code == (diag.Quotation{}) {
 		return fmt.Sprintf("the server answered HTTP %d %s", e.Status, http.StatusText(e.Status))
 	}
 	return strings.TrimRight(e.Code.String()+": "+e.Message.String(), ":. ")
@@ -56,7 +56,7 @@ func serverError(err error) httpError {
 
 // httpVerdict is the verdict of a server that speaks HTTP. What is neither an answer nor a failure of the transport was
 // not sent, or can't be read.
-func httpVerdict(err error) verdict {
+func httpVerdict(err error) failureVerdict {
 	var transport *url.Error
 	var credentials *credentialsError
 	switch status := serverError(err).Status; {

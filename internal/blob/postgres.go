@@ -285,7 +285,7 @@ func pgCode(err error) string {
 
 // verdict: the classes 08, 53, 55, 57 and 58 are of connections, resources, locks, operators and the system. What is no
 // answer is a connection that ended: the statement may have been executed.
-func (s *pgServer) verdict(err error) verdict {
+func (s *pgServer) verdict(err error) failureVerdict {
 	code := pgCode(err)
 	var certificate *tls.CertificateVerificationError
 	isFinal := func(target error) bool { return errors.Is(err, target) }

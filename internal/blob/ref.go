@@ -280,10 +280,10 @@ func (s *Ref) makeCommit(ctx context.Context, m *git.Mirror, b Blob, copies []Co
 	gone := func(name string) bool { return slices.Contains(combined, name) }
 	files = slices.DeleteFunc(files, gone)
 	slices.Sort(files)
-	c := git.Commit{Parent: s.tip.commit, Message: b.Note + "\n\npush " + uuid.NewString() + "\n"}
+	c := git.NewCommit{Parent: s.tip.commit, Message: b.Note + "\n\npush " + uuid.NewString() + "\n"}
 	for _, one := range all {
 		if !gone(one.Name) {
-			c.Files = append(c.Files, git.File{Path: one.Name, Content: one.Content})
+			c.Files = append(c.Files, git.CommitFile{Path: one.Name, Content: one.Content})
 		}
 	}
 	c.Removed = slices.DeleteFunc(slices.Clone(s.tip.files), func(name string) bool { return !gone(name) })

@@ -44,7 +44,7 @@ type server interface {
 	// prepare makes what an empty store needs.
 	prepare(ctx context.Context) error
 	// verdict says what an error of put means, and of the others whether it is temporary.
-	verdict(err error) verdict
+	verdict(err error) failureVerdict
 	// hint returns ": FIX" for an error, or "". Rights are needed below prefix.
 	hint(err error, prefix string) string
 	// place returns the address of a key.
@@ -54,14 +54,14 @@ type server interface {
 	close() error
 }
 
-// verdict says what a failed request means.
-type verdict int
+// failureVerdict says what a failed request means.
+type failureVerdict int
 
 const (
-	final     verdict = iota // nothing was written, and a retry would fail too
-	temporary                // a retry may succeed
-	unclear                  // a put may have been executed, or another one be under way
-	exists                   // the server says that an object has the key
+	final     failureVerdict = iota // nothing was written, and a retry would fail too
+	temporary                       // a retry may succeed
+	unclear                         // a put may have been executed, or another one be under way
+	exists                          // the server says that an object has the key
 )
 
 func newRemote(s server, prefix string) *Remote {

@@ -164,7 +164,7 @@ func (s *s3Server) signRequest(ctx context.Context, r s3Request) (*http.Request,
 	return req, nil
 }
 
-func (s *s3Server) verdict(err error) verdict {
+func (s *s3Server) verdict(err error) failureVerdict {
 	switch serverError(err).Code.String() {
 	case "RequestTimeout", "RequestTimeTooSkewed", "SlowDown", "Throttling", "ThrottlingException":
 		return temporary

@@ -35,8 +35,8 @@ var (
 	regionName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9-]{1,40}$`) })
 )
 
-// place is a parsed s3:// name.
-type place struct {
+// s3Place is a parsed s3:// name.
+type s3Place struct {
 	bucket, prefix, region, endpoint string
 	pathStyle                        bool
 	trusted                          bool // the user named the store, not the repository
@@ -84,9 +84,9 @@ func parsePlace(store, form string) (bucket, prefix string, query url.Values, er
 	return u.Host, prefix, query, nil
 }
 
-func parseBucket(store string, trusted bool) (place, error) {
+func parseBucket(store string, trusted bool) (s3Place, error) {
 	bucket, prefix, query, err := parsePlace(store, bucketForm)
-	at := place{bucket: bucket, prefix: prefix, trusted: trusted}
+	at := s3Place{bucket: bucket, prefix: prefix, trusted: trusted}
 	if err != nil {
 		return at, err
 	}
@@ -102,7 +102,7 @@ func parseBucket(store string, trusted bool) (place, error) {
 	return at, nil
 }
 
-func (at *place) setOption(name, value string) (err error) {
+func (at *s3Place) setOption(name, value string) (err error) {
 	switch name {
 	case "region":
 		if !regionName().MatchString(value) {
@@ -127,7 +127,7 @@ func (at *place) setOption(name, value string) (err error) {
 // loadConfig reads the user's settings. For a store that the repository names, it ignores the role of the machine,
 // container or cluster: whoever can write trueup.yaml must not make a machine sign with it. A profile of the user may
 // still name a web identity.
-func loadConfig(ctx context.Context, at place) (aws.Config, error) {
+func loadConfig(ctx context.Context, at s3Place) (aws.Config, error) {
 	env, err := config.NewEnvConfig()
 	if err != nil {
 		return aws.Config{}, err
@@ -166,7 +166,7 @@ func (noRole) GetToken() (string, error) { return "", errNoRole }
 func (noRole) GetIdentityToken() ([]byte, error) { return nil, errNoRole }
 
 // bucketAddress returns the bucket's address and region. A setting of the environment precedes that of the profile.
-func (at place) bucketAddress(ctx context.Context, cfg aws.Config) (u *url.URL, region string, err error) {
+func (at s3Place) bucketAddress(ctx context.Context, cfg aws.Config) (u *url.URL, region string, err error) {
 	var env config.EnvConfig
 	var profile config.SharedConfig
 	for _, source := range cfg.ConfigSources {

@@ -76,7 +76,7 @@ func registerApproval(f *pflag.FlagSet, class *string) {
 }
 
 // applyPlan asks, sends what the plan shows, and records it.
-func (a *app) applyPlan(ctx context.Context, s *reconcile.Session, autoApprove string, expected reconcile.Expectation, doc *report.Document) error {
+func (a *app) applyPlan(ctx context.Context, s *reconcile.Session, autoApprove string, expected reconcile.ExpectedPlan, doc *report.Document) error {
 	s.WarnOfUnmerged()
 	s.BlockHeld()
 	if autoApprove != "" {
@@ -122,7 +122,7 @@ func (a *app) send(ctx context.Context, s *reconcile.Session, doc *report.Docume
 
 // approve shows the plan on standard error and asks whether to send it, unless it sends nothing or the user
 // approved it. It refuses if there is no terminal.
-func (a *app) approve(doc report.Document, expected reconcile.Expectation, approved bool) (asked bool, err error) {
+func (a *app) approve(doc report.Document, expected reconcile.ExpectedPlan, approved bool) (asked bool, err error) {
 	which := "Apply"
 	if expected.Digest != "" {
 		which = "Apply the expected plan"

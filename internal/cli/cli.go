@@ -71,7 +71,7 @@ type app struct {
 	running string
 	code    int
 	stdout  *output
-	out     report.Lines
+	out     report.LineWriter
 	// answers may have read a part of the next answer.
 	answers *bufio.Reader
 	// emitted is true once a result is being written, and sending once requests may have been sent.
@@ -83,7 +83,7 @@ type app struct {
 	tellAt  time.Time
 	// cancel ends the time limit of the run.
 	cancel context.CancelFunc
-	member *member // set if this run is one of many projects
+	member *projectRun // set if this run is one of many projects
 	shared *config.Shared
 }
 

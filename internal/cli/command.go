@@ -23,12 +23,12 @@ import (
 	"trueup/internal/report"
 )
 
-// run executes a command. It returns its result, with or without an error, and prints nothing.
-type run func(ctx context.Context, args []string) (report.Document, error)
+// runFunc executes a command. It returns its result, with or without an error, and prints nothing.
+type runFunc func(ctx context.Context, args []string) (report.Document, error)
 
 // command returns a command that runs do and writes its result. The usage line sets the number of
 // arguments and their completion.
-func (a *app) command(use string, do run) *cobra.Command {
+func (a *app) command(use string, do runFunc) *cobra.Command {
 	return &cobra.Command{Use: use, Args: argsOf(use), RunE: func(cmd *cobra.Command, args []string) error {
 		doc, err := do(cmd.Context(), args)
 		if a.emitted { // as a stream
@@ -59,13 +59,13 @@ func said(format string, args ...any) report.Document {
 func table(format, name string, elements any, rows [][]string) report.Document {
 	return report.Document{
 		Data: map[string]any{"format": format, name: elements},
-		Text: func(out report.Lines, _ report.Options) { out.Table("", rows) },
+		Text: func(out report.LineWriter, _ report.FormatOptions) { out.Table("", rows) },
 	}
 }
 
 // sourceText returns a file as a result. A pipe gets it unchanged.
 func sourceText(text []byte) report.Document {
-	return report.Document{Text: func(out report.Lines, _ report.Options) { out.Source(text) }}
+	return report.Document{Text: func(out report.LineWriter, _ report.FormatOptions) { out.Source(text) }}
 }
 
 // argsOf returns the check of a command's number of arguments.
@@ -222,7 +222,7 @@ func (a *app) emit(doc report.Document, failed error) (err error) {
 }
 
 // onTerminal returns the options of what standard output shows.
-func (a *app) onTerminal() report.Options {
+func (a *app) onTerminal() report.FormatOptions {
 	opts := a.shown()
 	opts.Color, opts.Width = a.useColor(a.env.Width > 0), a.env.Width
 	if a.global.output == "text" && opts.Width > 0 {
@@ -245,7 +245,7 @@ func (a *app) stamped(doc report.Document) report.Document {
 			} else if doc.RunURL != "" && filepath.IsAbs(file) {
 				file = filepath.Base(file) // the runner's folders are gone by then
 			}
-			doc.Files = append(doc.Files, report.File{Format: format, Path: file})
+			doc.Files = append(doc.Files, report.ReportFile{Format: format, Path: file})
 		}
 	}
 	return doc
@@ -270,8 +270,8 @@ func (a *app) place() report.Place {
 }
 
 // shown returns the options that say how much of a document to write, in any format.
-func (a *app) shown() report.Options {
-	return report.Options{Verbose: a.global.verbose, ShowUnmanaged: a.global.verbose}
+func (a *app) shown() report.FormatOptions {
+	return report.FormatOptions{Verbose: a.global.verbose, ShowUnmanaged: a.global.verbose}
 }
 
 // writeReports writes the document to each file of --report. One of many projects hands it over, too.

@@ -112,7 +112,7 @@ func (a *app) post(ctx context.Context, ci forge.Context, p forge.Post) (doc rep
 	case err != nil:
 		return doc, fmt.Errorf("%w: %w", errNotPosted, err)
 	}
-	text := map[forge.Outcome]string{
+	text := map[forge.TextOutcome]string{
 		forge.Created: "the " + what + " is new", forge.Updated: "the " + what + " is updated",
 		forge.Unchanged: "the " + what + " is up to date", forge.Closed: "the " + what + " is closed",
 		forge.Nothing:  "nothing to report, and there is no " + what,
@@ -183,12 +183,12 @@ func readEvent(name string) ([]byte, error) {
 }
 
 // codeHost opens the client of the host that CI names.
-func (a *app) codeHost(ci forge.Context) (*forge.Client, error) {
+func (a *app) codeHost(ci forge.Context) (*forge.RepositoryClient, error) {
 	transport, err := a.config().CodeHostTransport()
 	if err != nil {
 		return nil, err
 	}
-	o := forge.Options{
+	o := forge.ClientOptions{
 		Transport: transport, UserAgent: userAgent(), Timeout: a.settings.requestTimeout, Now: a.env.Now, Sleep: a.env.Sleep,
 		ReadOnly: config.IsReadOnly(a.env.Getenv),
 	}

@@ -37,7 +37,7 @@ func (a *app) known(ctx context.Context, args []string) *manifest.Set {
 
 // knownWhole is known, with all of each object.
 func (a *app) knownWhole(ctx context.Context) *manifest.Set {
-	return a.soon(ctx, nil, func(ctx context.Context, sources []manifest.Source, opts manifest.Options) *manifest.Set {
+	return a.soon(ctx, nil, func(ctx context.Context, sources []manifest.PathSource, opts manifest.LoadSettings) *manifest.Set {
 		set, _, err := manifest.Load(ctx, sources, opts)
 		if err != nil {
 			return &manifest.Set{}
@@ -47,14 +47,14 @@ func (a *app) knownWhole(ctx context.Context) *manifest.Set {
 }
 
 // soon calls read with the manifests that the PATHs of the command line name, within limits.
-func (a *app) soon(ctx context.Context, args []string, read func(context.Context, []manifest.Source, manifest.Options) *manifest.Set) *manifest.Set {
+func (a *app) soon(ctx context.Context, args []string, read func(context.Context, []manifest.PathSource, manifest.LoadSettings) *manifest.Set) *manifest.Set {
 	paths := slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return strings.HasPrefix(arg, "-") })
 	ctx, cancel := context.WithTimeout(cmp.Or(ctx, context.Background()), completeWithin)
 	defer cancel()
 	if p, err := a.findProject(); err == nil {
 		if sources, err := a.sources(p, paths); err == nil {
 			limits := manifest.Limits{Files: 20_000, Objects: 20_000, Total: 128 << 20}
-			return read(ctx, sources, manifest.Options{Parallelism: a.settings.parallelism, Limits: limits})
+			return read(ctx, sources, manifest.LoadSettings{Parallelism: a.settings.parallelism, Limits: limits})
 		}
 	}
 	return &manifest.Set{}

@@ -58,8 +58,8 @@ func (a *app) terminal() string {
 }
 
 // runSettings returns the limits of a run: in JSON all of them, else those that the environment has.
-func (a *app) runSettings() (list []doctor.Setting) {
-	for _, s := range []doctor.Setting{
+func (a *app) runSettings() (list []doctor.EffectiveSetting) {
+	for _, s := range []doctor.EffectiveSetting{
 		{Name: "request-timeout", Value: a.settings.requestTimeout.String(), Origin: requestTimeoutVar},
 		{Name: "timeout", Value: a.settings.timeout.String(), Origin: timeoutVar},
 		{Name: "parallelism", Value: fmt.Sprint(a.settings.parallelism), Origin: parallelismVar},
@@ -82,12 +82,12 @@ func (a *app) probe(ctx context.Context, hostname string, autoApprove bool) (doc
 		return doc, err
 	}
 	proven := false
-	doc, err = a.withPlan(ctx, reconcile.Options{More: []manifest.Source{probe.Source}}, nil, func(s *reconcile.Session, doc *report.Document) (err error) {
+	doc, err = a.withPlan(ctx, reconcile.Options{More: []manifest.PathSource{probe.Source}}, nil, func(s *reconcile.Session, doc *report.Document) (err error) {
 		if err := s.NarrowToProbe(probe); err != nil {
 			return err
 		}
 		doc.Plan = s.Plan
-		if _, err := a.approve(*doc, reconcile.Expectation{}, autoApprove); err != nil {
+		if _, err := a.approve(*doc, reconcile.ExpectedPlan{}, autoApprove); err != nil {
 			return err
 		}
 		if a.send(ctx, s, doc); doc.ExitCode != exit.OK {

@@ -295,7 +295,7 @@ func TestDoctorRepeatsNoPasswordOfAnAddress(t *testing.T) {
 // its place.
 func TestDoctorWithoutItsSandbox(t *testing.T) {
 	s := newStage(t)
-	other, err := sandbox.Open(sandbox.Options{Dir: filepath.Join(s.dir, ".trueup", "sandbox"), Now: time.Now})
+	other, err := sandbox.Open(sandbox.ServerOptions{Dir: filepath.Join(s.dir, ".trueup", "sandbox"), Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -376,7 +376,7 @@ func matches(text, pattern string) bool { return regexp.MustCompile(pattern).Mat
 // TestDoctorsSettingsFitTheTerminal: who chose a value stands in a column of its
 // own only where there is room for it.
 func TestDoctorsSettingsFitTheTerminal(t *testing.T) {
-	r := doctor.Report{Settings: []doctor.Setting{
+	r := doctor.Report{Settings: []doctor.EffectiveSetting{
 		{Name: "compute.url", Value: "https://api.example.com/machine/v1/region-1", Origin: "TRUEUP_COMPUTE_URL"},
 		{Name: "proxy", Origin: "default", Optional: true},
 	}}
@@ -385,7 +385,7 @@ func TestDoctorsSettingsFitTheTerminal(t *testing.T) {
 		0: wide, 76: wide, 75: "compute.url  https://api.example.com/machine/v1/region-1\n             TRUEUP_COMPUTE_URL\n",
 	} {
 		var out strings.Builder
-		report.Doctor(r).Text(report.NewLines(&out), report.Options{Width: width})
+		report.Doctor(r).Text(report.NewLines(&out), report.FormatOptions{Width: width})
 		if got, _, _ := strings.Cut(out.String(), "\n\n"); got+"\n" != want {
 			t.Errorf("in %d columns: %q", width, got)
 		}

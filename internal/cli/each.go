@@ -136,7 +136,7 @@ func (a *app) each(ctx context.Context, o eachOptions, line memberLine) (doc rep
 		sends := func(doc report.Document) error {
 			return out.writeResult(report.Unended(report.ResultOf(p.Path, p.Settings.Workspace.UUID, doc)))
 		}
-		failed = keep(i, a.runMember(ctx, &member{of: a, path: p.Path, warnings: p.Warnings, sends: sends}, p, line))
+		failed = keep(i, a.runMember(ctx, &projectRun{of: a, path: p.Path, warnings: p.Warnings, sends: sends}, p, line))
 		working.reached(int(ended.Add(1)), len(found.Projects))
 		return failed
 	})
@@ -215,11 +215,11 @@ func (a *app) comparePins(o eachOptions, found *fleet.Fleet, isLocal bool) error
 }
 
 // newShard says what this process runs.
-func (a *app) newShard(ctx context.Context, o eachOptions, found fleet.Fleet, line memberLine) report.Shard {
+func (a *app) newShard(ctx context.Context, o eachOptions, found fleet.Fleet, line memberLine) report.ShardHead {
 	part := o.Shard
-	shard := report.Shard{
+	shard := report.ShardHead{
 		Format: report.ShardFormat, Shard: max(part.Index, 1), Started: a.env.Now().UTC(), Projects: []string{}, Facts: found.Facts,
-		Run: report.Run{
+		FleetRun: report.FleetRun{
 			Command: line.command, Flags: line.flags, Selection: o.Describe(found.Since), Tool: toolName(), Shards: max(part.Of, 1),
 		},
 	}
@@ -243,8 +243,8 @@ func whyNotStarted(ctx context.Context, bound int) string {
 	return fmt.Sprintf("more than %d failed (--max-failures)", bound)
 }
 
-// results is the file of the results of a shard, with a line for each; nil writes none.
-type results struct {
+// shardFile is the file of the results of a shard, with a line for each; nil writes none.
+type shardFile struct {
 	lock sync.Mutex
 	file *os.File
 	err  error // of the first line that was not written whole: nothing follows it
@@ -252,11 +252,11 @@ type results struct {
 
 // openResults begins the file of the results of a shard. It keeps what another try of this apply left, whose requests
 // this one does not repeat.
-func (a *app) openResults(name string, shard report.Shard) (*results, error) {
+func (a *app) openResults(name string, shard report.ShardHead) (*shardFile, error) {
 	if name == "" {
 		return nil, nil
 	}
-	r := &results{}
+	r := &shardFile{}
 	root, err := files.FolderAt(a.dir(), name).OpenOrCreate()
 	if err == nil {
 		err = errors.Join(r.open(root, shard), root.Close())
@@ -268,7 +268,7 @@ func (a *app) openResults(name string, shard report.Shard) (*results, error) {
 }
 
 // open opens the file, and removes what is not of this run.
-func (r *results) open(root *os.Root, shard report.Shard) error {
+func (r *shardFile) open(root *os.Root, shard report.ShardHead) error {
 	names, err := fs.Glob(files.OpenFS(root), report.ShardNames)
 	if err != nil {
 		return err
@@ -283,7 +283,7 @@ func (r *results) open(root *os.Root, shard report.Shard) error {
 	}
 	size := int64(0)
 	if shard.Command == "apply" {
-		size = report.SizeOf(shard.Run, r.file)
+		size = report.SizeOf(shard.FleetRun, r.file)
 	}
 	if err = r.file.Truncate(size); err != nil {
 		return err
@@ -292,18 +292,18 @@ func (r *results) open(root *os.Root, shard report.Shard) error {
 }
 
 // writeResult writes the result of a project.
-func (r *results) writeResult(doc report.Document) error {
+func (r *shardFile) writeResult(doc report.Document) error {
 	if r == nil {
 		return nil
 	}
 	var text bytes.Buffer
-	if err := report.Write(&text, "json", doc, report.Options{}); err != nil {
+	if err := report.Write(&text, "json", doc, report.FormatOptions{}); err != nil {
 		return err
 	}
 	return r.writeLine(json.RawMessage(text.Bytes()))
 }
 
-func (r *results) writeLine(v any) error {
+func (r *shardFile) writeLine(v any) error {
 	line, err := json.Marshal(v)
 	if err != nil {
 		return err
@@ -316,7 +316,7 @@ func (r *results) writeLine(v any) error {
 	return r.err
 }
 
-func (r *results) close() error {
+func (r *shardFile) close() error {
 	if r == nil || r.file == nil {
 		return nil
 	}

@@ -88,7 +88,7 @@ func (a *app) listProjects(ctx context.Context, o eachOptions) (doc report.Docum
 		rows = append(rows, []string{p.Path, cmp.Or(p.Settings.Workspace.Name, "?"), objects, cmp.Or(row.Ledger, "none")})
 	}
 	doc.Data = map[string]any{"format": "trueup.projects/v1", "projects": list, "facts": found.Facts}
-	doc.Text = func(out report.Lines, _ report.Options) {
+	doc.Text = func(out report.LineWriter, _ report.FormatOptions) {
 		if len(list) == 0 {
 			out.Printf("No project is selected.\n")
 			return
@@ -116,7 +116,7 @@ func matrix(projects int) report.Document {
 	if err != nil {
 		panic(err) // it is text
 	}
-	return report.Document{Data: shards, Text: func(out report.Lines, _ report.Options) { out.JSONLine("", line) }}
+	return report.Document{Data: shards, Text: func(out report.LineWriter, _ report.FormatOptions) { out.JSONLine("", line) }}
 }
 
 // contents reads the manifests of all projects. Projects with the same hostname get an error.

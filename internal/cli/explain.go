@@ -86,7 +86,7 @@ func (a *app) explainField(ctx context.Context, topic string, live bool) (doc re
 		return doc, err
 	}
 	doc.Data = facts
-	doc.Text = func(out report.Lines, opts report.Options) {
+	doc.Text = func(out report.LineWriter, opts report.FormatOptions) {
 		out.Text(fitted(factsText(facts), opts.Width))
 		if facts.Object != nil {
 			writeValues(out, facts.Object, t.IsWhole())
@@ -100,16 +100,16 @@ func (a *app) explainField(ctx context.Context, topic string, live bool) (doc re
 }
 
 // addValues adds what the topic's objects have in git, and in live. It reads the platform, and can do nothing else.
-func (a *app) addValues(ctx context.Context, facts *explain.Facts, l project.Loaded, t explain.Topic, live bool) (err error) {
-	var get func() (kind.Object, error)
-	var all map[string]kind.Object
+func (a *app) addValues(ctx context.Context, facts *explain.FieldFacts, l project.Loaded, t explain.Topic, live bool) (err error) {
+	var get func() (kind.LiveObject, error)
+	var all map[string]kind.LiveObject
 	if live && t.Name != "" {
 		w, err := a.openPlatform(ctx, l.Project, l.Set)
 		if err != nil {
 			return err
 		}
 		defer w.Close()
-		get = func() (kind.Object, error) { return w.Get(ctx, t.Kind, t.Name) }
+		get = func() (kind.LiveObject, error) { return w.Get(ctx, t.Kind, t.Name) }
 		if t.IsPattern() {
 			if all, err = w.GetAll(ctx, t.Kind); err != nil {
 				return err
@@ -126,7 +126,7 @@ func (a *app) addValues(ctx context.Context, facts *explain.Facts, l project.Loa
 }
 
 // valueRows returns a table of what objects have in a field, with a row for those that lack it.
-func valueRows(facts explain.Facts, live bool) [][]string {
+func valueRows(facts explain.FieldFacts, live bool) [][]string {
 	head, literal := []string{"object", "field", "git", "manifest"}, func(v any) string {
 		if v == nil {
 			return "not there"
@@ -141,7 +141,7 @@ func valueRows(facts explain.Facts, live bool) [][]string {
 	for _, o := range facts.Objects {
 		values := o.Values
 		if len(values) == 0 {
-			values = []explain.Value{{Path: field, Place: o.Git}}
+			values = []explain.FieldValue{{Path: field, Place: o.Git}}
 		}
 		for _, v := range values {
 			last := v.Place
@@ -191,7 +191,7 @@ func subjects() report.Document {
 func wordDocument(s explain.Subject) report.Document {
 	return report.Document{
 		Data: map[string]any{"format": "trueup.word/v1", "name": s.Name, "summary": s.Summary, "text": s.Text},
-		Text: func(out report.Lines, opts report.Options) { out.Text(fitted(s.Text, opts.Width)) },
+		Text: func(out report.LineWriter, opts report.FormatOptions) { out.Text(fitted(s.Text, opts.Width)) },
 	}
 }
 
@@ -209,7 +209,7 @@ func ruleDocument(r rules.Rule) report.Document {
 		fmt.Fprintf(&b, "\nBad:\n\n%s\nFixed:\n\n%s", indent(r.Bad), indent(r.Good))
 	}
 	fmt.Fprintf(&b, "\nFix: %s\n", r.Fix)
-	return report.Document{Data: data, Text: func(out report.Lines, opts report.Options) { out.Text(fitted(b.String(), opts.Width)) }}
+	return report.Document{Data: data, Text: func(out report.LineWriter, opts report.FormatOptions) { out.Text(fitted(b.String(), opts.Width)) }}
 }
 
 func indent(text string) string {
@@ -217,7 +217,7 @@ func indent(text string) string {
 }
 
 // factsText returns everything about a field except for the values of an object.
-func factsText(f explain.Facts) string {
+func factsText(f explain.FieldFacts) string {
 	var b strings.Builder
 	when := func(is bool, text string) string { return map[bool]string{true: text}[is] }
 	fmt.Fprintf(&b, "%s  (%s%s)\n", report.Clean(f.Path), f.Type, when(f.Required, ", required"))
@@ -251,7 +251,7 @@ func factsText(f explain.Facts) string {
 }
 
 // writeValues writes what an object has there, or where to look if the topic is the whole object.
-func writeValues(out report.Lines, o *explain.Object, whole bool) {
+func writeValues(out report.LineWriter, o *explain.ObjectValues, whole bool) {
 	git, live := o.Git, ""
 	if git == "" {
 		git = "not in git"
@@ -279,7 +279,7 @@ func writeValues(out report.Lines, o *explain.Object, whole bool) {
 const maxValueLines = 40
 
 // writeValue writes one side: a scalar in the line, a structure below it.
-func writeValue(out report.Lines, side string, value any, place string, field *kind.Field) {
+func writeValue(out report.LineWriter, side string, value any, place string, field *kind.Field) {
 	if value == nil {
 		out.Printf("    %-5s not there\n", side)
 		return

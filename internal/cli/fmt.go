@@ -55,7 +55,9 @@ func newFmt(a *app) *cobra.Command {
 			Format: "trueup.fmt/v1", Command: "fmt", Result: exit.NameOf(doc.ExitCode), ExitCode: doc.ExitCode, Findings: append(diag.List{}, findings...),
 			Files: slices.DeleteFunc(slices.Clone(list), func(f fmtFile) bool { return !f.Changes() && f.Left == nil }),
 		}
-		doc.Text = func(out report.Lines, shown report.Options) { a.writeFmt(out, opts, doc.Findings, list, shown) }
+		doc.Text = func(out report.LineWriter, shown report.FormatOptions) {
+			a.writeFmt(out, opts, doc.Findings, list, shown)
+		}
 		return doc, nil
 	})
 	f := cmd.Flags()
@@ -206,7 +208,7 @@ func fmtCode(findings diag.List, list []fmtFile, check bool) int {
 }
 
 // writeFmt writes what was done to the files.
-func (a *app) writeFmt(out report.Lines, opts fmtOptions, findings diag.List, list []fmtFile, shown report.Options) {
+func (a *app) writeFmt(out report.LineWriter, opts fmtOptions, findings diag.List, list []fmtFile, shown report.FormatOptions) {
 	fixed, formatted, done := "repaired", "formatted", "changed"
 	if opts.check {
 		fixed, formatted, done = "would be repaired", "would be formatted", "to change"

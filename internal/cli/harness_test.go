@@ -40,12 +40,12 @@ type stage struct {
 const canary = "canary-5f2c9a"
 
 // workspace is what the corpus names in its manifests.
-var workspace = sandbox.Workspace{Name: "web-platform", UUID: "3c9f2b6e-0d51-4a77-8f0e-5b1f7f1f2a90"}
+var workspace = sandbox.WorkspaceKey{Name: "web-platform", UUID: "3c9f2b6e-0d51-4a77-8f0e-5b1f7f1f2a90"}
 
 func newStage(t *testing.T, quirks ...string) *stage {
 	t.Helper()
-	server, err := sandbox.Open(sandbox.Options{
-		Now: time.Now, Quirks: quirks, Workspaces: []sandbox.Workspace{workspace},
+	server, err := sandbox.Open(sandbox.ServerOptions{
+		Now: time.Now, Quirks: quirks, Workspaces: []sandbox.WorkspaceKey{workspace},
 		Tokens: map[string][]string{
 			canary + "-dlv":     {sandbox.RoleCDNAdmin, sandbox.RolePurger},
 			canary + "-compute": {sandbox.RoleComputeAdmin},
@@ -169,7 +169,7 @@ func (s *stage) must(code int, args ...string) string {
 }
 
 // writes returns what was sent since the last call, but for GETs.
-func (s *stage) writes() []sandbox.Request {
+func (s *stage) writes() []sandbox.LoggedRequest {
 	s.t.Helper()
 	all, err := s.server.Requests()
 	if err != nil {
@@ -178,7 +178,7 @@ func (s *stage) writes() []sandbox.Request {
 	if err := s.server.ResetRequests(); err != nil {
 		s.t.Fatal(err)
 	}
-	var writes []sandbox.Request
+	var writes []sandbox.LoggedRequest
 	for _, r := range all {
 		if r.Method != "GET" {
 			writes = append(writes, r)

@@ -20,7 +20,7 @@ import (
 )
 
 type initOptions struct {
-	scaffold.Options
+	scaffold.Choices
 	yes bool
 }
 
@@ -142,7 +142,7 @@ func (a *app) nothingToSetUp(s *scaffold.Setup) (doc report.Document, err error)
 
 // initFromLive pulls manifests. Its result lists the setup files, the pulled objects and the next steps.
 func (a *app) initFromLive(ctx context.Context, s *scaffold.Setup, written []string, ready func() error) (doc report.Document, err error) {
-	pulled, err := a.pull(ctx, adopt.Options{}, nil)
+	pulled, err := a.pull(ctx, adopt.PullOptions{}, nil)
 	if err != nil {
 		err = fmt.Errorf("everything is written except the manifests: %w; trueup pull writes them", err)
 	}
@@ -153,7 +153,7 @@ func (a *app) initFromLive(ctx context.Context, s *scaffold.Setup, written []str
 	}
 	doc.ExitCode = pulled.ExitCode
 	doc.Data = map[string]any{"format": "trueup.init/v1", "messages": slices.Concat(written, doc.Messages), "pull": pulled.Data}
-	doc.Text = func(out report.Lines, shown report.Options) {
+	doc.Text = func(out report.LineWriter, shown report.FormatOptions) {
 		writeLines(out, written)
 		if pulled.Text != nil {
 			pulled.Text(out, shown)
@@ -162,7 +162,7 @@ func (a *app) initFromLive(ctx context.Context, s *scaffold.Setup, written []str
 	return doc, err
 }
 
-func writeLines(out report.Lines, lines []string) {
+func writeLines(out report.LineWriter, lines []string) {
 	for _, line := range lines {
 		out.Printf("%s\n", line)
 	}
@@ -185,7 +185,7 @@ func (a *app) chooseSetup(ctx context.Context, o *initOptions) (*scaffold.Setup,
 		err = a.checkAndAsk(ctx, s, o)
 	}
 	if err == nil {
-		err = s.ChooseOptions(ctx, o.Options)
+		err = s.ChooseOptions(ctx, o.Choices)
 	}
 	if err != nil {
 		s.Close()

@@ -154,8 +154,8 @@ func TestInitLeavesWhatCameMeanwhile(t *testing.T) {
 				write(t, dir, name, "{}\n")
 			}
 			a := newApp(Env{Getenv: func(string) string { return "" }, Dir: dir, Stdout: &bytes.Buffer{}, Now: time.Now})
-			opts := scaffold.Options{Workspace: "acme", UUID: "5a1d", Ledger: "none", Manifests: "none"}
-			s, err := a.chooseSetup(t.Context(), &initOptions{Options: opts, yes: true})
+			opts := scaffold.Choices{Workspace: "acme", UUID: "5a1d", Ledger: "none", Manifests: "none"}
+			s, err := a.chooseSetup(t.Context(), &initOptions{Choices: opts, yes: true})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -93,11 +93,11 @@ func showRecord(ctx context.Context, l *ledger.Ledger, args []string) (doc repor
 		Format string `json:"format"`
 		ledger.Record
 	}{"trueup.ledger-record/v1", rec}
-	doc.Text = func(out report.Lines, _ report.Options) { writeRecord(out, rec) }
+	doc.Text = func(out report.LineWriter, _ report.FormatOptions) { writeRecord(out, rec) }
 	return doc, nil
 }
 
-func writeRecord(out report.Lines, rec ledger.Record) {
+func writeRecord(out report.LineWriter, rec ledger.Record) {
 	message, fix := ledger.ExplainRecord(rec)
 	out.Printf("%s\n", message)
 	if applied := rec.LastApplied(); applied != nil {

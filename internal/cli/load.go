@@ -32,7 +32,7 @@ func (a *app) config() config.Options {
 		Writes:  slices.Contains([]string{"apply", "ledger settle", "ledger init"}, a.running),
 		Sandbox: a.global.sandbox, SandboxFaults: a.settings.sandboxFaults, DiskIsKept: a.settings.diskIsKept,
 		ReadOnly: config.IsReadOnly(a.env.Getenv),
-		API: api.Config{
+		API: api.ClientConfig{
 			RequestTimeout: a.settings.requestTimeout, Parallelism: a.settings.parallelism, WritesPerSecond: a.settings.writesPerSecond,
 			Retry: a.env.Retry, Budget: a.shared.Budget, UserAgent: userAgent(), Now: a.env.Now, Warn: a.warn,
 		},
@@ -86,7 +86,7 @@ func (a *app) noProject() error {
 }
 
 // sources opens PATHs, or else the manifests of the project.
-func (a *app) sources(p project.Project, paths []string) ([]manifest.Source, error) {
+func (a *app) sources(p project.Project, paths []string) ([]manifest.PathSource, error) {
 	return p.OpenSources(a.dir(), paths, func() (io.Reader, error) {
 		if err := a.config().TokenFromInput(); err != nil {
 			return nil, err
@@ -125,11 +125,11 @@ func (a *app) filesOf(ctx context.Context, p project.Project, args []string) ([]
 			paths = append(paths, o.Path)
 		}
 	}
-	return paths, reconcile.MatchManifests(objects, l.Set)
+	return paths, reconcile.CheckPatterns(objects, l.Set)
 }
 
 // texts reads the files of PATHs, or else of the project, without parsing them.
-func (a *app) texts(ctx context.Context, p project.Project, paths []string) ([]manifest.Text, diag.List, error) {
+func (a *app) texts(ctx context.Context, p project.Project, paths []string) ([]manifest.FileText, diag.List, error) {
 	paths, err := a.filesOf(ctx, p, paths)
 	if err != nil {
 		return nil, nil, err
@@ -143,7 +143,7 @@ func (a *app) texts(ctx context.Context, p project.Project, paths []string) ([]m
 
 // load reads the project and its manifests, and runs every offline check. Paths replace the manifests of the project;
 // more adds to them.
-func (a *app) load(ctx context.Context, paths []string, more ...manifest.Source) (project.Loaded, error) {
+func (a *app) load(ctx context.Context, paths []string, more ...manifest.PathSource) (project.Loaded, error) {
 	p, err := a.findProject()
 	if err != nil {
 		return project.Loaded{}, err
@@ -152,7 +152,7 @@ func (a *app) load(ctx context.Context, paths []string, more ...manifest.Source)
 }
 
 // loadOf is load for a project that the caller has read, or is about to write.
-func (a *app) loadOf(ctx context.Context, p project.Project, paths []string, more ...manifest.Source) (project.Loaded, error) {
+func (a *app) loadOf(ctx context.Context, p project.Project, paths []string, more ...manifest.PathSource) (project.Loaded, error) {
 	paths, err := a.filesOf(ctx, p, paths)
 	if err != nil {
 		return project.Loaded{}, err
@@ -181,8 +181,8 @@ func (a *app) loadOf(ctx context.Context, p project.Project, paths []string, mor
 }
 
 // saysNothing reports whether standard input has text, which then is comments: a command had nothing to write.
-func saysNothing(list []manifest.Source) bool {
-	return slices.ContainsFunc(list, func(s manifest.Source) bool { return len(s.Data) > 0 })
+func saysNothing(list []manifest.PathSource) bool {
+	return slices.ContainsFunc(list, func(s manifest.PathSource) bool { return len(s.Data) > 0 })
 }
 
 // loadValid is load, but returns an error for invalid manifests. The error says what was not done, such as "nothing was
@@ -196,9 +196,9 @@ func (a *app) loadValid(ctx context.Context, paths []string, notDone string) (pr
 }
 
 // history returns a reader of the manifests in earlier commits.
-func (a *app) history(l project.Loaded, paths []string) *history.Reader {
+func (a *app) history(l project.Loaded, paths []string) *history.CommitReader {
 	ci, _ := forge.Detect(a.env.Getenv, readEvent) // without its event file, ci is incomplete
-	return history.New(history.Config{
+	return history.New(history.ReaderConfig{
 		Cwd: a.dir(), Paths: paths, Loaded: l, Options: l.Project.ManifestOptions(a.settings.parallelism),
 		CI: ci, InCI: a.inCI(), GitDir: a.env.Getenv("GIT_DIR") != "",
 	})

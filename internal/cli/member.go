@@ -21,8 +21,8 @@ import (
 	"trueup/internal/report"
 )
 
-// member is what the run of one of many projects shares with trueup each.
-type member struct {
+// projectRun is what the run of one of many projects shares with trueup each.
+type projectRun struct {
 	of       *app // trueup each
 	path     string
 	warnings diag.List // about what other projects have, too
@@ -40,7 +40,7 @@ type logged struct {
 }
 
 // line writes a message of the project, with its path. What is neither a warning nor an error needs -v.
-func (m *member) line(a *app, l logged) {
+func (m *projectRun) line(a *app, l logged) {
 	if l.level < slog.LevelWarn && !a.global.verbose {
 		return
 	}
@@ -78,7 +78,7 @@ func newMemberRoot(a *app) *cobra.Command {
 
 // runMember runs the command line in a project, as in a process of its own with that folder, and returns its result.
 // Nobody can answer a question there.
-func (a *app) runMember(ctx context.Context, m *member, p fleet.Project, line memberLine) report.Document {
+func (a *app) runMember(ctx context.Context, m *projectRun, p fleet.ProjectFolder, line memberLine) report.Document {
 	if p.Err != nil {
 		code := exit.Of(p.Err)
 		return report.Document{Command: line.command, ExitCode: code, Result: exit.NameOf(code), Errors: []string{p.Err.Error()}}

@@ -43,8 +43,8 @@ func freeze(t *testing.T, build func(s *stage)) *frozen {
 // reopen serves the platform as its folder has it.
 func (f *frozen) reopen() {
 	f.t.Helper()
-	server, err := sandbox.Open(sandbox.Options{
-		Dir: f.platform, Now: func() time.Time { return f.now }, Workspaces: []sandbox.Workspace{workspace},
+	server, err := sandbox.Open(sandbox.ServerOptions{
+		Dir: f.platform, Now: func() time.Time { return f.now }, Workspaces: []sandbox.WorkspaceKey{workspace},
 		Tokens: map[string][]string{
 			canary + "-dlv":     {sandbox.RoleCDNAdmin, sandbox.RolePurger},
 			canary + "-compute": {sandbox.RoleComputeAdmin},

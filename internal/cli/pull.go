@@ -18,7 +18,7 @@ import (
 )
 
 func newPull(a *app) *cobra.Command {
-	var opts adopt.Options
+	var opts adopt.PullOptions
 	var before string
 	var runOf int
 	cmd := a.command("pull [KIND[/NAME]...]", func(ctx context.Context, args []string) (report.Document, error) {
@@ -51,7 +51,7 @@ func newPull(a *app) *cobra.Command {
 }
 
 // parsePast reads --before and --run.
-func (a *app) parsePast(opts *adopt.Options, before string, runOf int) (err error) {
+func (a *app) parsePast(opts *adopt.PullOptions, before string, runOf int) (err error) {
 	past := &opts.Past
 	entry, notNumber := strconv.Atoi(before)
 	switch past.Text = before; {
@@ -73,7 +73,7 @@ func (a *app) parsePast(opts *adopt.Options, before string, runOf int) (err erro
 // commitID matches the beginning of a commit's id.
 var commitID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{7,64}$`) })
 
-func (a *app) pull(ctx context.Context, opts adopt.Options, args []string) (doc report.Document, err error) {
+func (a *app) pull(ctx context.Context, opts adopt.PullOptions, args []string) (doc report.Document, err error) {
 	asked, err := adopt.ParseSelection(args)
 	if err != nil {
 		return doc, err

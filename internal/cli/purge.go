@@ -33,7 +33,7 @@ type listOptions struct {
 }
 
 func newNewPurge(a *app) *cobra.Command {
-	var opts compose.Options
+	var opts compose.PurgeOptions
 	var lists listOptions
 	cmd := a.command("purge [ADDRESS...]", func(ctx context.Context, args []string) (doc report.Document, err error) {
 		if err := lists.check(opts, args); err != nil {
@@ -77,7 +77,7 @@ func newNewPurge(a *app) *cobra.Command {
 }
 
 // check refuses what lists can't be combined with.
-func (o listOptions) check(opts compose.Options, args []string) error {
+func (o listOptions) check(opts compose.PurgeOptions, args []string) error {
 	others := len(args)+len(opts.Subdomains)+len(opts.Maps)+len(opts.Sitemaps) > 0 || opts.FromGit != "" || opts.NoIndex || opts.SkipUnplaced
 	return cmp.Or(
 		refuse(len(o.files) == 0 && (len(o.cdns) > 0 || o.query != ""), "--cdn and --query need a list of addresses: add --from-list"),
@@ -87,7 +87,7 @@ func (o listOptions) check(opts compose.Options, args []string) error {
 }
 
 // composeLists writes manifests of purges from lists of addresses.
-func (a *app) composeLists(ctx context.Context, opts compose.Options, lists listOptions) (doc report.Document, err error) {
+func (a *app) composeLists(ctx context.Context, opts compose.PurgeOptions, lists listOptions) (doc report.Document, err error) {
 	if err := a.checkCompose(opts); err != nil {
 		return doc, err
 	}
@@ -103,7 +103,7 @@ func (a *app) composeLists(ctx context.Context, opts compose.Options, lists list
 		return doc, err
 	}
 	env := a.composeEnv(ctx, l)
-	src, err := compose.FromLists(env, lists.cdns, purge.Legacy{Host: strings.Join(opts.Hostnames, ""), Query: lists.query}, texts)
+	src, err := compose.FromLists(env, lists.cdns, purge.LegacyList{Host: strings.Join(opts.Hostnames, ""), Query: lists.query}, texts)
 	if err != nil {
 		return doc, err
 	}
@@ -114,7 +114,7 @@ func (a *app) composeLists(ctx context.Context, opts compose.Options, lists list
 }
 
 // beginCompose checks the options, and reads the manifests beside which a command writes a new one.
-func (a *app) beginCompose(ctx context.Context, opts compose.Options) (env compose.Env, err error) {
+func (a *app) beginCompose(ctx context.Context, opts compose.PurgeOptions) (env compose.PurgeEnv, err error) {
 	if err := a.checkCompose(opts); err != nil {
 		return env, err
 	}
@@ -128,25 +128,25 @@ func (a *app) beginCompose(ctx context.Context, opts compose.Options) (env compo
 	return a.composeEnv(ctx, l), nil
 }
 
-func (a *app) checkCompose(opts compose.Options) error {
+func (a *app) checkCompose(opts compose.PurgeOptions) error {
 	if opts.Dir == compose.ToStdout && a.global.output != "text" {
 		return errors.New("--dir - writes manifests to standard output, where -o would write the result: remove one of them")
 	}
 	return opts.CheckValues()
 }
 
-func (a *app) composeEnv(ctx context.Context, l project.Loaded) compose.Env {
-	return compose.Env{
+func (a *app) composeEnv(ctx context.Context, l project.Loaded) compose.PurgeEnv {
+	return compose.PurgeEnv{
 		Options: a.config(), Loaded: l, Searched: a.searched(),
 		Before: sync.OnceValue(func() *manifest.Set { return cmp.Or(a.history(l, nil).ReadPast(ctx, "", true).Set, &manifest.Set{}) }),
-		Load: func(ctx context.Context, more ...manifest.Source) (project.Loaded, error) {
+		Load: func(ctx context.Context, more ...manifest.PathSource) (project.Loaded, error) {
 			return a.load(ctx, nil, more...)
 		},
 	}
 }
 
 // compose writes manifests of purges.
-func (a *app) compose(ctx context.Context, env compose.Env, opts compose.Options, src compose.Source) (doc report.Document, err error) {
+func (a *app) compose(ctx context.Context, env compose.PurgeEnv, opts compose.PurgeOptions, src compose.Source) (doc report.Document, err error) {
 	result, err := compose.WritePurges(ctx, env, opts, a.running, src)
 	if err != nil {
 		return doc, err
@@ -169,7 +169,7 @@ func newStatusPurge(a *app) *cobra.Command {
 			return doc, err
 		}
 		list := compose.ListPurges(ctx, a.composeEnv(ctx, l), paths, only, all)
-		return report.Document{Data: list, Text: func(out report.Lines, opts report.Options) { writePurges(out, list, opts) }}, nil
+		return report.Document{Data: list, Text: func(out report.LineWriter, opts report.FormatOptions) { writePurges(out, list, opts) }}, nil
 	})
 	f := cmd.Flags()
 	f.BoolVar(&all, "all", false, "also list old purges that are only in the ledger")
@@ -179,7 +179,7 @@ func newStatusPurge(a *app) *cobra.Command {
 }
 
 // writePurges writes a list as tables, and below them what a person must do.
-func writePurges(out report.Lines, l compose.Listing, opts report.Options) {
+func writePurges(out report.LineWriter, l compose.PurgeListing, opts report.FormatOptions) {
 	if l.Sandbox {
 		out.Printf("%s\n\n", report.Banner)
 	}
@@ -192,7 +192,7 @@ func writePurges(out report.Lines, l compose.Listing, opts report.Options) {
 	} else if rows == nil {
 		rows = [][]string{{"no purges"}}
 	}
-	out.Marked(rows, report.Options{Width: opts.Width})
+	out.Marked(rows, report.FormatOptions{Width: opts.Width})
 	for _, p := range l.Purges {
 		if p.Fix != "" {
 			out.Printf("\n%s\n  fix: %s\n", p.Says, p.Fix)
@@ -213,7 +213,7 @@ func writePurges(out report.Lines, l compose.Listing, opts report.Options) {
 }
 
 // usageRows shows what the purges of each hostname use of its limits.
-func usageRows(hosts []compose.ListedHost) [][]string {
+func usageRows(hosts []compose.HostUsage) [][]string {
 	rows := [][]string{{"limits, with active purges", "requests", "paths", "prefixes"}}
 	of := func(n, most int) string { return fmt.Sprintf("%d of %d", n, most) }
 	for _, h := range hosts {
@@ -230,7 +230,7 @@ func usageRows(hosts []compose.ListedHost) [][]string {
 }
 
 func newNewSnapshot(a *app) *cobra.Command {
-	var opts compose.Options
+	var opts compose.PurgeOptions
 	cmd := a.command("snapshot DISK", func(ctx context.Context, args []string) (doc report.Document, err error) {
 		env, err := a.beginCompose(ctx, opts)
 		if err != nil {

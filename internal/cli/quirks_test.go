@@ -187,7 +187,7 @@ func (s *stage) expectPatches(sets map[string]map[string]any, want func(doc, liv
 	if len(sent) != len(sets) {
 		s.t.Fatalf("%d writes for %d changed CDNs: %v", len(sent), len(sets), sent)
 	}
-	byPath := map[string]sandbox.Request{}
+	byPath := map[string]sandbox.LoggedRequest{}
 	for _, r := range sent {
 		byPath[r.Path] = r
 	}

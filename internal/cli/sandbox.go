@@ -62,7 +62,7 @@ func (a *app) serveSandbox(ctx context.Context, opts sandboxOptions) (err error)
 	if p.Exists() {
 		ws = p.Workspace
 	}
-	log := func(r sandbox.Request) {
+	log := func(r sandbox.LoggedRequest) {
 		a.log(slog.LevelInfo, fmt.Sprintf("%s %s %s -> %d", r.Time.Format(time.RFC3339), r.Method, r.Path, r.Status))
 	}
 	server, err := a.config().OpenSandbox(dir, ws, log, opts.quirks...)
@@ -131,8 +131,8 @@ func newSandboxRequests(a *app) *cobra.Command {
 		if err != nil {
 			return doc, err
 		}
-		doc.Data = map[string]any{"format": "trueup.requests/v1", "requests": append([]sandbox.Request{}, requests...)}
-		doc.Text = func(out report.Lines, _ report.Options) {
+		doc.Data = map[string]any{"format": "trueup.requests/v1", "requests": append([]sandbox.LoggedRequest{}, requests...)}
+		doc.Text = func(out report.LineWriter, _ report.FormatOptions) {
 			for _, r := range requests {
 				line, _ := json.Marshal(r) // it was JSON in the log
 				out.JSONLine("", line)

@@ -84,7 +84,7 @@ func TestServedSandboxTakesFaults(t *testing.T) {
 
 func faultError(t *testing.T, rule string) string {
 	t.Helper()
-	server, err := sandbox.Open(sandbox.Options{Now: time.Now})
+	server, err := sandbox.Open(sandbox.ServerOptions{Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -73,7 +73,7 @@ func (in *input) Read(p []byte) (int, error) {
 }
 
 // stderr returns the lines of standard error.
-func (a *app) stderr() report.Lines {
+func (a *app) stderr() report.LineWriter {
 	out := report.NewLines(a.env.Stderr)
 	if a.env.StderrWidth != nil {
 		out = out.Within(a.env.StderrWidth())

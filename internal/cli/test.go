@@ -106,7 +106,7 @@ func (a *app) updateTests(ctx context.Context, p project.Project, paths []string
 	if err != nil {
 		return nil, err
 	}
-	texts = slices.DeleteFunc(texts, func(t manifest.Text) bool { return updates[t.Path] == nil })
+	texts = slices.DeleteFunc(texts, func(t manifest.FileText) bool { return updates[t.Path] == nil })
 	contents := make([][]byte, len(texts))
 	for i, t := range texts {
 		if contents[i], err = yamledit.WithExpectations(t.Data, updates[t.Path]); err != nil {

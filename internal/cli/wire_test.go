@@ -79,7 +79,7 @@ func (s *stage) serve(w http.ResponseWriter, r *http.Request) {
 
 // wiredStore is a store at the end of a wire.
 type wiredStore struct {
-	under ledger.Store
+	under ledger.RecordStore
 	wire  *wire
 }
 

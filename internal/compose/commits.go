@@ -24,7 +24,7 @@ func (g *gatherer) addCommits(ctx context.Context) error {
 	if mappings == nil {
 		return errors.New("trueup does not know which path serves the files: add --map 'FROM -> TO', such as --map 'public/ -> /'")
 	}
-	r, err := git.OpenRepository(ctx, g.Env.Dir)
+	r, err := git.OpenRepository(ctx, g.PurgeEnv.Dir)
 	if err != nil {
 		return err
 	}
@@ -68,9 +68,9 @@ func (g *gatherer) explainRange(r git.Repository, err error) error {
 
 // refuseUnused refuses a mapping from a folder that neither commit has: it is a slip, and what it
 // was meant for would stay old.
-func (g *gatherer) refuseUnused(ctx context.Context, r git.Repository, mappings purge.Mappings, changes []git.Change) error {
+func (g *gatherer) refuseUnused(ctx context.Context, r git.Repository, mappings purge.Mappings, changes []git.ChangedName) error {
 	for i, m := range mappings {
-		if m.From == "" || slices.ContainsFunc(changes, func(c git.Change) bool { return m.ServesFile(c.Name) }) {
+		if m.From == "" || slices.ContainsFunc(changes, func(c git.ChangedName) bool { return m.ServesFile(c.Name) }) {
 			continue
 		}
 		was, err := r.HasFile(ctx, g.commits.Base, m.From)
@@ -90,7 +90,7 @@ func (g *gatherer) refuseUnused(ctx context.Context, r git.Repository, mappings 
 
 // addChanges adds the changed files that are served. It logs the names that it leaves out, and the symbolic links of
 // HEAD that lead to changed files.
-func (g *gatherer) addChanges(mappings purge.Mappings, changes []git.Change, links map[string]string) {
+func (g *gatherer) addChanges(mappings purge.Mappings, changes []git.ChangedName, links map[string]string) {
 	var changed, unmapped, changedLinks, leadingLinks, submodules []string
 	for _, c := range changes {
 		delete(links, c.Name)

@@ -16,7 +16,7 @@ import (
 
 // TestListsBesideManifests: a list may be among the manifests, as a file that can't be one. Any other error stops it.
 func TestListsBesideManifests(t *testing.T) {
-	list := manifest.Text{Path: "lists/urls.yaml", Data: []byte("https://shop.example.com/a\nhttps://other.example.com/b\n")}
+	list := manifest.FileText{Path: "lists/urls.yaml", Data: []byte("https://shop.example.com/a\nhttps://other.example.com/b\n")}
 	finding := func(path string) diag.Finding {
 		return diag.Finding{Path: path, Line: 1, Severity: diag.Error, Rule: "type", Message: "it is a text"}
 	}
@@ -31,11 +31,11 @@ func TestListsBesideManifests(t *testing.T) {
 		"another is broken": {[]string{"shop.example.com"}, diag.List{finding("cdn.yaml")}, "without a trueup.yaml"},
 	} {
 		var logged []string
-		env := Env{
+		env := PurgeEnv{
 			Options: config.Options{Dir: t.TempDir(), Log: func(_ slog.Level, text string) { logged = append(logged, text) }},
 			Loaded:  project.Loaded{Set: &manifest.Set{}, Findings: c.findings},
 		}
-		src, err := FromLists(env, c.cdns, purge.Legacy{}, []manifest.Text{list})
+		src, err := FromLists(env, c.cdns, purge.LegacyList{}, []manifest.FileText{list})
 		wantCode := exit.Error
 		if err == nil {
 			err, wantCode = src.CheckPlaces(env), exit.Partial

@@ -33,7 +33,7 @@ type Known struct {
 
 // readRequests reads what the ledger has about requests in git, about others that were sent lately, about more keys, and with
 // all about every request. It asks the platform nothing.
-func (e Env) readRequests(ctx context.Context, more []kind.Key, all bool) (known Known, err error) {
+func (e PurgeEnv) readRequests(ctx context.Context, more []kind.Key, all bool) (known Known, err error) {
 	if !e.Project.Exists() && !e.Sandbox {
 		known.View.Problem, known.View.Fix = "there is no trueup.yaml "+e.Searched+", so trueup knows none", "run trueup init, or try --sandbox"
 		return known, nil
@@ -81,10 +81,10 @@ type request struct {
 const sentAlready = "sent already"
 
 type maker struct {
-	Env
-	Options
+	PurgeEnv
+	PurgeOptions
 	Source
-	Result
+	WrittenPurges
 	by       string // the command, for a comment in the manifest
 	kind     *kind.Kind
 	fallback string // the folder, if the project has none of the kind
@@ -96,23 +96,23 @@ type maker struct {
 }
 
 // WritePurges names and writes the manifests of a source for the command by. For ToStdout, the result has their text.
-func WritePurges(ctx context.Context, env Env, o Options, by string, src Source) (Result, error) {
-	m := &maker{Env: env, Options: o, Source: src, by: by, kind: kind.OfRequests(), fallback: purgesFolder, Result: Result{
+func WritePurges(ctx context.Context, env PurgeEnv, o PurgeOptions, by string, src Source) (WrittenPurges, error) {
+	m := &maker{PurgeEnv: env, PurgeOptions: o, Source: src, by: by, kind: kind.OfRequests(), fallback: purgesFolder, WrittenPurges: WrittenPurges{
 		Format: resultFormat, Sandbox: env.Sandbox, Manifests: []Manifest{}, Unplaced: src.Unplaced,
 	}}
 	if err := m.findFolder(); err != nil {
-		return m.Result, fmt.Errorf("--dir: %w", err)
+		return m.WrittenPurges, fmt.Errorf("--dir: %w", err)
 	}
 	m.composeRequests()
 	m.askLedger(ctx)
 	m.findWaiting()
 	for _, step := range []func(context.Context) error{m.findNames, m.checkNames, m.draftManifests, m.writeManifests} {
 		if err := step(ctx); err != nil {
-			return m.Result, err
+			return m.WrittenPurges, err
 		}
 	}
 	m.finishResult()
-	return m.Result, nil
+	return m.WrittenPurges, nil
 }
 
 // findFolder finds the folder to write to: Dir, or the one with most objects of the kind, or one beside the other
@@ -125,7 +125,7 @@ func (m *maker) findFolder() error {
 		m.folder = m.usualFolder()
 		return nil
 	}
-	m.folder = files.FolderAt(m.Env.Dir, m.Dir)
+	m.folder = files.FolderAt(m.PurgeEnv.Dir, m.Dir)
 	if info, err := os.Stat(m.folder.Base); err != nil || !info.IsDir() {
 		return fmt.Errorf("%s is not a folder: create it first", m.Dir)
 	}
@@ -142,16 +142,16 @@ func (m *maker) usualFolder() files.Folder {
 	}
 	switch folders := slices.Sorted(maps.Keys(counts)); {
 	case len(folders) > 0:
-		return files.FolderAt(m.Env.Dir, slices.MaxFunc(folders, func(a, b string) int { return counts[a] - counts[b] }))
+		return files.FolderAt(m.PurgeEnv.Dir, slices.MaxFunc(folders, func(a, b string) int { return counts[a] - counts[b] }))
 	case !m.Project.Exists():
-		return files.FolderAt(m.Env.Dir, m.fallback)
+		return files.FolderAt(m.PurgeEnv.Dir, m.fallback)
 	}
 	for _, name := range m.Project.Manifests {
 		if info, err := os.Stat(filepath.Join(m.Project.Dir, name)); err == nil && info.IsDir() {
-			return m.Project.FolderInside(m.Env.Dir, filepath.Join(name, m.fallback))
+			return m.Project.FolderInside(m.PurgeEnv.Dir, filepath.Join(name, m.fallback))
 		}
 	}
-	return m.Project.FolderInside(m.Env.Dir, m.fallback)
+	return m.Project.FolderInside(m.PurgeEnv.Dir, m.fallback)
 }
 
 func (m *maker) composeRequests() {
@@ -297,7 +297,7 @@ func (m *maker) draftManifests(ctx context.Context) (err error) {
 		}
 		head = append(head, line)
 	}
-	var sources []manifest.Source
+	var sources []manifest.PathSource
 	isNew := map[string]bool{}
 	for _, r := range m.made {
 		if r.Status != "" {
@@ -311,7 +311,7 @@ func (m *maker) draftManifests(ctx context.Context) (err error) {
 		if r.file.Content, err = yamledit.Write(d); err != nil {
 			return err
 		}
-		source := manifest.Source{Data: r.file.Content, Display: m.folder.ShownPath(r.fileName())}
+		source := manifest.PathSource{Data: r.file.Content, Display: m.folder.ShownPath(r.fileName())}
 		sources, isNew[source.Display] = append(sources, source), true
 	}
 	l, err := m.Load(ctx, sources...)
@@ -359,7 +359,7 @@ func (m *maker) writeManifests(context.Context) error {
 		if r.Status == files.Kept {
 			return fmt.Errorf("%s exists with other content and stays as it is", r.File)
 		}
-		if !m.Project.ReadsFile(m.Env.Dir, m.folder.FullPath(r.fileName())) {
+		if !m.Project.ReadsFile(m.PurgeEnv.Dir, m.folder.FullPath(r.fileName())) {
 			m.logWarning("%s is not in a folder that plan and apply read: name it as a PATH, or choose another --dir", r.File)
 		}
 	}

@@ -21,8 +21,8 @@ const resultFormat = "trueup.new-purge/v1"
 // Clock is how people are shown a time, in UTC.
 const Clock = "2006-01-02 15:04Z"
 
-// Result is what WritePurges wrote.
-type Result struct {
+// WrittenPurges is what WritePurges wrote.
+type WrittenPurges struct {
 	Format    string     `json:"format"`
 	Sandbox   bool       `json:"sandbox"`
 	Manifests []Manifest `json:"manifests"`
@@ -87,7 +87,7 @@ func (s SpecSummary) String() string {
 }
 
 // ManifestLines returns what to print for each manifest in a file.
-func (r Result) ManifestLines() (lines []string) {
+func (r WrittenPurges) ManifestLines() (lines []string) {
 	for _, n := range r.Manifests {
 		if n.Status != sentAlready {
 			lines = append(lines, fmt.Sprintf("%s %s: %s purges %s", n.Status, n.placeOf(), n.Key, n.SpecSummary))
@@ -227,8 +227,8 @@ func (m *maker) warnOfNeedless(requests []plan.RequestStatus) {
 // listingFormat is the version of the JSON form of a Listing (schemas/status-purge.schema.json).
 const listingFormat = "trueup.status-purge/v1"
 
-// Listing has the purges that git and the ledger have.
-type Listing struct {
+// PurgeListing has the purges that git and the ledger have.
+type PurgeListing struct {
 	Format  string `json:"format"`
 	Sandbox bool   `json:"sandbox"`
 	// PartOfTree is true if only some manifests of the project were read: a purge without File may be in git.
@@ -238,7 +238,7 @@ type Listing struct {
 	Problem    string        `json:"ledgerProblem,omitempty"` // Problem says why the ledger can't be used
 	Fix        string        `json:"ledgerFix,omitempty"`
 	Purges     []ListedPurge `json:"purges"`
-	Hosts      []ListedHost  `json:"hostnames"`
+	Hosts      []HostUsage   `json:"hostnames"`
 }
 
 // ListedPurge is one purge of a Listing.
@@ -250,10 +250,10 @@ type ListedPurge struct {
 	Line int    `json:"line,omitempty"`
 }
 
-// ListedHost is what the purges of a hostname use of its limits.
-type ListedHost struct {
+// HostUsage is what the purges of a hostname use of its limits.
+type HostUsage struct {
 	plan.HostUsage
-	Limits plan.Budget `json:"limits"`
+	Limits plan.HostBudget `json:"limits"`
 }
 
 // active is the status that people see of an accepted request that counts against limits.
@@ -262,7 +262,7 @@ const active = "active"
 // AllStatuses are the values that List selects by.
 func AllStatuses() []string {
 	list := []string{active}
-	for _, s := range []plan.Status{
+	for _, s := range []plan.OnceStatus{
 		plan.Due, plan.Rejected, plan.Begun, plan.Again, plan.Unknown, plan.Accepted, plan.Done, plan.GivenUp, plan.NoLedger,
 	} {
 		list = append(list, string(s))
@@ -272,15 +272,15 @@ func AllStatuses() []string {
 
 // ListPurges returns the purges in git and those that were sent lately, or all with those that are only in the ledger. It selects
 // by statuses, if there are some. The manifests are those of paths.
-func ListPurges(ctx context.Context, env Env, paths, statuses []string, all bool) Listing {
+func ListPurges(ctx context.Context, env PurgeEnv, paths, statuses []string, all bool) PurgeListing {
 	known, err := env.readRequests(ctx, nil, all)
 	if err != nil {
 		known.View = ledger.UnreadableView(err)
 	}
 	partOfTree := env.Project.ReadsPartly(env.Dir, paths)
-	l := Listing{
+	l := PurgeListing{
 		Format: listingFormat, Sandbox: env.Sandbox, PartOfTree: partOfTree, Ledger: known.View.ID, At: known.At,
-		Problem: known.View.Problem, Fix: known.View.Fix, Purges: []ListedPurge{}, Hosts: []ListedHost{},
+		Problem: known.View.Problem, Fix: known.View.Fix, Purges: []ListedPurge{}, Hosts: []HostUsage{},
 	}
 	requests, hosts := plan.ReadRequests(env.Set, known.View, known.At)
 	for _, r := range requests {
@@ -295,7 +295,7 @@ func ListPurges(ctx context.Context, env Env, paths, statuses []string, all bool
 		}
 	}
 	for _, h := range hosts {
-		l.Hosts = append(l.Hosts, ListedHost{h, purge.HostLimits()})
+		l.Hosts = append(l.Hosts, HostUsage{h, purge.HostLimits()})
 	}
 	return l
 }
@@ -321,7 +321,7 @@ func (p ListedPurge) DescribeTime() string {
 }
 
 // DescribePlace says where the manifest of a purge is.
-func (l Listing) DescribePlace(p ListedPurge) string {
+func (l PurgeListing) DescribePlace(p ListedPurge) string {
 	switch {
 	case p.File == "" && l.PartOfTree:
 		return "(not in the manifests that were read)"

@@ -31,9 +31,9 @@ type Snapshot struct {
 
 // WriteSnapshot writes the manifest of a new snapshot of a disk for the command by. Of the options, only Name and Dir
 // count; the name is by default that of the disk and the date.
-func WriteSnapshot(ctx context.Context, env Env, o Options, by, disk string) (Snapshot, error) {
+func WriteSnapshot(ctx context.Context, env PurgeEnv, o PurgeOptions, by, disk string) (Snapshot, error) {
 	kinds := kind.AllKinds()
-	m := &maker{Env: env, Options: o, by: by, fallback: snapshotsFolder, Source: Source{head: []string{"of the disk " + disk}}}
+	m := &maker{PurgeEnv: env, PurgeOptions: o, by: by, fallback: snapshotsFolder, Source: Source{head: []string{"of the disk " + disk}}}
 	m.kind = kinds[slices.IndexFunc(kinds, func(k *kind.Kind) bool { return k.CreateOnly() && len(k.DiskField) > 0 })]
 	if m.Name == "" {
 		m.Name = nameFrom(disk) + m.Now().UTC().Format("-2006-01-02")

@@ -28,8 +28,8 @@ import (
 	"trueup/internal/purge"
 )
 
-// Options are what a user asks for.
-type Options struct {
+// PurgeOptions are what a user asks for.
+type PurgeOptions struct {
 	// Hostnames and Subdomains are where paths without a host are purged.
 	Hostnames, Subdomains []string
 	FromGit               string // a range of commits, whose files Maps serve
@@ -47,7 +47,7 @@ const ToStdout = "-"
 const nameRunes = "abcdefghijklmnopqrstuvwxyz0123456789-."
 
 // CheckValues refuses values that no run could use.
-func (o Options) CheckValues() error {
+func (o PurgeOptions) CheckValues() error {
 	const most = 150
 	odd := func(r rune) bool { return !strings.ContainsRune(nameRunes, r) }
 	switch n := o.Name; {
@@ -59,8 +59,8 @@ func (o Options) CheckValues() error {
 	return nil
 }
 
-// Env is where a run works, with the project and its manifests.
-type Env struct {
+// PurgeEnv is where a run works, with the project and its manifests.
+type PurgeEnv struct {
 	config.Options
 	project.Loaded
 	// Searched says where the project was looked for.
@@ -68,12 +68,14 @@ type Env struct {
 	// Before returns the manifests that this change edits or removes, as the base of the branch has them.
 	Before func() *manifest.Set
 	// Load reads the manifests of the project with more beside them.
-	Load func(ctx context.Context, more ...manifest.Source) (project.Loaded, error)
+	Load func(ctx context.Context, more ...manifest.PathSource) (project.Loaded, error)
 }
 
-func (e Env) logInfo(format string, args ...any) { e.Log(slog.LevelInfo, fmt.Sprintf(format, args...)) }
+func (e PurgeEnv) logInfo(format string, args ...any) {
+	e.Log(slog.LevelInfo, fmt.Sprintf(format, args...))
+}
 
-func (e Env) logWarning(format string, args ...any) {
+func (e PurgeEnv) logWarning(format string, args ...any) {
 	e.Log(slog.LevelWarn, fmt.Sprintf(format, args...))
 }
 
@@ -95,8 +97,8 @@ const (
 )
 
 type gatherer struct {
-	Env
-	Options
+	PurgeEnv
+	PurgeOptions
 	Source
 	hosts purge.Hosts // those of the CDNs in git, which have the names known
 	known []string
@@ -120,8 +122,8 @@ func HostingObjects(set *manifest.Set) []*manifest.Object {
 }
 
 // GatherSource collects what the arguments and the options name. stdin is the list that the argument - stands for.
-func GatherSource(ctx context.Context, env Env, o Options, args []string, stdin func() io.Reader) (Source, error) {
-	g := &gatherer{Env: env, Options: o, beside: map[string]string{}}
+func GatherSource(ctx context.Context, env PurgeEnv, o PurgeOptions, args []string, stdin func() io.Reader) (Source, error) {
+	g := &gatherer{PurgeEnv: env, PurgeOptions: o, beside: map[string]string{}}
 	for _, o := range HostingObjects(env.Set) {
 		g.known = append(g.known, o.Host)
 	}
@@ -148,7 +150,7 @@ func GatherSource(ctx context.Context, env Env, o Options, args []string, stdin 
 	return g.Source, g.checkUnplaced()
 }
 
-func (o Options) checkNamed(args []string) error {
+func (o PurgeOptions) checkNamed(args []string) error {
 	switch {
 	case len(args) == 0 && o.FromGit == "" && len(o.Sitemaps) == 0:
 		return errors.New("nothing to purge: name paths or addresses, - for a list on standard input, --from-git or --sitemap")
@@ -195,7 +197,7 @@ func (g *gatherer) addArgs(args []string, stdin func() io.Reader) error {
 	list := false
 	for _, arg := range args {
 		if arg != ToStdout {
-			g.addEntry("", purge.Line{Text: arg})
+			g.addEntry("", purge.ListEntry{Text: arg})
 			continue
 		}
 		if list {
@@ -226,7 +228,7 @@ func isExpanded(args []string) bool {
 }
 
 // addEntry adds an entry of a list, whose name is empty for the command line.
-func (g *gatherer) addEntry(list string, line purge.Line) {
+func (g *gatherer) addEntry(list string, line purge.ListEntry) {
 	format := "%s %w"
 	a, err := purge.ParseAddress(line.Text)
 	if err == nil {
@@ -322,7 +324,7 @@ func oneLine(text string) string {
 
 // addSitemap adds the pages of a sitemap. It fetches none of the addresses.
 func (g *gatherer) addSitemap(name string) error {
-	content, _, err := files.Read(files.AbsolutePath(g.Env.Dir, name), maxList)
+	content, _, err := files.Read(files.AbsolutePath(g.PurgeEnv.Dir, name), maxList)
 	if err != nil {
 		return err
 	}
@@ -378,7 +380,7 @@ func (g *gatherer) checkUnplaced() error {
 
 // FromLists reads lists of addresses to purge, of the older purge service or of a program. Besides the CDNs in git, it
 // knows those with the hostnames cdns.
-func FromLists(env Env, cdns []string, legacy purge.Legacy, lists []manifest.Text) (src Source, err error) {
+func FromLists(env PurgeEnv, cdns []string, legacy purge.LegacyList, lists []manifest.FileText) (src Source, err error) {
 	if err := env.refuseOthers(lists); err != nil {
 		return src, err
 	}
@@ -411,10 +413,10 @@ func FromLists(env Env, cdns []string, legacy purge.Legacy, lists []manifest.Tex
 
 // refuseOthers returns an error if manifests are invalid. The lists may be among them, and so may documents that can
 // hold no object.
-func (e Env) refuseOthers(lists []manifest.Text) error {
+func (e PurgeEnv) refuseOthers(lists []manifest.FileText) error {
 	full := func(name string) string { return files.AbsolutePath(e.Dir, name) }
 	findings := slices.DeleteFunc(slices.Clone(e.Findings), func(f diag.Finding) bool {
-		if slices.ContainsFunc(lists, func(t manifest.Text) bool { return full(t.Path) == full(f.Path) }) {
+		if slices.ContainsFunc(lists, func(t manifest.FileText) bool { return full(t.Path) == full(f.Path) }) {
 			return true
 		}
 		if !manifest.HoldsNothing(f) {
@@ -431,7 +433,7 @@ func (e Env) refuseOthers(lists []manifest.Text) error {
 }
 
 // CheckPlaces logs what else is purged with the entries of lists. It returns an error if some have no place.
-func (s Source) CheckPlaces(env Env) error {
+func (s Source) CheckPlaces(env PurgeEnv) error {
 	withSubdomains := map[string]bool{}
 	for _, w := range s.Wanted {
 		if w.Subdomain != "" {

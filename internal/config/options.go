@@ -42,10 +42,10 @@ type Options struct {
 	PinnedProfile string              // the profile that the pin of the project names
 	Sandbox       bool
 	SandboxFaults []string
-	DiskIsKept    bool       // the runner of CI keeps its disk, and so a ledger in a file
-	ReadOnly      bool       // refuses every change but in the sandbox
-	API           api.Config // the configuration of clients, without addresses and tokens
-	Tool          string     // names the program and its version
+	DiskIsKept    bool             // the runner of CI keeps its disk, and so a ledger in a file
+	ReadOnly      bool             // refuses every change but in the sandbox
+	API           api.ClientConfig // the configuration of clients, without addresses and tokens
+	Tool          string           // names the program and its version
 	// Open opens the platform of a run, or the sandbox. Begin begins a phase that may take long.
 	Open  func(context.Context, project.Project, *manifest.Set) (*Platform, error)
 	Begin func(doing string) (progress func(done, of int), end func())
@@ -142,7 +142,7 @@ const shortCommit = 8
 type Platform struct {
 	Workspace kind.Workspace
 	Origins   map[kind.Area]string
-	API       api.Config
+	API       api.ClientConfig
 	Ledger    ledger.Config
 	// Pin is what the environment allows.
 	Pin     Pin
@@ -164,17 +164,17 @@ func (w *Platform) Close() {
 func (w *Platform) NewClient() *api.Client { return api.NewClient(w.API) }
 
 // Get reads one live object.
-func (w *Platform) Get(ctx context.Context, k *kind.Kind, name string) (kind.Object, error) {
+func (w *Platform) Get(ctx context.Context, k *kind.Kind, name string) (kind.LiveObject, error) {
 	reader := api.NewReader(w.API)
 	defer reader.Close()
 	return reader.Get(ctx, k, name)
 }
 
 // GetAll reads all live objects of a kind, by name.
-func (w *Platform) GetAll(ctx context.Context, k *kind.Kind) (map[string]kind.Object, error) {
-	reader, all := api.NewReader(w.API), map[string]kind.Object{}
+func (w *Platform) GetAll(ctx context.Context, k *kind.Kind) (map[string]kind.LiveObject, error) {
+	reader, all := api.NewReader(w.API), map[string]kind.LiveObject{}
 	defer reader.Close()
-	_, err := reader.List(ctx, k, func(o kind.Object) (err error) {
+	_, err := reader.List(ctx, k, func(o kind.LiveObject) (err error) {
 		if o.Spec == nil { // lists of some servers have names alone
 			o, err = reader.Get(ctx, k, o.Name)
 		}
@@ -243,7 +243,7 @@ func (o Options) RealPlatform(s Settings, p project.Project) (w *Platform, wrong
 	return w, wrong
 }
 
-func (o Options) apiConfig(ws kind.Workspace) api.Config {
+func (o Options) apiConfig(ws kind.Workspace) api.ClientConfig {
 	cfg := o.API
 	cfg.Workspace, cfg.Listed = ws, new(api.Listed)
 	return cfg

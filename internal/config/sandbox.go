@@ -117,7 +117,7 @@ func (o Options) OpenSandboxPlatform(ctx context.Context, p project.Project, set
 }
 
 // OpenSandbox opens the store of the sandbox, and fills a new one with the documented examples.
-func (o Options) OpenSandbox(dir string, ws kind.Workspace, log func(sandbox.Request), quirks ...string) (*sandbox.Server, error) {
+func (o Options) OpenSandbox(dir string, ws kind.Workspace, log func(sandbox.LoggedRequest), quirks ...string) (*sandbox.Server, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)
 	}
@@ -128,12 +128,12 @@ func (o Options) OpenSandbox(dir string, ws kind.Workspace, log func(sandbox.Req
 		return nil, fmt.Errorf("sandbox: %s is not a regular file: remove it", store)
 	}
 	// A workspace with the UUID of the one with examples takes its place, and is empty if its name differs.
-	seeded, used := sandbox.Workspace{Name: sandbox.WorkspaceName, UUID: sandbox.WorkspaceUUID}, sandbox.Workspace{Name: ws.Name, UUID: ws.UUID}
-	all := []sandbox.Workspace{seeded, used}
+	seeded, used := sandbox.WorkspaceKey{Name: sandbox.WorkspaceName, UUID: sandbox.WorkspaceUUID}, sandbox.WorkspaceKey{Name: ws.Name, UUID: ws.UUID}
+	all := []sandbox.WorkspaceKey{seeded, used}
 	if used.UUID == seeded.UUID {
 		all = all[1:]
 	}
-	server, err := sandbox.Open(sandbox.Options{Dir: dir, Now: o.Now, Log: log, Quirks: quirks, Workspaces: all})
+	server, err := sandbox.Open(sandbox.ServerOptions{Dir: dir, Now: o.Now, Log: log, Quirks: quirks, Workspaces: all})
 	if err != nil || !isNew || all[0].Name != sandbox.WorkspaceName {
 		return server, err
 	}
@@ -159,7 +159,7 @@ func (o Options) sandboxLedger(ctx context.Context, dir string, w *Platform) (le
 	if w.Workspace.UUID != sandbox.WorkspaceUUID || w.Workspace.Name != sandbox.WorkspaceName {
 		return cfg, nil
 	}
-	seed, _, err := manifest.Load(ctx, []manifest.Source{{Data: sandbox.AppliedExamples()}}, manifest.Options{})
+	seed, _, err := manifest.Load(ctx, []manifest.PathSource{{Data: sandbox.AppliedExamples()}}, manifest.LoadSettings{})
 	if err != nil {
 		return cfg, fmt.Errorf("seed of the sandbox's ledger: %w", err)
 	}

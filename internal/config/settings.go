@@ -222,8 +222,8 @@ func (s Settings) OverriddenVariables() []string {
 
 const maxFile = 1 << 20
 
-// Config is the user's profiles file. Nothing in a repository changes it (schemas/config.schema.json).
-type Config struct {
+// Profiles is the user's profiles file. Nothing in a repository changes it (schemas/config.schema.json).
+type Profiles struct {
 	APIVersion string             `json:"apiVersion"`
 	Kind       string             `json:"kind"`
 	Profiles   map[string]Profile `json:"profiles"`
@@ -321,23 +321,23 @@ func (o Options) readProfile() (p Profile, from string, err error) {
 }
 
 // readConfig reads the file that chooses where tokens go: only the user and root may be able to write it.
-func readConfig(file string) (Config, error) {
+func readConfig(file string) (Profiles, error) {
 	data, info, err := files.Read(file, maxFile)
 	if err != nil {
-		return Config{}, err
+		return Profiles{}, err
 	}
 	if uid, known := ownerOf(info); known && uid != 0 && uid != os.Geteuid() {
-		return Config{}, fmt.Errorf("it belongs to user %d, who could redirect your tokens: make yourself its owner", uid)
+		return Profiles{}, fmt.Errorf("it belongs to user %d, who could redirect your tokens: make yourself its owner", uid)
 	}
 	if mode := info.Mode().Perm(); mode&0o022 != 0 {
-		return Config{}, fmt.Errorf("other users can write to it (mode %04o) and redirect your tokens: chmod go-w %s", mode, file)
+		return Profiles{}, fmt.Errorf("other users can write to it (mode %04o) and redirect your tokens: chmod go-w %s", mode, file)
 	}
 	return ParseConfig(data)
 }
 
 // ParseConfig reads the text of a profiles file strictly, and checks all of its profiles.
-func ParseConfig(data []byte) (Config, error) {
-	var cfg Config
+func ParseConfig(data []byte) (Profiles, error) {
+	var cfg Profiles
 	if m, found := diag.FindMisread(data); found {
 		return cfg, m
 	}

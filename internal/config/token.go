@@ -250,7 +250,7 @@ func (o Options) tokenFromCommand(ctx context.Context, c TokenCommand, p Profile
 	if errors.Is(err, exec.ErrWaitDelay) {
 		err = nil // it ended well, and left something running
 	}
-	words := o.Clean(spokenLine(said, string(out.kept)))
+	words := o.Clean(lineOnStderr(said, string(out.kept)))
 	name := "command " + filepath.Base(program)
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
@@ -281,9 +281,9 @@ func (p Profile) holdsToken(variable string) bool {
 	return isToken || name != "" && (name == p.Compute.Token.Env || name == p.Delivery.Token.Env)
 }
 
-// spokenLine returns what a command wrote to standard error, on one line after a colon, unless it repeats a part of what
+// lineOnStderr returns what a command wrote to standard error, on one line after a colon, unless it repeats a part of what
 // it wrote to standard output. It omits a word that was cut, which may be half of a secret.
-func spokenLine(wrote *capped, printed string) string {
+func lineOnStderr(wrote *capped, printed string) string {
 	said := string(wrote.kept)
 	if wrote.over {
 		said = said[:strings.LastIndexAny(said, " \t\r\n")+1]

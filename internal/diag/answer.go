@@ -13,37 +13,37 @@ import (
 	"unicode/utf8"
 )
 
-// Answer is what a server or another program said, on one line. Only QuoteAnswer, HideAnswer and UnmarshalText make one, so it has no part of a
+// Quotation is what a server or another program said, on one line. Only QuoteAnswer, HideAnswer and UnmarshalText make one, so it has no part of a
 // secret that this process knows.
-type Answer struct{ text string }
+type Quotation struct{ text string }
 
 // String returns the words.
-func (a Answer) String() string { return a.text }
+func (a Quotation) String() string { return a.text }
 
 // MarshalText returns the words for encoders.
-func (a Answer) MarshalText() ([]byte, error) { return []byte(a.text), nil }
+func (a Quotation) MarshalText() ([]byte, error) { return []byte(a.text), nil }
 
 // maxRead is the most bytes of an answer that is decoded from a text.
 const maxRead = 4096
 
 // UnmarshalText quotes a text.
-func (a *Answer) UnmarshalText(text []byte) error {
+func (a *Quotation) UnmarshalText(text []byte) error {
 	*a = QuoteAnswer(string(text), maxRead)
 	return nil
 }
 
 // QuoteAnswer returns the words of a server on one line, in at most limit bytes, without control characters and those
 // that change the direction of text. Words that have a part of a secret are replaced by their length.
-func QuoteAnswer(words string, limit int) Answer {
+func QuoteAnswer(words string, limit int) Quotation {
 	if HasSecret(words[:min(len(words), checkedTimes*limit)]) || HasSecret(oneLine(words, checkedTimes*limit)) {
 		return HideAnswer(len(words))
 	}
-	return Answer{oneLine(words, limit)}
+	return Quotation{oneLine(words, limit)}
 }
 
 // HideAnswer returns what stands for words of so many bytes.
-func HideAnswer(length int) Answer {
-	return Answer{fmt.Sprintf("%d bytes, not shown because they repeat a part of a secret", length)}
+func HideAnswer(length int) Quotation {
+	return Quotation{fmt.Sprintf("%d bytes, not shown because they repeat a part of a secret", length)}
 }
 
 func oneLine(text string, limit int) string {

@@ -29,7 +29,7 @@ const (
 type areaChecks struct {
 	*examiner
 	area kind.Area
-	seen api.Reach
+	seen api.Reachability
 	// connected is true if the area answered, and hasToken if there is a token for it.
 	connected, hasToken bool
 }

@@ -31,12 +31,12 @@ type Input struct {
 	Set        *manifest.Set // nil if the manifests can't be read
 	Findings   diag.List
 	SetErr     error
-	Run        []Setting // the limits of a run
-	Terminal   string    // says what standard output is
+	Run        []EffectiveSetting // the limits of a run
+	Terminal   string             // says what standard output is
 }
 
-// Setting is an effective setting, without any secret.
-type Setting struct {
+// EffectiveSetting is an effective setting, without any secret.
+type EffectiveSetting struct {
 	Name string `json:"name"`
 	// Value is empty if nothing is set.
 	Value string `json:"value"`
@@ -53,7 +53,7 @@ type Report struct {
 	ExitCode int    `json:"exitCode"`
 	Sandbox  bool   `json:"sandbox"`
 	// Settings and Checks are in the order in which they are shown.
-	Settings  []Setting            `json:"settings"`
+	Settings  []EffectiveSetting   `json:"settings"`
 	Checks    []Check              `json:"checks"`
 	Workspace *kind.Workspace      `json:"workspace,omitempty"`
 	Origins   map[kind.Area]string `json:"origins"`
@@ -70,25 +70,25 @@ type Report struct {
 // Check is a check, and how it ended.
 type Check struct {
 	// Group is project, an area, ledger or machine.
-	Group  string `json:"group"`
-	Name   string `json:"check"`
-	Status Status `json:"status"`
-	Says   string `json:"says"`
-	Fix    string `json:"fix,omitempty"`
+	Group  string      `json:"group"`
+	Name   string      `json:"check"`
+	Status CheckStatus `json:"status"`
+	Says   string      `json:"says"`
+	Fix    string      `json:"fix,omitempty"`
 	// Follows is true if another check says why there is nothing to say.
 	Follows bool `json:"-"`
 	code    int  // the exit code of a failure
 }
 
-// Status is how a check ended, in one word.
-type Status string
+// CheckStatus is how a check ended, in one word.
+type CheckStatus string
 
 // The statuses of checks.
 const (
-	OK      Status = "ok"
-	Warning Status = "warn"
-	Failed  Status = "fail"
-	Skipped Status = "skipped"
+	OK      CheckStatus = "ok"
+	Warning CheckStatus = "warn"
+	Failed  CheckStatus = "fail"
+	Skipped CheckStatus = "skipped"
 )
 
 func passed(says string) Check  { return Check{Status: OK, Says: says} }
@@ -119,7 +119,7 @@ type examiner struct {
 // RunChecks runs all checks.
 func RunChecks(ctx context.Context, in Input) Report {
 	e := &examiner{Input: in, report: Report{
-		Format: "trueup.doctor/v1", Sandbox: in.Sandbox, Settings: []Setting{},
+		Format: "trueup.doctor/v1", Sandbox: in.Sandbox, Settings: []EffectiveSetting{},
 		Origins: map[kind.Area]string{}, Proofs: map[kind.Area]ledger.Proof{},
 	}}
 	r := &e.report

@@ -33,18 +33,18 @@ func (e *examiner) openAll(ctx context.Context) {
 }
 
 // shownSettings returns the settings that a run would use, and who chose each.
-func (e *examiner) shownSettings() (list []Setting) {
+func (e *examiner) shownSettings() (list []EffectiveSetting) {
 	if e.Sandbox {
 		for _, area := range kind.Areas() {
-			list = append(list, Setting{Name: string(area) + ".url", Value: e.platform.Origins[area], Origin: "--sandbox"})
+			list = append(list, EffectiveSetting{Name: string(area) + ".url", Value: e.platform.Origins[area], Origin: "--sandbox"})
 		}
-		return append(list, Setting{Name: "ledger.store", Value: e.platform.Ledger.Store, Origin: "--sandbox"})
+		return append(list, EffectiveSetting{Name: "ledger.store", Value: e.platform.Ledger.Store, Origin: "--sandbox"})
 	}
-	add := func(name, value, origin string) *Setting {
+	add := func(name, value, origin string) *EffectiveSetting {
 		if value == "" {
 			origin = ""
 		}
-		list = append(list, Setting{Name: name, Value: value, Origin: cmp.Or(origin, "default")})
+		list = append(list, EffectiveSetting{Name: name, Value: value, Origin: cmp.Or(origin, "default")})
 		return &list[len(list)-1]
 	}
 	s, w := e.settings, e.platform

@@ -10,18 +10,18 @@ import (
 	"slices"
 )
 
-// Line is a change that a plan shows.
-type Line struct {
+// ShownChange is a change that a plan shows.
+type ShownChange struct {
 	Path        string // the path for people: locations[/static/*].cache.edgeTTL
 	At          []Step // the place in the spec
 	Live, After any    // Live and After are the values of the line; nil is absent
 	Moved       bool   // Moved: the line shows a new position in a list, and no new value
 }
 
-func (l *Line) lastStep() Step { return l.At[len(l.At)-1] }
+func (l *ShownChange) lastStep() Step { return l.At[len(l.At)-1] }
 
 // isAbsent reports whether this side lacks an element on the way to the line.
-func (l *Line) isAbsent(side func(Step) any) bool {
+func (l *ShownChange) isAbsent(side func(Step) any) bool {
 	return slices.ContainsFunc(l.At, func(s Step) bool { return side(s) == any(Nowhere) })
 }
 
@@ -56,20 +56,20 @@ func (s Step) indexAt(index int) any {
 
 // Unshown returns a sentence for each place that the request would change although no line shows it, and
 // for each line that shows something else. body is a merge patch (RFC 7396) of an object with spec live.
-func Unshown(body []byte, live any, lines []Line) []string {
+func Unshown(body []byte, live any, lines []ShownChange) []string {
 	var patch map[string]any
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
 	if err := d.Decode(&patch); err != nil {
 		return []string{"the request is not JSON: " + err.Error()}
 	}
-	c := check{live: live, after: Apply(patch["spec"], live), lines: lines}
+	c := comparison{live: live, after: Apply(patch["spec"], live), lines: lines}
 	for _, name := range slices.Sorted(maps.Keys(patch)) {
 		if name != "spec" && !isPrecondition(name, patch[name]) {
 			c.addProblem("this request would also change %s", name)
 		}
 	}
-	at := place{path: "spec", live: &tree{}, after: &tree{}}
+	at := linePlace{path: "spec", live: &lineTree{}, after: &lineTree{}}
 	for i := range lines {
 		at.live.putLine(&lines[i], Step.inLive)
 		at.after.putLine(&lines[i], Step.inAfter)
@@ -108,34 +108,34 @@ func isPrecondition(name string, value any) bool {
 	return name == "metadata" && len(metadata) == 1 && isText
 }
 
-// check is one comparison; found has its sentences.
-type check struct {
+// comparison is one comparison; found has its sentences.
+type comparison struct {
 	live, after any
-	lines       []Line
+	lines       []ShownChange
 	found       []string
 }
 
-func (c *check) addProblem(format string, args ...any) {
+func (c *comparison) addProblem(format string, args ...any) {
 	c.found = append(c.found, fmt.Sprintf(format, args...))
 }
 
-// place is the place of the walk. live and after have the lines at and below it, or are nil.
-type place struct {
+// linePlace is the place of the walk. live and after have the lines at and below it, or are nil.
+type linePlace struct {
 	path        string // with indices of live
-	live, after *tree
+	live, after *lineTree
 }
 
-func (p place) fieldPlace(name string) place {
-	return place{p.path + "." + name, p.live.childAt(name), p.after.childAt(name)}
+func (p linePlace) fieldPlace(name string) linePlace {
+	return linePlace{p.path + "." + name, p.live.childAt(name), p.after.childAt(name)}
 }
 
-func (p place) elementPlace(live, after int) place {
-	return place{fmt.Sprintf("%s[%d]", p.path, live), p.live.childAt(live), p.after.childAt(after)}
+func (p linePlace) elementPlace(live, after int) linePlace {
+	return linePlace{fmt.Sprintf("%s[%d]", p.path, live), p.live.childAt(live), p.after.childAt(after)}
 }
 
 // comparePlace compares a place of live and after, down to what lines show.
-func (c *check) comparePlace(at place, live, after any) {
-	isShown := slices.ContainsFunc(at.live.linesHere(), func(line *Line) bool { return !line.Moved && slices.Contains(at.after.linesHere(), line) })
+func (c *comparison) comparePlace(at linePlace, live, after any) {
+	isShown := slices.ContainsFunc(at.live.linesHere(), func(line *ShownChange) bool { return !line.Moved && slices.Contains(at.after.linesHere(), line) })
 	if isShown || areEmpty(live, after) || at.live == nil && at.after == nil && equalValues(live, after) {
 		return
 	}
@@ -156,7 +156,7 @@ func (c *check) comparePlace(at place, live, after any) {
 	}
 }
 
-func (c *check) compareFields(at place, live, after map[string]any) {
+func (c *comparison) compareFields(at linePlace, live, after map[string]any) {
 	for name := range live {
 		c.comparePlace(at.fieldPlace(name), live[name], after[name])
 	}
@@ -169,7 +169,7 @@ func (c *check) compareFields(at place, live, after map[string]any) {
 
 // compareElements compares two lists. Lines may show elements as dropped, added or moved; the others must be the
 // same in the same order.
-func (c *check) compareElements(at place, live, after []any) {
+func (c *comparison) compareElements(at linePlace, live, after []any) {
 	gone, come := make([]bool, len(live)), make([]bool, len(after))
 	var pairs [][2]int
 	for i := range live {
@@ -199,8 +199,8 @@ func (c *check) compareElements(at place, live, after []any) {
 	}
 }
 
-func (c *check) checkLines() {
-	first := map[[2]any]*Line{}
+func (c *comparison) checkLines() {
+	first := map[[2]any]*ShownChange{}
 	for i := range c.lines {
 		line := &c.lines[i]
 		was, is := lookUp(c.live, line.At, Step.inLive), lookUp(c.after, line.At, Step.inAfter)
@@ -220,38 +220,38 @@ func (c *check) checkLines() {
 	}
 }
 
-// tree has lines by their places; nil has none.
-type tree struct {
-	lines []*Line
-	kids  map[any]*tree
+// lineTree has lines by their places; nil has none.
+type lineTree struct {
+	lines []*ShownChange
+	kids  map[any]*lineTree
 }
 
 // putLine adds a line, unless this side lacks its place.
-func (t *tree) putLine(line *Line, side func(Step) any) {
+func (t *lineTree) putLine(line *ShownChange, side func(Step) any) {
 	if line.isAbsent(side) {
 		return
 	}
 	for _, s := range line.At {
 		step := side(s)
 		if t.kids == nil {
-			t.kids = map[any]*tree{}
+			t.kids = map[any]*lineTree{}
 		}
 		if t.kids[step] == nil {
-			t.kids[step] = &tree{}
+			t.kids[step] = &lineTree{}
 		}
 		t = t.kids[step]
 	}
 	t.lines = append(t.lines, line)
 }
 
-func (t *tree) childAt(step any) *tree {
+func (t *lineTree) childAt(step any) *lineTree {
 	if t == nil {
 		return nil
 	}
 	return t.kids[step]
 }
 
-func (t *tree) linesHere() []*Line {
+func (t *lineTree) linesHere() []*ShownChange {
 	if t == nil {
 		return nil
 	}

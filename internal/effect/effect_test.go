@@ -21,8 +21,8 @@ func parsed(t *testing.T, text string) any {
 func at(steps ...any) []any { return steps }
 
 // line is a change at a place of live and of what the patch makes of it.
-func line(path string, live, after []any, was, is any, moved bool) Line {
-	return Line{path, steps(live, after), was, is, moved}
+func line(path string, live, after []any, was, is any, moved bool) ShownChange {
+	return ShownChange{path, steps(live, after), was, is, moved}
 }
 
 func steps(live, after []any) []Step {
@@ -44,19 +44,19 @@ func TestUnshown(t *testing.T) {
 	value := func(text string) any { return parsed(t, text) }
 	for name, c := range map[string]struct {
 		body  string
-		lines []Line
+		lines []ShownChange
 		want  []string
 	}{
 		"nothing":              {`{"spec":{}}`, nil, nil},
 		"the same, typed":      {`{"spec":{"a":1,"b":{"c":"2","d":"true"}}}`, nil, nil},
 		"a scalar":             {`{"spec":{"a":"2"}}`, nil, []string{"this request would also change spec.a"}},
-		"a scalar, shown":      {`{"spec":{"a":"2"}}`, []Line{line("a", at("a"), at("a"), "1", "2", false)}, nil},
-		"another value":        {`{"spec":{"a":"3"}}`, []Line{line("a", at("a"), at("a"), "1", "2", false)}, []string{"the plan's change of a differs from what this request does"}},
-		"another value before": {`{"spec":{"a":"2"}}`, []Line{line("a", at("a"), at("a"), "0", "2", false)}, []string{"the plan's change of a differs from what this request does"}},
-		"a line too many":      {`{"spec":{}}`, []Line{line("a", at("a"), at("a"), "1", "2", false)}, []string{"the plan's change of a differs from what this request does"}},
-		"a line of what stays": {`{"spec":{}}`, []Line{line("a", at("a"), at("a"), "1", "1", false)}, []string{"the plan's change of a differs from what this request does"}},
-		"another name":         {`{"spec":{"a":"2"}}`, []Line{line("b", at("a"), at("a"), "1", "2", false)}, []string{"the plan shows a change of b, but that path names another value"}},
-		"removed with all":     {`{"spec":{"b":null}}`, []Line{line("b", at("b"), at("b"), value(`{"c":2,"d":true}`), nil, false)}, nil},
+		"a scalar, shown":      {`{"spec":{"a":"2"}}`, []ShownChange{line("a", at("a"), at("a"), "1", "2", false)}, nil},
+		"another value":        {`{"spec":{"a":"3"}}`, []ShownChange{line("a", at("a"), at("a"), "1", "2", false)}, []string{"the plan's change of a differs from what this request does"}},
+		"another value before": {`{"spec":{"a":"2"}}`, []ShownChange{line("a", at("a"), at("a"), "0", "2", false)}, []string{"the plan's change of a differs from what this request does"}},
+		"a line too many":      {`{"spec":{}}`, []ShownChange{line("a", at("a"), at("a"), "1", "2", false)}, []string{"the plan's change of a differs from what this request does"}},
+		"a line of what stays": {`{"spec":{}}`, []ShownChange{line("a", at("a"), at("a"), "1", "1", false)}, []string{"the plan's change of a differs from what this request does"}},
+		"another name":         {`{"spec":{"a":"2"}}`, []ShownChange{line("b", at("a"), at("a"), "1", "2", false)}, []string{"the plan shows a change of b, but that path names another value"}},
+		"removed with all":     {`{"spec":{"b":null}}`, []ShownChange{line("b", at("b"), at("b"), value(`{"c":2,"d":true}`), nil, false)}, nil},
 		"removed in part":      {`{"spec":{"b":{"c":null}}}`, nil, []string{"this request would also change spec.b.c"}},
 		"an object for text":   {`{"spec":{"a":{"x":null}}}`, nil, []string{"this request would also change spec.a"}},
 		"beside the spec":      {`{"spec":{},"metadata":{"name":"z"}}`, nil, []string{"this request would also change metadata"}},
@@ -64,61 +64,61 @@ func TestUnshown(t *testing.T) {
 		"no JSON":              {`{`, nil, []string{"the request is not JSON: unexpected EOF"}},
 		"a field of an element": {
 			`{"spec":{"l":[{"n":"x","v":1,"w":1},{"n":"y","v":3}]}}`,
-			[]Line{line("l[y].v", at("l", 1, "v"), at("l", 1, "v"), value("2"), value("3"), false)},
+			[]ShownChange{line("l[y].v", at("l", 1, "v"), at("l", 1, "v"), value("2"), value("3"), false)},
 			nil,
 		},
 		"a field of an element that another line names": {
 			`{"spec":{"l":[{"n":"x","v":1,"w":1},{"n":"y","v":3}]}}`,
-			[]Line{line("l[x].v", at("l", 1, "v"), at("l", 1, "v"), value("2"), value("3"), false)},
+			[]ShownChange{line("l[x].v", at("l", 1, "v"), at("l", 1, "v"), value("2"), value("3"), false)},
 			[]string{"the plan shows a change of l[x].v, but that path names another value"},
 		},
 		"a field that an element loses": {
 			`{"spec":{"l":[{"n":"x","v":1},{"n":"y","v":3}]}}`,
-			[]Line{line("l[y].v", at("l", 1, "v"), at("l", 1, "v"), value("2"), value("3"), false)},
+			[]ShownChange{line("l[y].v", at("l", 1, "v"), at("l", 1, "v"), value("2"), value("3"), false)},
 			[]string{"this request would also change spec.l[0].w"},
 		},
 		"an element dropped": {`{"spec":{"l":[{"n":"x","v":1,"w":1}]}}`, nil, []string{"this request would also add, drop or move elements of spec.l"}},
 		"an element dropped, shown": {
 			`{"spec":{"l":[{"n":"y","v":2}]}}`,
-			[]Line{line("l[x]", at("l", 0), at("l", -1), value(`{"n":"x","v":1,"w":1}`), nil, false)},
+			[]ShownChange{line("l[x]", at("l", 0), at("l", -1), value(`{"n":"x","v":1,"w":1}`), nil, false)},
 			nil,
 		},
 		"another element dropped": {
 			`{"spec":{"l":[{"n":"x","v":1,"w":1}]}}`,
-			[]Line{line("l[x]", at("l", 0), at("l", -1), value(`{"n":"x","v":1,"w":1}`), nil, false)},
+			[]ShownChange{line("l[x]", at("l", 0), at("l", -1), value(`{"n":"x","v":1,"w":1}`), nil, false)},
 			[]string{"this request would also change spec.l[1].n", "this request would also change spec.l[1].v", "this request would also change spec.l[1].w"},
 		},
 		"an element added, shown": {
 			`{"spec":{"l":[{"n":"z"},{"n":"x","v":1,"w":1},{"n":"y","v":2}]}}`,
-			[]Line{line("l[z]", at("l", -1), at("l", 0), nil, value(`{"n":"z"}`), false)},
+			[]ShownChange{line("l[z]", at("l", -1), at("l", 0), nil, value(`{"n":"z"}`), false)},
 			nil,
 		},
 		"one element for another, shown": {
 			`{"spec":{"l":[{"n":"x","v":1,"w":1},{"n":"z"}]}}`,
-			[]Line{line("l[z]", at("l", -1), at("l", 1), nil, value(`{"n":"z"}`), false), line("l[y]", at("l", 1), at("l", -1), value(`{"n":"y","v":2}`), nil, false)},
+			[]ShownChange{line("l[z]", at("l", -1), at("l", 1), nil, value(`{"n":"z"}`), false), line("l[y]", at("l", 1), at("l", -1), value(`{"n":"y","v":2}`), nil, false)},
 			nil,
 		},
 		"moved":        {`{"spec":{"s":["q","p"]}}`, nil, []string{"this request would also change spec.s[0]", "this request would also change spec.s[1]"}},
-		"moved, shown": {`{"spec":{"s":["q","p"]}}`, []Line{line("s[q]", at("s", 1), at("s", 0), nil, nil, true)}, nil},
+		"moved, shown": {`{"spec":{"s":["q","p"]}}`, []ShownChange{line("s[q]", at("s", 1), at("s", 0), nil, nil, true)}, nil},
 		"moved and changed": {
 			`{"spec":{"l":[{"n":"y","v":9},{"n":"x","v":1,"w":1}]}}`,
-			[]Line{line("l[y]", at("l", 1), at("l", 0), nil, nil, true)},
+			[]ShownChange{line("l[y]", at("l", 1), at("l", 0), nil, nil, true)},
 			[]string{"this request would also change spec.l[1].v"},
 		},
 		"moved and changed, shown": {
 			`{"spec":{"l":[{"n":"y","v":9},{"n":"x","v":1,"w":1}]}}`,
-			[]Line{line("l[y]", at("l", 1), at("l", 0), nil, nil, true), line("l[y].v", at("l", 1, "v"), at("l", 0, "v"), value("2"), value("9"), false)},
+			[]ShownChange{line("l[y]", at("l", 1), at("l", 0), nil, nil, true), line("l[y].v", at("l", 1, "v"), at("l", 0, "v"), value("2"), value("9"), false)},
 			nil,
 		},
 		"two places under one name": {
 			`{"spec":{"l":[{"n":"x","v":5,"w":1},{"n":"y","v":5}]}}`,
-			[]Line{
+			[]ShownChange{
 				line("l[0].v", at("l", 0, "v"), at("l", 0, "v"), value("1"), value("5"), false),
 				line("l[0].v", at("l", 1, "v"), at("l", 1, "v"), value("2"), value("5"), false),
 			},
 			[]string{"the plan shows a change of l[0].v, but that path names another value"},
 		},
-		"a list for an object": {`{"spec":{"b":[]}}`, []Line{line("b", at("b"), at("b"), value(`{"c":2,"d":true}`), value("[]"), false)}, nil},
+		"a list for an object": {`{"spec":{"b":[]}}`, []ShownChange{line("b", at("b"), at("b"), value(`{"c":2,"d":true}`), value("[]"), false)}, nil},
 		"no spec at all":       {`{}`, nil, []string{"this request would also change spec"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -132,7 +132,7 @@ func TestUnshown(t *testing.T) {
 // TestOneNameForTwoPlaces: nobody could tell the lines apart, unless they say the same.
 func TestOneNameForTwoPlaces(t *testing.T) {
 	live := parsed(t, `{"l":[{"n":"x","v":1},{"n":"x","v":2}],"s":["p","p"]}`)
-	lines := []Line{
+	lines := []ShownChange{
 		line("l[x].v", at("l", 0, "v"), at("l", 0, "v"), parsed(t, "1"), parsed(t, "5"), false),
 		line("l[x].v", at("l", 1, "v"), at("l", 1, "v"), parsed(t, "2"), parsed(t, "5"), false),
 	}
@@ -140,7 +140,7 @@ func TestOneNameForTwoPlaces(t *testing.T) {
 	if !slices.Equal(got, []string{"the plan shows the changes of two places under one path, l[x].v"}) {
 		t.Errorf("%q", got)
 	}
-	lines = []Line{line("s[p]", at("s", 0), at("s", -1), "p", nil, false), line("s[p]", at("s", 1), at("s", -1), "p", nil, false)}
+	lines = []ShownChange{line("s[p]", at("s", 0), at("s", -1), "p", nil, false), line("s[p]", at("s", 1), at("s", -1), "p", nil, false)}
 	if got := Unshown([]byte(`{"spec":{"s":[]}}`), live, lines); got != nil {
 		t.Errorf("%q", got)
 	}

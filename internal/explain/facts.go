@@ -8,8 +8,8 @@ import (
 	"trueup/internal/yamledit"
 )
 
-// Facts is what is known of a field.
-type Facts struct {
+// FieldFacts is what is known of a field.
+type FieldFacts struct {
 	Format      string `json:"format"`
 	Path        string `json:"path"`
 	Type        string `json:"type"`
@@ -29,8 +29,8 @@ type Facts struct {
 	Example   any       `json:"example,omitempty"`
 	Fields    []Below   `json:"fields,omitempty"`
 	// Object has the values of an object, if one was named, and Objects those of all that match a pattern.
-	Object  *Object   `json:"object,omitempty"`
-	Objects []*Object `json:"objects,omitempty"`
+	Object  *ObjectValues   `json:"object,omitempty"`
+	Objects []*ObjectValues `json:"objects,omitempty"`
 	// Text is the example as YAML.
 	Text string `json:"-"`
 }
@@ -44,10 +44,10 @@ type Below struct {
 }
 
 // Facts returns what is known of the topic's field.
-func (t *Topic) Facts() (Facts, error) {
+func (t *Topic) Facts() (FieldFacts, error) {
 	f, parts, ok := t.findField()
 	if !ok {
-		return Facts{}, t.noField(parts)
+		return FieldFacts{}, t.noField(parts)
 	}
 	facts := FactsOf(f)
 	facts.Path, facts.Example = strings.TrimSuffix(t.titleOf()+"."+t.path, "."), sampleAt(t.root, parts)
@@ -62,8 +62,8 @@ func (t *Topic) Facts() (Facts, error) {
 }
 
 // FactsOf returns what a schema says about a field of any kind.
-func FactsOf(f *kind.Field) Facts {
-	facts := Facts{
+func FactsOf(f *kind.Field) FieldFacts {
+	facts := FieldFacts{
 		Format: "trueup.explain/v1", Type: f.Type.String(), Title: f.Title, Description: f.Description, Required: f.Required,
 		Values: f.Seen, List: listInWords(f), Sent: "yes", Section: f.Section, Sensitive: f.Sensitive, Risk: f.Risk,
 	}
@@ -90,7 +90,7 @@ func FactsOf(f *kind.Field) Facts {
 }
 
 // ValuesInWords returns the values with what they mean.
-func (f Facts) ValuesInWords() string {
+func (f FieldFacts) ValuesInWords() string {
 	quoted := make([]string, len(f.Values))
 	for i, v := range f.Values {
 		quoted[i] = strconv.Quote(v)

@@ -17,18 +17,18 @@ import (
 	"trueup/internal/plan"
 )
 
-// Object is what an object has at a path.
-type Object struct {
+// ObjectValues is what an object has at a path.
+type ObjectValues struct {
 	Key string `json:"object"`
 	// Git is FILE:LINE of the manifest, empty if there is none. Live says whether the object is live; it
 	// is nil if nobody looked.
-	Git    string  `json:"git,omitempty"`
-	Live   *bool   `json:"live,omitempty"`
-	Values []Value `json:"values"`
+	Git    string       `json:"git,omitempty"`
+	Live   *bool        `json:"live,omitempty"`
+	Values []FieldValue `json:"values"`
 }
 
-// Value has what git and live have at a path. It is nil for a field that is absent or null.
-type Value struct {
+// FieldValue has what git and live have at a path. It is nil for a field that is absent or null.
+type FieldValue struct {
 	Path string `json:"path"`
 	// Place is FILE:LINE of git's value.
 	Place string `json:"place,omitempty"`
@@ -49,7 +49,7 @@ type placed struct {
 func (t Topic) IsPattern() bool { return strings.Contains(t.Name, "*") }
 
 // ValuesOfAll returns what each object that matches the topic's pattern has in git, and in live if it is not nil.
-func (t Topic) ValuesOfAll(set *manifest.Set, ws kind.Workspace, live map[string]kind.Object) (all []*Object, err error) {
+func (t Topic) ValuesOfAll(set *manifest.Set, ws kind.Workspace, live map[string]kind.LiveObject) (all []*ObjectValues, err error) {
 	pattern := kind.Key{Kind: t.Kind.Name, Name: t.Name}
 	if t.IsWhole() {
 		return nil, fmt.Errorf("%s names no field: write one, such as %s.spec", pattern, t.asked)
@@ -65,13 +65,13 @@ func (t Topic) ValuesOfAll(set *manifest.Set, ws kind.Workspace, live map[string
 		if is, err := path.Match(t.Name, name); err != nil || !is {
 			continue
 		}
-		var get func() (kind.Object, error)
+		var get func() (kind.LiveObject, error)
 		if live != nil {
-			get = func() (kind.Object, error) {
+			get = func() (kind.LiveObject, error) {
 				if o, is := live[name]; is {
 					return o, nil
 				}
-				return kind.Object{}, notLive{}
+				return kind.LiveObject{}, notLive{}
 			}
 		}
 		one := t
@@ -96,9 +96,9 @@ func (notLive) NotFound() bool { return true }
 
 // FieldValues returns what the topic's object has in git, and in live if get is not nil. Sensitive values are
 // hidden.
-func (t Topic) FieldValues(set *manifest.Set, ws kind.Workspace, get func() (kind.Object, error)) (*Object, error) {
+func (t Topic) FieldValues(set *manifest.Set, ws kind.Workspace, get func() (kind.LiveObject, error)) (*ObjectValues, error) {
 	key := kind.Key{Kind: t.Kind.Name, Name: t.Name}
-	out := &Object{Key: key.String()}
+	out := &ObjectValues{Key: key.String()}
 	shown := func(f placed) any { return plan.RedactValue(ws, key, strings.TrimPrefix(f.shown, "spec."), f.value) }
 	o := set.Find(key)
 	var names []string
@@ -107,7 +107,7 @@ func (t Topic) FieldValues(set *manifest.Set, ws kind.Workspace, get func() (kin
 	}
 	if o != nil {
 		out.Git = fmt.Sprintf("%s:%d", o.Path, o.Line)
-		if err := out.addValues(t, o.Spec, nil, func(v *Value, f placed) {
+		if err := out.addValues(t, o.Spec, nil, func(v *FieldValue, f placed) {
 			line, _ := o.Place(f.at)
 			v.Place, v.Git = fmt.Sprintf("%s:%d", o.Path, line), shown(f)
 		}); err != nil {
@@ -135,11 +135,11 @@ func (t Topic) FieldValues(set *manifest.Set, ws kind.Workspace, get func() (kin
 	case err != nil:
 		return nil, err
 	}
-	return out, out.addValues(t, object.Spec, object.Status, func(v *Value, f placed) { v.Live = shown(f) })
+	return out, out.addValues(t, object.Spec, object.Status, func(v *FieldValue, f placed) { v.Live = shown(f) })
 }
 
 // addValues adds the values of an object, which is canonical JSON, to those that are there.
-func (o *Object) addValues(t Topic, spec, status []byte, set func(*Value, placed)) error {
+func (o *ObjectValues) addValues(t Topic, spec, status []byte, set func(*FieldValue, placed)) error {
 	if t.path == "" {
 		return nil
 	}
@@ -156,10 +156,10 @@ func (o *Object) addValues(t Topic, spec, status []byte, set func(*Value, placed
 	}
 	steps, _ := kind.SplitPath(t.path)
 	for _, f := range lookUp(placed{value: object, field: t.root}, steps) {
-		i := slices.IndexFunc(o.Values, func(other Value) bool { return other.Path == f.shown })
+		i := slices.IndexFunc(o.Values, func(other FieldValue) bool { return other.Path == f.shown })
 		if i < 0 {
 			i = len(o.Values)
-			o.Values = append(o.Values, Value{Path: f.shown, Field: f.field})
+			o.Values = append(o.Values, FieldValue{Path: f.shown, Field: f.field})
 		}
 		set(&o.Values[i], f)
 	}

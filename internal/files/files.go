@@ -20,8 +20,8 @@ import (
 // NoWait opens a pipe without waiting for its other end.
 const NoWait = syscall.O_NONBLOCK
 
-// tree is a directory that no link leads out of. Open never waits: what was listed as a file may have become a pipe.
-type tree struct {
+// dirTree is a directory that no link leads out of. Open never waits: what was listed as a file may have become a pipe.
+type dirTree struct {
 	rootFS
 	root *os.Root
 }
@@ -35,17 +35,17 @@ type rootFS interface {
 // OpenFS returns the file system of a directory.
 func OpenFS(root *os.Root) fs.FS {
 	inside, _ := root.FS().(rootFS) // os.Root promises all of it
-	return tree{inside, root}
+	return dirTree{inside, root}
 }
 
 // RootOf returns the directory of a file system that OpenFS returned, else nil.
 func RootOf(fsys fs.FS) *os.Root {
-	t, _ := fsys.(tree)
+	t, _ := fsys.(dirTree)
 	return t.root
 }
 
 // Open opens a file for reading.
-func (t tree) Open(name string) (fs.File, error) {
+func (t dirTree) Open(name string) (fs.File, error) {
 	if !fs.ValidPath(name) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
 	}
@@ -54,7 +54,7 @@ func (t tree) Open(name string) (fs.File, error) {
 
 // ReadDir lists a directory. The system says what each entry is, while os.Root looks at each by itself, which takes most
 // of the time for a large directory. So it lists the directory by its path, if that leads to the same one.
-func (t tree) ReadDir(name string) ([]fs.DirEntry, error) {
+func (t dirTree) ReadDir(name string) ([]fs.DirEntry, error) {
 	path := filepath.Join(t.root.Name(), filepath.FromSlash(name))
 	dir, err := os.OpenFile(path, os.O_RDONLY|NoWait, 0)
 	if err != nil {

@@ -288,7 +288,7 @@ func (s *story) state(dir string) (st state) {
 	st.id = p.Workspace.UUID
 	sources, err := p.OpenSources(dir, nil, nil)
 	l, wrong := p.LoadManifests(s.t.Context(), sources, p.ManifestOptions(1))
-	settings, _ := json.Marshal(p.Project)
+	settings, _ := json.Marshal(p.ProjectSettings)
 	loaded := fmt.Sprintf("%s %v %v %v", settings, err != nil, wrong, l.Findings)
 	if l.Set != nil {
 		for _, o := range l.Set.Objects {

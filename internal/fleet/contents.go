@@ -28,7 +28,7 @@ type claim struct {
 	diag.Finding // about the host, without a rule if a comment silences it
 	host, object string
 	isLocation   bool // it is the host of a location, and not the hostname
-	project      *Project
+	project      *ProjectFolder
 	isTold       bool
 }
 
@@ -54,7 +54,7 @@ func (f *Fleet) ReadContents(ctx context.Context, parallelism int) ([]Contents, 
 	return selected, nil
 }
 
-func (p Project) readContents(ctx context.Context) (c Contents) {
+func (p ProjectFolder) readContents(ctx context.Context) (c Contents) {
 	if p.Err != nil {
 		return Contents{Err: p.Err}
 	}
@@ -74,7 +74,7 @@ func (p Project) readContents(ctx context.Context) (c Contents) {
 			if slices.ContainsFunc(o.LocationHosts(), func(host string) bool { return host != own }) {
 				for _, l := range routing.Read(o.Tree()).Locations {
 					seen[l.Host] = seen[l.Host] || strings.Contains(l.Host, "*") // a wildcard may be shared
-					c.addClaim(o, l.Host, l.Field()+".host", seen)
+					c.addClaim(o, l.Host, l.FieldPath()+".host", seen)
 				}
 			}
 		}
@@ -97,7 +97,7 @@ func (c *Contents) addClaim(o *manifest.Object, host, field string, seen map[str
 }
 
 // insideError adds the path of the project to an error whose files start in its folder.
-func (p Project) insideError(err error) error {
+func (p ProjectFolder) insideError(err error) error {
 	return exit.WithCode(exit.Of(err), fmt.Errorf("%s: %w", p.Path, err))
 }
 

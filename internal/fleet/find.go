@@ -19,8 +19,8 @@ import (
 	"trueup/internal/project"
 )
 
-// Project is a folder with a trueup.yaml.
-type Project struct {
+// ProjectFolder is a folder with a trueup.yaml.
+type ProjectFolder struct {
 	Path     string // from the folder of the search, with slashes; "." is that folder itself
 	Dir      string // absolute
 	Settings project.Project
@@ -29,12 +29,12 @@ type Project struct {
 }
 
 // FilePath returns the path of its trueup.yaml from the folder of the search.
-func (p Project) FilePath() string { return path.Join(p.Path, project.File) }
+func (p ProjectFolder) FilePath() string { return path.Join(p.Path, project.File) }
 
 // FindProjects returns the projects in root and below it, sorted by path. Like the reader of manifests, it skips folders whose
 // name starts with a dot, and follows no link. A folder that can't be listed is an error: it must not look empty.
-func FindProjects(ctx context.Context, root string) ([]Project, error) {
-	var found []Project
+func FindProjects(ctx context.Context, root string) ([]ProjectFolder, error) {
+	var found []ProjectFolder
 	err := filepath.WalkDir(root, func(name string, e fs.DirEntry, err error) error {
 		switch {
 		case ctx.Err() != nil:
@@ -48,12 +48,12 @@ func FindProjects(ctx context.Context, root string) ([]Project, error) {
 		}
 		return nil
 	})
-	slices.SortFunc(found, func(a, b Project) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(found, func(a, b ProjectFolder) int { return strings.Compare(a.Path, b.Path) })
 	return found, err
 }
 
-func readProject(root, dir string) Project {
-	p := Project{Path: filepath.ToSlash(files.ShownPath(root, dir)), Dir: dir}
+func readProject(root, dir string) ProjectFolder {
+	p := ProjectFolder{Path: filepath.ToSlash(files.ShownPath(root, dir)), Dir: dir}
 	if p.Settings, p.Err = project.ReadProject(dir); p.Err == nil && !p.Settings.Exists() {
 		p.Err = fmt.Errorf("%s: it was deleted just now: run trueup again when nothing changes the files", p.FilePath())
 	}
@@ -65,7 +65,7 @@ func readProject(root, dir string) Project {
 }
 
 // nestedRepository returns the path of the repository that has the project and is itself below the folder of the search, or "".
-func (p Project) nestedRepository() string {
+func (p ProjectFolder) nestedRepository() string {
 	for at, dir := p.Path, p.Dir; at != "."; at, dir = path.Dir(at), filepath.Dir(dir) {
 		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
 			return at
@@ -75,7 +75,7 @@ func (p Project) nestedRepository() string {
 }
 
 // sharedLedger returns a key of the ledger that another project may name, too. A file is in the project's own folder.
-func (p Project) sharedLedger() string {
+func (p ProjectFolder) sharedLedger() string {
 	store, _, _ := strings.Cut(p.Settings.Ledger.Store, "?")
 	switch scheme, _, _ := strings.Cut(store, ":"); scheme {
 	case "", "file":
@@ -89,8 +89,8 @@ func (p Project) sharedLedger() string {
 
 // addConflicts gives an error to each project within another, and to those with one workspace or ledger: they would
 // undo each other's changes, and a ledger belongs to one workspace. The projects are sorted by path.
-func addConflicts(all []Project) {
-	at, byWorkspace, byLedger := map[string]*Project{}, map[string]*Project{}, map[string]*Project{}
+func addConflicts(all []ProjectFolder) {
+	at, byWorkspace, byLedger := map[string]*ProjectFolder{}, map[string]*ProjectFolder{}, map[string]*ProjectFolder{}
 	for i := range all {
 		at[all[i].Path] = &all[i]
 	}
@@ -121,20 +121,20 @@ func addConflicts(all []Project) {
 }
 
 // addClash gives an error to two projects that have the same thing at two places.
-func addClash(a *Project, atA string, b *Project, atB, what, fix string) {
+func addClash(a *ProjectFolder, atA string, b *ProjectFolder, atB, what, fix string) {
 	a.addContradiction(atA, what+" is also in "+atB+": "+fix)
 	b.addContradiction(atB, what+" is also in "+atA+": "+fix)
 }
 
 // addContradiction gives a project its first contradiction with another.
-func (p *Project) addContradiction(place, why string) {
+func (p *ProjectFolder) addContradiction(place, why string) {
 	if p.Err == nil {
 		p.Err = exit.WithCode(exit.Invalid, fmt.Errorf("%s: %s, or leave one out with --exclude", place, why))
 	}
 }
 
 // placeOf returns where the project's settings have a value, as file:line.
-func (p Project) placeOf(field, value string) string {
+func (p ProjectFolder) placeOf(field, value string) string {
 	for i, line := range strings.Split(string(p.Settings.Text), "\n") {
 		if strings.Contains(line, field) && strings.Contains(line, value) {
 			return fmt.Sprintf("%s:%d", p.FilePath(), i+1)

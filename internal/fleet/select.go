@@ -30,9 +30,9 @@ type Selection struct {
 // Fleet is the projects that a Selection takes.
 type Fleet struct {
 	Root     string
-	Projects []Project // sorted by path
+	Projects []ProjectFolder // sorted by path
 	// All is every project that is not excluded. Read compares their hostnames.
-	All []Project
+	All []ProjectFolder
 	Facts
 }
 
@@ -102,11 +102,13 @@ func (s Selection) AddRemoved(f *Fleet, paths []string) {
 
 // ManagesProject reports whether a project is in the folder, or has the workspace with this UUID.
 func (f Fleet) ManagesProject(path, uuid string) bool {
-	return slices.ContainsFunc(f.All, func(p Project) bool { return p.Path == path || strings.EqualFold(p.Settings.Workspace.UUID, uuid) })
+	return slices.ContainsFunc(f.All, func(p ProjectFolder) bool {
+		return p.Path == path || strings.EqualFold(p.Settings.Workspace.UUID, uuid)
+	})
 }
 
 // findCandidates returns all projects that are not excluded.
-func (s Selection) findCandidates(ctx context.Context, root string) ([]Project, error) {
+func (s Selection) findCandidates(ctx context.Context, root string) ([]ProjectFolder, error) {
 	all, err := FindProjects(ctx, root)
 	if err != nil {
 		return nil, err
@@ -114,12 +116,12 @@ func (s Selection) findCandidates(ctx context.Context, root string) ([]Project, 
 	if len(all) == 0 {
 		return nil, fmt.Errorf("there is no %s in this folder or below it: run trueup init, or name another folder", project.File)
 	}
-	all = slices.DeleteFunc(all, func(p Project) bool { return matchesAny(s.Exclude, p.Path) })
+	all = slices.DeleteFunc(all, func(p ProjectFolder) bool { return matchesAny(s.Exclude, p.Path) })
 	if len(all) == 0 {
 		return nil, errors.New("--exclude leaves no project: exclude less")
 	}
 	for _, glob := range s.Select {
-		if !slices.ContainsFunc(all, func(p Project) bool { return project.MatchesPath(glob, p.Path) }) {
+		if !slices.ContainsFunc(all, func(p ProjectFolder) bool { return project.MatchesPath(glob, p.Path) }) {
 			return nil, fmt.Errorf("--select %s matches no project: trueup each --list lists them", glob)
 		}
 	}
@@ -197,8 +199,8 @@ func (s Shard) Has(path string) bool {
 type past struct {
 	repository git.Repository // seen from its top
 	commit     string
-	folder     string       // that of the search, from the top
-	changes    []git.Change // below that folder, with names that start from it
+	folder     string            // that of the search, from the top
+	changes    []git.ChangedName // below that folder, with names that start from it
 }
 
 // readPast compares the work tree with a commit.
@@ -248,7 +250,7 @@ func foldersAbove(name string) iter.Seq[string] {
 
 // changedProjects returns the paths of the projects that have a file in their folder that differs, or a folder above it, which
 // was a link or a submodule.
-func (t past) changedProjects(all []Project) map[string]bool {
+func (t past) changedProjects(all []ProjectFolder) map[string]bool {
 	names, folders, changed := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, change := range t.changes {
 		names[change.Name] = true
@@ -315,13 +317,13 @@ func (f *Fleet) addGone(ctx context.Context, then past, gone map[string]string) 
 }
 
 // movedTo returns where the project of a file that is gone is now, or "".
-func movedTo(tree fs.FS, name string, all []Project) string {
+func movedTo(tree fs.FS, name string, all []ProjectFolder) string {
 	text, err := fs.ReadFile(tree, name)
 	if err != nil {
 		return "" // a link
 	}
 	was, err := project.Parse(text)
-	i := slices.IndexFunc(all, func(p Project) bool { return p.Settings.Workspace.UUID == was.Workspace.UUID })
+	i := slices.IndexFunc(all, func(p ProjectFolder) bool { return p.Settings.Workspace.UUID == was.Workspace.UUID })
 	if err != nil || i < 0 {
 		return ""
 	}

@@ -15,8 +15,8 @@ import (
 	"trueup/internal/diag"
 )
 
-// Options are settings of a client that CI does not give.
-type Options struct {
+// ClientOptions are settings of a client that CI does not give.
+type ClientOptions struct {
 	Token     api.Token
 	Transport http.RoundTripper // sends requests; nil means http.DefaultTransport
 	UserAgent string
@@ -27,11 +27,11 @@ type Options struct {
 	ReadOnly  bool                        // makes NewClient fail with diag.ErrReadOnly: a Client is there to write
 }
 
-// Client writes to one repository of a code host.
-type Client struct {
-	Options
+// RepositoryClient writes to one repository of a code host.
+type RepositoryClient struct {
+	ClientOptions
 	context Context
-	run     run
+	run     runOrder
 	http    *http.Client
 	header  http.Header
 	host    codeHost
@@ -48,7 +48,7 @@ type Post struct {
 }
 
 // NewClient returns a client for the repository that CI names. Nothing is sent yet.
-func NewClient(c Context, o Options) (*Client, error) {
+func NewClient(c Context, o ClientOptions) (*RepositoryClient, error) {
 	base, err := parseAPI(c.API)
 	if err == nil && o.ReadOnly {
 		err = diag.ErrReadOnly
@@ -59,7 +59,7 @@ func NewClient(c Context, o Options) (*Client, error) {
 	if o.Token.IsZero() {
 		return nil, errors.New("there is no token for the code host")
 	}
-	client := &Client{Options: o, context: c, run: run{attempt: c.Attempt}, header: http.Header{"User-Agent": {o.UserAgent}}}
+	client := &RepositoryClient{ClientOptions: o, context: c, run: runOrder{attempt: c.Attempt}, header: http.Header{"User-Agent": {o.UserAgent}}}
 	if _, err := fmt.Sscan(c.RunID, &client.run.id); err != nil {
 		return nil, errors.New("CI does not say which run this is, so trueup can't tell an older run from a newer one")
 	}
@@ -84,13 +84,13 @@ func NewClient(c Context, o Options) (*Client, error) {
 }
 
 // Comment makes or updates the comment with this key on a pull request.
-func (c *Client) Comment(ctx context.Context, p Post) (Result, error) {
+func (c *RepositoryClient) Comment(ctx context.Context, p Post) (PostResult, error) {
 	p.Title, p.Resolved = "", false
 	return c.putNote(ctx, "comment", c.host.comments(p.Pull), p)
 }
 
 // Issue makes, updates or closes the issue with this key.
-func (c *Client) Issue(ctx context.Context, p Post) (Result, error) {
+func (c *RepositoryClient) Issue(ctx context.Context, p Post) (PostResult, error) {
 	p.Pull = 0
 	return c.putNote(ctx, "issue", c.host.issues, p)
 }
@@ -104,10 +104,10 @@ const (
 
 // putNote reads the store and then writes, until it succeeds. After a failure it reads again, so a lost
 // answer makes no second copy.
-func (c *Client) putNote(ctx context.Context, use string, in store, p Post) (Result, error) {
+func (c *RepositoryClient) putNote(ctx context.Context, use string, in textStore, p Post) (PostResult, error) {
 	t, err := c.newText(use, in, p)
 	if err != nil {
-		return Result{}, err
+		return PostResult{}, err
 	}
 	pause := time.Second
 	for try := 1; ; try++ {
@@ -132,7 +132,7 @@ func isTemporary(ctx context.Context, err error) bool {
 }
 
 // tokenUser returns the user of the token, or "" if the host does not name it.
-func (c *Client) tokenUser(ctx context.Context) (string, error) {
+func (c *RepositoryClient) tokenUser(ctx context.Context) (string, error) {
 	if c.author != "" {
 		return c.author, nil
 	}
@@ -148,7 +148,7 @@ func (c *Client) tokenUser(ctx context.Context) (string, error) {
 	return c.author, nil
 }
 
-func (c *Client) explainError(err error) error {
+func (c *RepositoryClient) explainError(err error) error {
 	switch refusalOf(err).status {
 	case http.StatusUnauthorized:
 		return fmt.Errorf("%w: the host does not accept the token: store a new one", err)
@@ -179,9 +179,9 @@ func (h Host) Limit() int {
 var ErrText = errors.New("it can't be posted")
 
 // newText adds the mark and the origin to a text, and rejects one that the host would reject.
-func (c *Client) newText(use string, in store, p Post) (*text, error) {
+func (c *RepositoryClient) newText(use string, in textStore, p Post) (*text, error) {
 	body := strings.TrimRight(p.Body, "\n") + "\n" + c.hostOrigin()
-	t := &text{Client: c, Post: p, store: in, mark: mark{use, p.Key, c.run}}
+	t := &text{RepositoryClient: c, Post: p, store: in, mark: hiddenMark{use, p.Key, c.run}}
 	t.whole = t.mark.String() + body
 	n, most := utf8.RuneCountInString(t.whole), c.context.Host.Limit()
 	switch {
@@ -195,7 +195,7 @@ func (c *Client) newText(use string, in store, p Post) (*text, error) {
 	return t, nil
 }
 
-func (c *Client) hostOrigin() string {
+func (c *RepositoryClient) hostOrigin() string {
 	text := "run " + c.context.RunID
 	if c.context.Attempt > 1 {
 		text += fmt.Sprintf(", attempt %d", c.context.Attempt)

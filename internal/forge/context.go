@@ -121,8 +121,8 @@ func detectGitHub(getenv func(string) string, readFile func(string) ([]byte, err
 	return c, c.readEvent(content)
 }
 
-// event is the used part of an event's file.
-type event struct {
+// eventFile is the used part of an event's file.
+type eventFile struct {
 	PullRequest *struct {
 		Number     int
 		Base, Head struct {
@@ -143,7 +143,7 @@ type event struct {
 }
 
 func (c *Context) readEvent(content []byte) error {
-	var e event
+	var e eventFile
 	if err := json.Unmarshal(content, &e); err != nil {
 		return fmt.Errorf("the event of the run (GITHUB_EVENT_PATH) is not the host's: %w", err)
 	}

@@ -22,15 +22,15 @@ import (
 
 // codeHost is what differs between the APIs of GitHub, with which those of Gitea and Forgejo agree, and GitLab.
 type codeHost struct {
-	viewer request // asks for the user of the token
+	viewer hostRequest // asks for the user of the token
 	// pull and pullName are the address and the name of a pull request, without its number.
 	pull, pullName string
-	comments       func(pull int) store
-	issues         store
+	comments       func(pull int) textStore
+	issues         textStore
 }
 
-// store has the comments of a pull request, or the open issues of a repository.
-type store struct {
+// textStore has the comments of a pull request, or the open issues of a repository.
+type textStore struct {
 	// all and one name what it has in messages: "comments of pull request 7", "comment".
 	all, one     string
 	list, query  string            // the address of the list, and what selects the open notes
@@ -48,14 +48,14 @@ func newGitHub(base *url.URL, repository string) (codeHost, error) {
 	return codeHost{
 		viewer: gitHubViewer(*base),
 		pull:   at + "/pulls/", pullName: "pull request ",
-		comments: func(pull int) store {
-			return store{
+		comments: func(pull int) textStore {
+			return textStore{
 				all: fmt.Sprintf("comments of pull request %d", pull), one: "comment",
 				list: fmt.Sprintf("%s/issues/%d/comments", at, pull), item: at + "/issues/comments/",
 				method: http.MethodPatch, bodyField: "body",
 			}
 		},
-		issues: store{
+		issues: textStore{
 			all: "issues", one: "issue", list: at + "/issues", query: "state=open&", item: at + "/issues/",
 			method: http.MethodPatch, bodyField: "body", closing: map[string]string{"state": "closed"},
 		},
@@ -65,12 +65,12 @@ func newGitHub(base *url.URL, repository string) (codeHost, error) {
 // gitHubViewer returns the request for the user of a token. GitHub's REST does not name it to the token of a
 // workflow; Gitea and Forgejo, whose API is at /api/v1, have REST only. A company's own GitHub has REST at /api/v3
 // and GraphQL at /api/graphql.
-func gitHubViewer(base url.URL) request {
+func gitHubViewer(base url.URL) hostRequest {
 	if strings.HasSuffix(base.Path, "/api/v1") {
-		return request{method: http.MethodGet, address: base.String() + "/user"}
+		return hostRequest{method: http.MethodGet, address: base.String() + "/user"}
 	}
 	base.Path = strings.TrimSuffix(base.Path, "/v3") + "/graphql"
-	return request{http.MethodPost, base.String(), map[string]string{"query": "{viewer{login}}"}}
+	return hostRequest{http.MethodPost, base.String(), map[string]string{"query": "{viewer{login}}"}}
 }
 
 func newGitLab(base *url.URL, project string) (codeHost, error) {
@@ -81,16 +81,16 @@ func newGitLab(base *url.URL, project string) (codeHost, error) {
 	}
 	at := base.String() + "/projects/" + url.PathEscape(project)
 	return codeHost{
-		viewer: request{method: http.MethodGet, address: base.String() + "/user"},
+		viewer: hostRequest{method: http.MethodGet, address: base.String() + "/user"},
 		pull:   at + "/merge_requests/", pullName: "merge request ",
-		comments: func(pull int) store {
+		comments: func(pull int) textStore {
 			list := fmt.Sprintf("%s/merge_requests/%d/notes", at, pull)
-			return store{
+			return textStore{
 				all: fmt.Sprintf("comments of merge request %d", pull), one: "comment",
 				list: list, item: list + "/", method: http.MethodPut, bodyField: "body",
 			}
 		},
-		issues: store{
+		issues: textStore{
 			all: "issues", one: "issue", list: at + "/issues", query: "state=opened&", item: at + "/issues/",
 			method: http.MethodPut, bodyField: "description", closing: map[string]string{"state_event": "close"},
 		},
@@ -102,12 +102,12 @@ var namePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompi
 // isName reports whether s is a name that needs no escaping in a path.
 func isName(s string) bool { return s != "." && s != ".." && namePattern().MatchString(s) }
 
-func (c *Client) newestCommit(ctx context.Context, pull int) (string, error) {
+func (c *RepositoryClient) newestCommit(ctx context.Context, pull int) (string, error) {
 	var answer struct {
 		SHA  string // of GitLab
 		Head struct{ SHA string }
 	}
-	if _, err := c.sendRequest(ctx, request{method: http.MethodGet, address: fmt.Sprint(c.host.pull, pull)}, &answer); err != nil {
+	if _, err := c.sendRequest(ctx, hostRequest{method: http.MethodGet, address: fmt.Sprint(c.host.pull, pull)}, &answer); err != nil {
 		return "", fmt.Errorf("read %s%d: %w", c.host.pullName, pull, err)
 	}
 	return cmp.Or(answer.Head.SHA, answer.SHA), nil
@@ -148,12 +148,12 @@ const (
 )
 
 // listNotes returns all open notes of a store, of any author.
-func (c *Client) listNotes(ctx context.Context, s store) ([]note, error) {
+func (c *RepositoryClient) listNotes(ctx context.Context, s textStore) ([]note, error) {
 	var all []note
 	for page := range maxPages {
 		var found []note
 		address := fmt.Sprintf("%s?%sper_page=%d&page=%d", s.list, s.query, perPage, page+1)
-		more, err := c.sendRequest(ctx, request{method: http.MethodGet, address: address}, &found)
+		more, err := c.sendRequest(ctx, hostRequest{method: http.MethodGet, address: address}, &found)
 		if err != nil {
 			return nil, fmt.Errorf("list the %s: %w", s.all, err)
 		}
@@ -169,14 +169,14 @@ func (c *Client) listNotes(ctx context.Context, s store) ([]note, error) {
 	return nil, fmt.Errorf("list the %s: there are more than %d, so trueup can't tell whether one is its own", s.all, perPage*maxPages)
 }
 
-func (c *Client) editNote(ctx context.Context, s store, doing, method string, id int64, fields map[string]string) error {
-	if _, err := c.sendRequest(ctx, request{method, fmt.Sprint(s.item, id), fields}, nil); err != nil {
+func (c *RepositoryClient) editNote(ctx context.Context, s textStore, doing, method string, id int64, fields map[string]string) error {
+	if _, err := c.sendRequest(ctx, hostRequest{method, fmt.Sprint(s.item, id), fields}, nil); err != nil {
 		return fmt.Errorf("%s %s %d: %w", doing, s.one, id, err)
 	}
 	return nil
 }
 
-func (c *Client) removeNote(ctx context.Context, s store, id int64) error {
+func (c *RepositoryClient) removeNote(ctx context.Context, s textStore, id int64) error {
 	if s.closing != nil {
 		return c.editNote(ctx, s, "close", s.method, id, s.closing)
 	}
@@ -186,14 +186,14 @@ func (c *Client) removeNote(ctx context.Context, s store, id int64) error {
 // maxAnswer bounds, in bytes, how much of an answer is read: a page of 100 comments of the greatest length fits.
 const maxAnswer = 128 << 20
 
-type request struct {
+type hostRequest struct {
 	method, address string
 	fields          map[string]string
 }
 
 // sendRequest sends a request and decodes the answer, unless answer is nil. An answer that is no success is a *refusal. It
 // reports whether the host has a further page of the list. It follows no redirect, so the token goes nowhere else.
-func (c *Client) sendRequest(ctx context.Context, q request, answer any) (more bool, err error) {
+func (c *RepositoryClient) sendRequest(ctx context.Context, q hostRequest, answer any) (more bool, err error) {
 	var content bytes.Buffer
 	if q.fields != nil {
 		if err := json.NewEncoder(&content).Encode(q.fields); err != nil {
@@ -244,7 +244,7 @@ func parseAPI(address string) (*url.URL, error) {
 
 type refusal struct {
 	op      string
-	text    diag.Answer
+	text    diag.Quotation
 	status  int
 	limited bool          // the host limits the rate of requests
 	wait    time.Duration // how long it asks to wait
@@ -252,13 +252,13 @@ type refusal struct {
 
 func (r *refusal) Error() string {
 	text := fmt.Sprintf("%s: status %d", r.op, r.status)
-	if r.text != (diag.Answer{}) {
+	if r.text != (diag.Quotation{}) {
 		text += ": " + r.text.String()
 	}
 	return text
 }
 
-func (c *Client) readRefusal(op string, resp *http.Response) *refusal {
+func (c *RepositoryClient) readRefusal(op string, resp *http.Response) *refusal {
 	out := &refusal{op: op, status: resp.StatusCode}
 	if resp.StatusCode/100 == 3 {
 		out.text = diag.QuoteAnswer("it redirects, and trueup does not send a token there: was the repository renamed or moved?", maxComplaint)

@@ -12,10 +12,10 @@ import (
 func TestAMarkIsOneHiddenLine(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		m := mark{
+		m := hiddenMark{
 			use: rapid.SampledFrom([]string{"comment", "issue"}).Draw(t, "use"),
 			key: rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"--> @all", "a\r\n-->", "--!>", "<!--", "", ".", "//x", "%2F"})).Draw(t, "key"),
-			run: run{rapid.Int64Min(0).Draw(t, "run"), rapid.IntRange(0, 999_999_999).Draw(t, "attempt")},
+			run: runOrder{rapid.Int64Min(0).Draw(t, "run"), rapid.IntRange(0, 999_999_999).Draw(t, "attempt")},
 		}
 		line, rest := m.String(), rapid.String().Draw(t, "rest")
 		if strings.Count(line, "\n") != 1 || !strings.HasSuffix(line, " -->\n") || strings.Count(line, ">") != 1 || strings.Count(line, "<") != 1 {

@@ -14,41 +14,41 @@ import (
 	"sync"
 )
 
-// Outcome says what happened to a text.
-type Outcome string
+// TextOutcome says what happened to a text.
+type TextOutcome string
 
 // The outcomes. Outdated means that a newer run has written already.
 const (
-	Created   Outcome = "created"
-	Updated   Outcome = "updated"
-	Unchanged Outcome = "unchanged"
-	Outdated  Outcome = "outdated"
-	Closed    Outcome = "closed"
-	Nothing   Outcome = "nothing"
+	Created   TextOutcome = "created"
+	Updated   TextOutcome = "updated"
+	Unchanged TextOutcome = "unchanged"
+	Outdated  TextOutcome = "outdated"
+	Closed    TextOutcome = "closed"
+	Nothing   TextOutcome = "nothing"
 )
 
-// Result is the outcome, the page of the text, if any, and how many older copies were deleted.
-type Result struct {
-	Outcome Outcome
+// PostResult is the outcome, the page of the text, if any, and how many older copies were deleted.
+type PostResult struct {
+	Outcome TextOutcome
 	URL     string
 	Removed int
 }
 
-// run orders the runs that write: id grows from run to run, attempt with each start of the same run.
-type run struct {
+// runOrder orders the runs that write: id grows from run to run, attempt with each start of the same run.
+type runOrder struct {
 	id      int64
 	attempt int
 }
 
-func (r run) compareRuns(o run) int {
+func (r runOrder) compareRuns(o runOrder) int {
 	return cmp.Or(cmp.Compare(r.id, o.id), cmp.Compare(r.attempt, o.attempt))
 }
 
-// mark is the hidden first line of a text. trueup reads nothing below it.
-type mark struct {
+// hiddenMark is the hidden first line of a text. trueup reads nothing below it.
+type hiddenMark struct {
 	// use is comment or issue.
 	use, key string
-	run      run
+	run      runOrder
 }
 
 var markPattern = sync.OnceValue(func() *regexp.Regexp {
@@ -56,60 +56,60 @@ var markPattern = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // String returns the first line. An escaped key has no space and no bracket, so it can't end the line.
-func (m mark) String() string {
+func (m hiddenMark) String() string {
 	return fmt.Sprintf("<!-- trueup:%s v1 key=%s run=%d.%d -->\n", m.use, escapeKey(m.key), m.run.id, m.run.attempt)
 }
 
 func escapeKey(key string) string { return (&url.URL{Path: key}).EscapedPath() }
 
 // readMark reads the first line of a text. It does not know those of later versions.
-func readMark(text string) (mark, bool) {
+func readMark(text string) (hiddenMark, bool) {
 	said := markPattern().FindStringSubmatch(text)
 	if said == nil {
-		return mark{}, false
+		return hiddenMark{}, false
 	}
 	key, err1 := url.PathUnescape(said[2])
 	id, err2 := strconv.ParseInt(said[3], 10, 64)
 	attempt, err3 := strconv.Atoi(said[4])
-	return mark{said[1], key, run{id, attempt}}, err1 == nil && err2 == nil && err3 == nil
+	return hiddenMark{said[1], key, runOrder{id, attempt}}, err1 == nil && err2 == nil && err3 == nil
 }
 
 // text is a Post that a store shall have once.
 type text struct {
-	*Client
+	*RepositoryClient
 	Post
-	store store
-	mark  mark
+	store textStore
+	mark  hiddenMark
 	whole string // the text with its mark
 }
 
 // errGone says that somebody deleted a note between the read and the write.
 var errGone = errors.New("it was deleted just now")
 
-func (t *text) putOnce(ctx context.Context) (Result, error) {
+func (t *text) putOnce(ctx context.Context) (PostResult, error) {
 	if t.Pull != 0 && t.Pull == t.context.PullRequest && t.context.HeadCommit != "" {
 		// A comment on an older commit is outdated.
 		head, err := t.newestCommit(ctx, t.Pull)
 		if err != nil || head != t.context.HeadCommit {
-			return Result{Outcome: Outdated}, err
+			return PostResult{Outcome: Outdated}, err
 		}
 	}
 	author, err := t.tokenUser(ctx)
 	if err != nil {
-		return Result{}, err
+		return PostResult{}, err
 	}
 	ours, err := t.findOurs(ctx)
 	switch {
 	case err != nil:
-		return Result{}, err
+		return PostResult{}, err
 	case len(ours) > 0:
 		return t.updateNewest(ctx, ours)
 	case !t.Resolved:
 		return t.createNote(ctx)
 	case author == "":
-		return Result{}, errors.New("the host does not name the token's owner, so trueup can't recognise its issue")
+		return PostResult{}, errors.New("the host does not name the token's owner, so trueup can't recognise its issue")
 	}
-	return Result{Outcome: Nothing}, nil
+	return PostResult{Outcome: Nothing}, nil
 }
 
 func (t *text) noteFields() map[string]string {
@@ -122,15 +122,15 @@ func (t *text) noteFields() map[string]string {
 
 // createNote writes a new note and reads again: another run may have done the same. The author is known
 // now, so it also finds older copies if the host does not name the user of a token.
-func (t *text) createNote(ctx context.Context) (Result, error) {
+func (t *text) createNote(ctx context.Context) (PostResult, error) {
 	var made note
-	if _, err := t.sendRequest(ctx, request{http.MethodPost, t.store.list, t.noteFields()}, &made); err != nil {
-		return Result{}, fmt.Errorf("add to the %s: %w", t.store.all, err)
+	if _, err := t.sendRequest(ctx, hostRequest{http.MethodPost, t.store.list, t.noteFields()}, &made); err != nil {
+		return PostResult{}, fmt.Errorf("add to the %s: %w", t.store.all, err)
 	}
 	t.author = made.author
 	ours, err := t.findOurs(ctx, made)
 	if err != nil {
-		return Result{}, err
+		return PostResult{}, err
 	}
 	res, err := t.updateNewest(ctx, ours)
 	if res.Outcome == Unchanged {
@@ -164,23 +164,23 @@ func (t *text) findOurs(ctx context.Context, made ...note) ([]note, error) {
 }
 
 // updateNewest updates the newest of our notes, unless a later run wrote it or it is up to date, and deletes the others.
-func (t *text) updateNewest(ctx context.Context, ours []note) (Result, error) {
+func (t *text) updateNewest(ctx context.Context, ours []note) (PostResult, error) {
 	keep := ours[0]
 	said, _ := readMark(keep.body)
-	res := Result{Outcome: Unchanged, URL: keep.url}
+	res := PostResult{Outcome: Unchanged, URL: keep.url}
 	switch {
 	case t.run.compareRuns(said.run) < 0:
 		res.Outcome = Outdated
 	case !isSame(keep.body, t.whole) || !isSame(keep.title, t.Title):
 		res.Outcome = Updated
 		if err := t.editNote(ctx, t.store, "update", t.store.method, keep.id, t.noteFields()); err != nil {
-			return Result{}, ignoreNotFound(err)
+			return PostResult{}, ignoreNotFound(err)
 		}
 	}
 	if t.Resolved && res.Outcome != Outdated {
 		res.Outcome = Closed
 		if err := t.removeNote(ctx, t.store, keep.id); err != nil {
-			return Result{}, ignoreNotFound(err)
+			return PostResult{}, ignoreNotFound(err)
 		}
 	}
 	for _, extra := range ours[1:] {

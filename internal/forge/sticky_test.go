@@ -76,7 +76,7 @@ func serve(t *testing.T, h http.Handler) string {
 }
 
 // client is that of a run, such as 12 or 12.3.
-func (s *stage) client(run string) *Client {
+func (s *stage) client(run string) *RepositoryClient {
 	s.t.Helper()
 	c := s.context
 	c.Attempt = 1
@@ -88,7 +88,7 @@ func (s *stage) client(run string) *Client {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	client, err := NewClient(c, Options{
+	client, err := NewClient(c, ClientOptions{
 		Token: token, UserAgent: "trueup", Timeout: time.Minute,
 		Now:   func() time.Time { return time.Unix(1_800_000_000, 0) },
 		Sleep: func(_ context.Context, d time.Duration) error { s.slept = append(s.slept, d); return nil },
@@ -100,7 +100,7 @@ func (s *stage) client(run string) *Client {
 }
 
 // comment comments as a run, and compares the outcome.
-func (s *stage) comment(run, body string, want Outcome) Result {
+func (s *stage) comment(run, body string, want TextOutcome) PostResult {
 	s.t.Helper()
 	res, err := s.client(run).Comment(s.t.Context(), Post{Key: "envs/a b", Pull: 7, Body: body})
 	if err != nil || res.Outcome != want {
@@ -218,7 +218,7 @@ func TestCopiesOfACommentAreDeleted(t *testing.T) {
 // TestTwoRunsAtOnce: another run comments between our look and our write.
 func TestTwoRunsAtOnce(t *testing.T) {
 	t.Parallel()
-	for other, want := range map[string]Outcome{"4": Created, "6": Outdated} {
+	for other, want := range map[string]TextOutcome{"4": Created, "6": Outdated} {
 		t.Run(other, func(t *testing.T) {
 			t.Parallel()
 			onEachHost(t, func(s *stage, bot string) {
@@ -428,7 +428,7 @@ func TestOneIssueForAsLongAsItIsNeeded(t *testing.T) {
 	t.Parallel()
 	onEachHost(t, func(s *stage, bot string) {
 		post := Post{Key: ".", Title: "Drift", Body: "a field"}
-		issue := func(run string, p Post, want Outcome) {
+		issue := func(run string, p Post, want TextOutcome) {
 			s.t.Helper()
 			if res, err := s.client(run).Issue(s.t.Context(), p); err != nil || res.Outcome != want {
 				s.t.Fatalf("run %s: %+v, %v; want %s", run, res, err, want)

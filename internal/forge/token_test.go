@@ -29,7 +29,7 @@ func TestWhereATokenMayGo(t *testing.T) {
 		"http://[::1]:1":                   "",
 		"http://127.0.0.1.evil.example/v3": "a token only over https",
 	} {
-		_, err := NewClient(Context{Host: GitHub, API: api, Repository: "a/b", RunID: "1"}, Options{Token: token})
+		_, err := NewClient(Context{Host: GitHub, API: api, Repository: "a/b", RunID: "1"}, ClientOptions{Token: token})
 		if (want == "") != (err == nil) || err != nil && (!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "pw")) {
 			t.Errorf("%s: %v, want %q", api, err, want)
 		}
@@ -43,11 +43,11 @@ func TestWhereATokenMayGo(t *testing.T) {
 		{Repository: "a/b", RunID: "1"},
 	} {
 		c.API = "https://host.example"
-		if _, err := NewClient(c, Options{Token: token}); err == nil {
+		if _, err := NewClient(c, ClientOptions{Token: token}); err == nil {
 			t.Errorf("%+v: no error", c)
 		}
 	}
-	if _, err := NewClient(Context{Host: GitHub, API: "https://host.example", Repository: "a/b", RunID: "1"}, Options{}); err == nil {
+	if _, err := NewClient(Context{Host: GitHub, API: "https://host.example", Repository: "a/b", RunID: "1"}, ClientOptions{}); err == nil {
 		t.Error("no token: no error")
 	}
 }
@@ -64,7 +64,7 @@ func TestATokenIsNotPrinted(t *testing.T) {
 	}
 	var logged strings.Builder
 	slog.New(slog.NewTextHandler(&logged, nil)).Info("a token", "token", token)
-	text := fmt.Sprintf("%v %+v %#v %s %q %s %s", token, Options{Token: token}, token, token, token, hidden, logged.String())
+	text := fmt.Sprintf("%v %+v %#v %s %q %s %s", token, ClientOptions{Token: token}, token, token, token, hidden, logged.String())
 	if strings.Contains(text, "t0ken") {
 		t.Error(text)
 	}

@@ -64,7 +64,7 @@ func checkChanges(t *testing.T) {
 		t.Fatalf("range %+v, %v", c, err)
 	}
 	got, err := r.InFolder(filepath.Join(dir, "w")).Changes(ctx, c.Base, c.Head)
-	want := []Change{
+	want := []ChangedName{
 		{"project/w/a b", Regular, Regular, false},
 		{"project/w/gone", Regular, Absent, false},
 		{"project/w/link-to-be", Regular, Link, false},

@@ -59,7 +59,7 @@ func (r Repository) Deltas(ctx context.Context, commits, names []string) (map[st
 		args = append(args, ":(literal)"+name)
 	}
 	in := strings.NewReader(strings.Join(commits, "\n") + "\n")
-	out, err := call{dir: r.dir, offline: r.offline, in: in, args: args}.runForText(ctx)
+	out, err := gitCommand{dir: r.dir, offline: r.offline, in: in, args: args}.runForText(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func (r Repository) readSizes(ctx context.Context, objects []string) ([]treeFile
 		return nil, nil
 	}
 	in := strings.NewReader(strings.Join(objects, "\n") + "\n")
-	out, err := call{dir: r.dir, offline: r.offline, in: in, args: []string{"cat-file", "--batch-check"}}.runForText(ctx)
+	out, err := gitCommand{dir: r.dir, offline: r.offline, in: in, args: []string{"cat-file", "--batch-check"}}.runForText(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -52,7 +52,7 @@ func OpenMirror(ctx context.Context, dir, remote string) (*Mirror, error) {
 	if err != nil {
 		return nil, err
 	}
-	user := func(args ...string) (string, error) { return call{dir: dir, args: args}.runForText(ctx) }
+	user := func(args ...string) (string, error) { return gitCommand{dir: dir, args: args}.runForText(ctx) }
 	top := gitDir
 	// A bare repository has no work tree.
 	if out, err := user("rev-parse", "--show-toplevel"); err == nil && len(out) > 1 {
@@ -126,7 +126,7 @@ func (m *Mirror) runGit(ctx context.Context, in string, args ...string) (string,
 	if _, err := os.Stat(m.dir); err != nil {
 		return "", fmt.Errorf("%w: the temporary repository %s is gone: %w", ErrLocal, filepath.Base(m.dir), err)
 	}
-	out, err := call{dir: m.top, env: m.env, in: strings.NewReader(in), args: args}.runForText(ctx)
+	out, err := gitCommand{dir: m.top, env: m.env, in: strings.NewReader(in), args: args}.runForText(ctx)
 	if err == nil {
 		return out, nil
 	}
@@ -138,7 +138,7 @@ func (m *Mirror) runGit(ctx context.Context, in string, args ...string) (string,
 }
 
 func (m *Mirror) runAsUser(ctx context.Context, args ...string) (string, error) {
-	return call{dir: m.top, offline: true, args: args}.runForText(ctx)
+	return gitCommand{dir: m.top, offline: true, args: args}.runForText(ctx)
 }
 
 // fetchTries bounds the retries of a ref that another run just created.
@@ -263,24 +263,24 @@ func (m *Mirror) InUse(ctx context.Context, ref string) (string, error) {
 	return "it is the default branch", nil
 }
 
-// File is a file of a commit.
-type File struct {
+// CommitFile is a file of a commit.
+type CommitFile struct {
 	Path    string
 	Content []byte
 }
 
-// Commit is a new commit.
-type Commit struct {
+// NewCommit is a new commit.
+type NewCommit struct {
 	Parent  string // the commit whose tree it changes; empty makes a first commit
 	Message string
-	Files   []File   // added or replaced
-	Removed []string // the paths to delete
+	Files   []CommitFile // added or replaced
+	Removed []string     // the paths to delete
 }
 
 const author = "trueup <trueup@localhost> now"
 
 // Commit makes a commit in the mirror and returns its id.
-func (m *Mirror) Commit(ctx context.Context, c Commit) (string, error) {
+func (m *Mirror) Commit(ctx context.Context, c NewCommit) (string, error) {
 	m.commits++
 	var in strings.Builder
 	fmt.Fprintf(&in, "feature done\ncommit refs/trueup/commits/%d\nmark :1\ncommitter %s\ndata %d\n%s\n", m.commits, author, len(c.Message), c.Message)

@@ -55,7 +55,7 @@ func mirror(t *testing.T, dir string) *Mirror {
 	return m
 }
 
-func commit(t *testing.T, m *Mirror, c Commit) string {
+func commit(t *testing.T, m *Mirror, c NewCommit) string {
 	t.Helper()
 	id, err := m.Commit(t.Context(), c)
 	if err != nil || len(id) < 40 {
@@ -84,14 +84,14 @@ func TestSwap(t *testing.T) {
 			bare, dir := pair(t, "--object-format="+format)
 			m, other := mirror(t, dir), mirror(t, dir)
 			fetch(t, m, "")
-			one := commit(t, m, Commit{Message: "one\n", Files: []File{{"a/b.json", []byte("x\nmissing\n")}, {"c", nil}, {"gone/x", nil}}})
-			rival := commit(t, other, Commit{Message: "rival"})
+			one := commit(t, m, NewCommit{Message: "one\n", Files: []CommitFile{{"a/b.json", []byte("x\nmissing\n")}, {"c", nil}, {"gone/x", nil}}})
+			rival := commit(t, other, NewCommit{Message: "rival"})
 			push(t, m, "", one, true)
 			push(t, m, "", one, false)
 			push(t, other, "", rival, false)
 			fetch(t, other, one)
-			two := commit(t, other, Commit{Parent: one, Message: "two", Files: []File{{"a/d", []byte("y")}}, Removed: []string{"gone/x"}})
-			stale := commit(t, m, Commit{Parent: one, Message: "stale"})
+			two := commit(t, other, NewCommit{Parent: one, Message: "two", Files: []CommitFile{{"a/d", []byte("y")}}, Removed: []string{"gone/x"}})
+			stale := commit(t, m, NewCommit{Parent: one, Message: "stale"})
 			push(t, other, one, two, true)
 			push(t, m, one, stale, false)
 			fetch(t, m, two)
@@ -124,7 +124,7 @@ func TestSwap(t *testing.T) {
 func TestRefsThatEndAlike(t *testing.T) {
 	bare, dir := pair(t)
 	m := mirror(t, dir)
-	one := commit(t, m, Commit{Message: "one"})
+	one := commit(t, m, NewCommit{Message: "one"})
 	push(t, m, "", one, true)
 	git(t, bare, "update-ref", "refs/heads/"+ref, one)
 	git(t, bare, "update-ref", "-d", ref)
@@ -140,7 +140,7 @@ func TestRefuses(t *testing.T) {
 		t.Errorf("open gave %v", err)
 	}
 	m := mirror(t, dir)
-	one := commit(t, m, Commit{Message: "one", Files: []File{{"a/b", nil}}})
+	one := commit(t, m, NewCommit{Message: "one", Files: []CommitFile{{"a/b", nil}}})
 	if _, err := m.Read(t.Context(), one, "a"); err == nil {
 		t.Error("a folder was read as a file")
 	}
@@ -155,7 +155,7 @@ func TestRefuses(t *testing.T) {
 	if err := m.Close(); err != nil {
 		t.Fatal(err)
 	}
-	var failed *Error
+	var failed *CommandError
 	if _, err := m.Read(t.Context(), one, "a/b"); err == nil || errors.As(err, &failed) {
 		t.Errorf("a mirror that is gone gave %v", err)
 	}
@@ -166,7 +166,7 @@ func TestSaysNoPassword(t *testing.T) {
 	if strings.Contains(said, "s3cret") || !strings.Contains(said, "https://example.com/x") || len(said) > maxSaid {
 		t.Errorf("said %q", said)
 	}
-	err := &Error{Command: "push", Err: errors.New("exit status 1")}
+	err := &CommandError{Command: "push", Err: errors.New("exit status 1")}
 	if err.Error() != "git push: exit status 1" {
 		t.Error(err)
 	}
@@ -207,7 +207,7 @@ func TestAuthorises(t *testing.T) {
 	git(t, dir, "config", "includeIf.gitdir:"+gitDir+".path", included)
 	m := mirror(t, dir)
 	fetch(t, m, "")
-	one := commit(t, m, Commit{Message: "one"})
+	one := commit(t, m, NewCommit{Message: "one"})
 	push(t, m, "", one, true)
 	kept, err := os.ReadFile(filepath.Join(m.dir, "config"))
 	if err != nil || strings.Contains(string(kept), "t0ken") {
@@ -226,7 +226,7 @@ func TestHidesTokens(t *testing.T) {
 	}
 	t.Setenv("TRUEUP_LEDGER", "kept")
 	for _, env := range [][]string{nil, {"GIT_CONFIG_NOSYSTEM=1"}} {
-		out, err := call{dir: t.TempDir(), env: env, args: []string{"-c", "alias.seen=!env", "seen"}}.runCommand(t.Context())
+		out, err := gitCommand{dir: t.TempDir(), env: env, args: []string{"-c", "alias.seen=!env", "seen"}}.runCommand(t.Context())
 		if err != nil || strings.Contains(string(out), "canary") || !strings.Contains(string(out), "TRUEUP_LEDGER=kept") {
 			t.Errorf("with %v: %v\n%s", env, err, out)
 		}

@@ -41,7 +41,7 @@ var (
 // name.
 func findRepository(ctx context.Context, dir string) (r Repository, gitDir string, err error) {
 	args := []string{"rev-parse", "--path-format=absolute", "--show-object-format", "--is-shallow-repository", "--git-dir"}
-	out, err := call{dir: dir, args: args}.runForText(ctx)
+	out, err := gitCommand{dir: dir, args: args}.runForText(ctx)
 	switch {
 	case errors.Is(err, ErrLocal):
 		return r, "", err
@@ -79,7 +79,7 @@ func (r Repository) IsSparse(ctx context.Context) bool {
 }
 
 func (r Repository) runGit(ctx context.Context, args ...string) (string, error) {
-	return call{dir: r.dir, offline: r.offline, args: args}.runForText(ctx)
+	return gitCommand{dir: r.dir, offline: r.offline, args: args}.runForText(ctx)
 }
 
 func (r Repository) runForLine(ctx context.Context, args ...string) (string, error) {
@@ -279,15 +279,15 @@ func (r Repository) UncommittedNames(ctx context.Context, paths []string) (chang
 	return changed, added, err
 }
 
-// Change is a name that differs between two commits. A renamed file is two changes.
-type Change struct {
+// ChangedName is a name that differs between two commits. A renamed file is two changes.
+type ChangedName struct {
 	Name    string // Name starts from the repository's top; it may not be UTF-8
 	Was, Is FileKind
 	Same    bool // Same means that only other properties differ, such as permissions
 }
 
 // Changes returns the sorted changes between two commits.
-func (r Repository) Changes(ctx context.Context, base, head string) ([]Change, error) {
+func (r Repository) Changes(ctx context.Context, base, head string) ([]ChangedName, error) {
 	out, err := r.runGit(ctx, "diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-relative", "--ignore-submodules=none", base, head)
 	if err != nil {
 		return nil, err
@@ -297,7 +297,7 @@ func (r Repository) Changes(ctx context.Context, base, head string) ([]Change, e
 
 // ChangesSince returns the changes between a commit and the work tree, where a file that is not tracked is new. It
 // leaves out files that git ignores. A repository that is not tracked is a Submodule.
-func (r Repository) ChangesSince(ctx context.Context, base string) ([]Change, error) {
+func (r Repository) ChangesSince(ctx context.Context, base string) ([]ChangedName, error) {
 	out, err := r.runGit(ctx, "diff", "-z", "--raw", "--no-abbrev", "--no-renames", "--no-relative", "--ignore-submodules=none", base, "--")
 	if err != nil {
 		return nil, err
@@ -324,7 +324,7 @@ func (r Repository) ChangesSince(ctx context.Context, base string) ([]Change, er
 		if name == "" {
 			continue
 		}
-		c := Change{Name: strings.TrimSuffix(name, "/"), Is: Regular}
+		c := ChangedName{Name: strings.TrimSuffix(name, "/"), Is: Regular}
 		switch info, err := os.Lstat(filepath.Join(top, filepath.FromSlash(name))); {
 		case strings.HasSuffix(name, "/"):
 			c.Is = Submodule
@@ -338,8 +338,8 @@ func (r Repository) ChangesSince(ctx context.Context, base string) ([]Change, er
 
 // changesOf parses the raw format of git diff, which has no id of a file that was written to since it was added to the
 // index: id returns it.
-func changesOf(out string, id func(name string) string) ([]Change, error) {
-	var changes []Change
+func changesOf(out string, id func(name string) string) ([]ChangedName, error) {
+	var changes []ChangedName
 	fields := strings.Split(strings.TrimSuffix(out, "\x00"), "\x00")
 	for i := 0; i+1 < len(fields); i += 2 {
 		// Like ":100644 100644 <id> <id> M".
@@ -347,7 +347,7 @@ func changesOf(out string, id func(name string) string) ([]Change, error) {
 		if len(entry) != 5 || !strings.HasPrefix(fields[i], ":") {
 			return nil, fmt.Errorf("git diff: %q is not a change", fields[i])
 		}
-		c := Change{Name: fields[i+1], Was: kindOf(entry[0]), Is: kindOf(entry[1])}
+		c := ChangedName{Name: fields[i+1], Was: kindOf(entry[0]), Is: kindOf(entry[1])}
 		if c.Is == Regular && strings.Trim(entry[3], "0") == "" {
 			entry[3] = id(c.Name)
 		}
@@ -365,14 +365,14 @@ const (
 	maxSaid = 1000
 )
 
-// Error is a git command that failed.
-type Error struct {
+// CommandError is a git command that failed.
+type CommandError struct {
 	Command string // the subcommand
 	Said    string // git's message without passwords. Never parse it.
 	Err     error
 }
 
-func (e *Error) Error() string {
+func (e *CommandError) Error() string {
 	if e.Said == "" {
 		return fmt.Sprintf("git %s: %v", e.Command, e.Err)
 	}
@@ -380,9 +380,9 @@ func (e *Error) Error() string {
 }
 
 // Unwrap returns why the command failed.
-func (e *Error) Unwrap() error { return e.Err }
+func (e *CommandError) Unwrap() error { return e.Err }
 
-type call struct {
+type gitCommand struct {
 	dir     string
 	env     []string
 	offline bool // offline disables fetching for a partial clone
@@ -391,7 +391,7 @@ type call struct {
 }
 
 // runCommand returns the standard output. git asks for no password.
-func (c call) runCommand(ctx context.Context) ([]byte, error) {
+func (c gitCommand) runCommand(ctx context.Context) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "git", c.args...)
@@ -417,17 +417,17 @@ func (c call) runCommand(ctx context.Context) ([]byte, error) {
 	case cmd.Process == nil:
 		err = fmt.Errorf("%w: %w", ErrLocal, err)
 	}
-	return out.Bytes(), &Error{Command: c.args[0], Said: cleanMessage(said.String()), Err: err}
+	return out.Bytes(), &CommandError{Command: c.args[0], Said: cleanMessage(said.String()), Err: err}
 }
 
-func (c call) runForText(ctx context.Context) (string, error) {
+func (c gitCommand) runForText(ctx context.Context) (string, error) {
 	out, err := c.runCommand(ctx)
 	return string(out), err
 }
 
 // Version returns the version of the installed git.
 func Version(ctx context.Context) (string, error) {
-	out, err := call{args: []string{"version"}}.runForText(ctx)
+	out, err := gitCommand{args: []string{"version"}}.runForText(ctx)
 	return strings.TrimSpace(out), err
 }
 
@@ -445,7 +445,7 @@ var (
 	password = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`//[^/@\s]*@`) })
 )
 
-func (c call) hidesVariable(variable string) bool {
+func (c gitCommand) hidesVariable(variable string) bool {
 	return unwanted().MatchString(variable) || len(c.env) > 0 && local().MatchString(variable)
 }
 

@@ -143,7 +143,7 @@ func (r Repository) readContents(ctx context.Context, files []treeFile) ([][]byt
 	for _, f := range files {
 		in.WriteString(f.id + "\n")
 	}
-	batch := call{dir: r.dir, offline: r.offline, in: strings.NewReader(in.String()), args: []string{"cat-file", "--batch", "--buffer"}}
+	batch := gitCommand{dir: r.dir, offline: r.offline, in: strings.NewReader(in.String()), args: []string{"cat-file", "--batch", "--buffer"}}
 	out, err := batch.runCommand(ctx)
 	if err != nil {
 		return nil, err

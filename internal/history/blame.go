@@ -194,7 +194,7 @@ func (f *baseFinder) missingCommit(b plan.Blame, what string) plan.Blame {
 
 func unreadableBase(err error) plan.Blame {
 	text := err.Error()
-	failed, ok := errors.AsType[*git.Error](err)
+	failed, ok := errors.AsType[*git.CommandError](err)
 	switch {
 	case !ok:
 	case failed.Said != "":

@@ -475,7 +475,7 @@ func keyOf(name string) kind.Key { return kind.Key{Kind: "CDN", Name: name} }
 func (s *story) inputs(m moment, set *manifest.Set) plan.Inputs {
 	at := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 	in := plan.Inputs{
-		Set: set, Live: live.State{Objects: map[kind.Key]kind.Object{}, Absent: map[kind.Key]bool{}, Hosts: map[string]kind.Key{}},
+		Set: set, Live: live.State{Objects: map[kind.Key]kind.LiveObject{}, Absent: map[kind.Key]bool{}, Hosts: map[string]kind.Key{}},
 		Ledger: ledger.View{ID: "l", Records: map[kind.Key]ledger.Record{}}, At: ledger.ObserveTimes(at, at),
 		Options: plan.Options{AllowEmptyLive: true, MaxCreates: 100},
 	}
@@ -504,7 +504,7 @@ func (s *story) load(w world, files map[string]string) *manifest.Set {
 	for _, text := range manifests(w, files) {
 		all = append(all, text)
 	}
-	set, findings, err := manifest.Load(context.Background(), []manifest.Source{{Display: "-", Data: []byte(strings.Join(all, "\n"))}}, manifest.Options{})
+	set, findings, err := manifest.Load(context.Background(), []manifest.PathSource{{Display: "-", Data: []byte(strings.Join(all, "\n"))}}, manifest.LoadSettings{})
 	if err != nil || findings.HasErrors() {
 		s.t.Fatalf("seed %d: %v %v\n%s", s.seed, err, findings, strings.Join(all, "\n"))
 	}
@@ -631,11 +631,11 @@ func (s *story) plan(m moment) {
 	}
 	s.write(".git/HEAD", s.commits[m.head].id+"\n")
 	s.write(".git/refs/remotes/origin/main", s.commits[m.origin].id+"\n")
-	loaded, err := project.Project{}.LoadManifests(s.t.Context(), []manifest.Source{{FS: os.DirFS(s.dir), Path: "."}}, manifest.Options{})
+	loaded, err := project.Project{}.LoadManifests(s.t.Context(), []manifest.PathSource{{FS: os.DirFS(s.dir), Path: "."}}, manifest.LoadSettings{})
 	if err != nil || loaded.Findings.HasErrors() {
 		s.t.Fatalf("seed %d: %v %v", s.seed, err, loaded.Findings)
 	}
-	reader := history.New(history.Config{Cwd: s.dir, Loaded: loaded})
+	reader := history.New(history.ReaderConfig{Cwd: s.dir, Loaded: loaded})
 	planner := plan.NewPlanner(s.inputs(m, loaded.Set))
 	made, _ := planner.MakePlan()
 	past := reader.ReadPast(s.t.Context(), "", made.AsksGit())

@@ -26,8 +26,8 @@ type Order struct {
 // IsOlder reports whether the files of the run are certainly older than those of the commit that was applied.
 func (o Order) IsOlder() bool { return o.Ancestor && !o.Dirty }
 
-// Applied is a commit that was applied, which may be empty, and abbreviated ancestors of it: a clone may lack the commit.
-type Applied struct {
+// AppliedCommit is a commit that was applied, which may be empty, and abbreviated ancestors of it: a clone may lack the commit.
+type AppliedCommit struct {
 	Commit    string
 	Ancestors []string
 }
@@ -37,7 +37,7 @@ const maxOlder = 200
 
 // AddOlder adds, to the ancestors of the commit that is checked out, those that an apply of it must keep older: what was
 // applied before, if that is older, and what was older then. A commit that a person chose to go back to forgets the latter.
-func (o Order) AddOlder(ancestors []string, applied Applied) []string {
+func (o Order) AddOlder(ancestors []string, applied AppliedCommit) []string {
 	var more []string
 	switch {
 	case o.Ancestor:
@@ -55,7 +55,7 @@ func (o Order) AddOlder(ancestors []string, applied Applied) []string {
 }
 
 // Order compares the commit that is checked out with the one that was applied. It never fails a run.
-func (r *Reader) Order(ctx context.Context, applied Applied, withDirty bool) Order {
+func (r *CommitReader) Order(ctx context.Context, applied AppliedCommit, withDirty bool) Order {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	p, problem := r.withRepository(ctx)
@@ -88,7 +88,7 @@ func (r *Reader) Order(ctx context.Context, applied Applied, withDirty bool) Ord
 const maxAncestors = 100
 
 // Ancestors returns the abbreviated ids of the newest ancestors of the commit that is checked out.
-func (r *Reader) Ancestors(ctx context.Context) (ids []string) {
+func (r *CommitReader) Ancestors(ctx context.Context) (ids []string) {
 	p, problem := r.withRepository(ctx)
 	if problem.Problem != "" {
 		return nil
@@ -106,7 +106,7 @@ func (r *Reader) Ancestors(ctx context.Context) (ids []string) {
 // ShortID returns the beginning of a commit's id that no other commit has.
 func ShortID(id string) string { return id[:min(len(id), 12)] }
 
-func (r *Reader) compareCommits(ctx context.Context, applied string) (isAncestor bool, unclear string) {
+func (r *CommitReader) compareCommits(ctx context.Context, applied string) (isAncestor bool, unclear string) {
 	bases, err := r.repository.MergeBases(ctx, r.head, applied)
 	switch {
 	case err == nil && bases[0] == r.head:
@@ -122,7 +122,7 @@ func (r *Reader) compareCommits(ctx context.Context, applied string) (isAncestor
 }
 
 // hasUncommitted reports whether a file that the project reads is not as in the commit, or git can't tell.
-func (r *Reader) hasUncommitted(ctx context.Context) bool {
+func (r *CommitReader) hasUncommitted(ctx context.Context) bool {
 	paths, read := slices.Clone(r.names), map[string]bool{}
 	if name, err := filepath.Rel(r.dir, filepath.Join(r.cfg.Project.Dir, project.File)); err == nil && r.cfg.Project.Dir != "" {
 		paths, read[path.Clean(filepath.ToSlash(name))] = append(paths, filepath.ToSlash(name)), true

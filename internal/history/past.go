@@ -23,7 +23,7 @@ const timeout = time.Minute
 
 // ReadPast reads the project of the commit that ref, CI or the remote names, and its manifests if they are
 // asked for. It never fails a run: the result has the problem.
-func (r *Reader) ReadPast(ctx context.Context, ref string, manifests bool) plan.Past {
+func (r *CommitReader) ReadPast(ctx context.Context, ref string, manifests bool) plan.Past {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	p, problem := r.withRepository(ctx)
@@ -53,7 +53,7 @@ func (r *Reader) ReadPast(ctx context.Context, ref string, manifests bool) plan.
 }
 
 // addLimits says what a comparison of the two trees can't show, unless there is another problem.
-func (r *Reader) addLimits(ctx context.Context, past *plan.Past, blame *plan.Blame) {
+func (r *CommitReader) addLimits(ctx context.Context, past *plan.Past, blame *plan.Blame) {
 	problem, fix := "", ""
 	if past.Unclear {
 		problem = "some manifests of the base commit have errors, so trueup can't read them"
@@ -74,7 +74,7 @@ func (r *Reader) addLimits(ctx context.Context, past *plan.Past, blame *plan.Bla
 	}
 }
 
-func (r *Reader) findSubmodule(ctx context.Context) string {
+func (r *CommitReader) findSubmodule(ctx context.Context) string {
 	entry, _ := files.FindAbove(r.dir, ".git")
 	if _, err := os.Lstat(filepath.Join(filepath.Dir(entry), ".gitmodules")); err != nil {
 		return "" // as almost always
@@ -92,7 +92,7 @@ func (r *Reader) findSubmodule(ctx context.Context) string {
 }
 
 // withRepository returns a copy of the reader that knows the repository, or the problem. It asks git once.
-func (r *Reader) withRepository(ctx context.Context) (*Reader, plan.Blame) {
+func (r *CommitReader) withRepository(ctx context.Context) (*CommitReader, plan.Blame) {
 	if r.copy == nil {
 		p := *r
 		p.names, p.shown, p.same = slices.Clone(r.names), slices.Clone(r.shown), map[string]bool{}
@@ -101,7 +101,7 @@ func (r *Reader) withRepository(ctx context.Context) (*Reader, plan.Blame) {
 	return r.copy, r.problem
 }
 
-func (r *Reader) openRepository(ctx context.Context) plan.Blame {
+func (r *CommitReader) openRepository(ctx context.Context) plan.Blame {
 	if slices.Contains(r.names, "-") {
 		return plan.Blame{Problem: "standard input is not in git", Fix: "name files that are in git"}
 	}
@@ -120,7 +120,7 @@ func (r *Reader) openRepository(ctx context.Context) plan.Blame {
 }
 
 // rebaseToRepoRoot makes the names start from the top of the repository.
-func (r *Reader) rebaseToRepoRoot(ctx context.Context) plan.Blame {
+func (r *CommitReader) rebaseToRepoRoot(ctx context.Context) plan.Blame {
 	top, folder, err := r.repository.TopFolder(ctx)
 	if err != nil {
 		return unreadableBase(err)
@@ -140,7 +140,7 @@ func (r *Reader) rebaseToRepoRoot(ctx context.Context) plan.Blame {
 	return plan.Blame{}
 }
 
-func (r *Reader) readCommit(ctx context.Context, commit string, manifests bool) (plan.Past, error) {
+func (r *CommitReader) readCommit(ctx context.Context, commit string, manifests bool) (plan.Past, error) {
 	then, movedFrom, err := r.readProject(ctx, commit)
 	past := plan.Past{}
 	switch known, isKnown := r.sets[commit]; {
@@ -155,7 +155,7 @@ func (r *Reader) readCommit(ctx context.Context, commit string, manifests bool) 
 }
 
 // readManifests reads the manifests of a commit. Objects that move with their project to another folder are not new.
-func (r *Reader) readManifests(ctx context.Context, commit string, then *plan.Project, movedFrom string) (plan.Past, error) {
+func (r *CommitReader) readManifests(ctx context.Context, commit string, then *plan.ProjectSettings, movedFrom string) (plan.Past, error) {
 	root, err := os.OpenRoot(r.dir)
 	if err != nil {
 		return plan.Past{}, fmt.Errorf("read folder: %w", files.WithoutPath(err))
@@ -183,7 +183,7 @@ func (r *Reader) readManifests(ctx context.Context, commit string, then *plan.Pr
 	if err != nil {
 		return plan.Past{}, err
 	}
-	set, findings, err := at.parseTree(ctx, manifest.Source{FS: tree}, r.cfg.Options)
+	set, findings, err := at.parseTree(ctx, manifest.PathSource{FS: tree}, r.cfg.Options)
 	return plan.Past{Set: set, Same: r.same, Unclear: findings.HasErrors()}, err
 }
 
@@ -200,7 +200,7 @@ func namesIn(folder string, manifests []string) (at names) {
 // readProject returns the project of a commit, nil if the commit has none that can be read. If it was in
 // another folder, movedFrom is its file from the top of the repository. Such a project is not in its old
 // folder any more; of several, it is the one with the same workspace.
-func (r *Reader) readProject(ctx context.Context, commit string) (then *plan.Project, movedFrom string, err error) {
+func (r *CommitReader) readProject(ctx context.Context, commit string) (then *plan.ProjectSettings, movedFrom string, err error) {
 	now := r.cfg.Project
 	if now.Dir == "" {
 		return nil, "", nil
@@ -214,10 +214,10 @@ func (r *Reader) readProject(ctx context.Context, commit string) (then *plan.Pro
 	case err != nil:
 		return nil, "", err
 	case isSame:
-		return &now.Project, "", nil
+		return &now.ProjectSettings, "", nil
 	case found:
 		if then, err := project.Parse([]byte(text)); err == nil {
-			return &then.Project, "", nil
+			return &then.ProjectSettings, "", nil
 		}
 		return nil, "", nil // all of it is new
 	}
@@ -236,7 +236,7 @@ func (r *Reader) readProject(ctx context.Context, commit string) (then *plan.Pro
 
 // removedProjects returns the projects of a commit whose file is not in the work tree any more, by the
 // names of their files from the top of the repository.
-func (r *Reader) removedProjects(ctx context.Context, commit string) (map[string]*plan.Project, error) {
+func (r *CommitReader) removedProjects(ctx context.Context, commit string) (map[string]*plan.ProjectSettings, error) {
 	top, _, err := r.repository.TopFolder(ctx)
 	if err != nil {
 		return nil, err
@@ -251,7 +251,7 @@ func (r *Reader) removedProjects(ctx context.Context, commit string) (map[string
 	if err != nil {
 		return nil, err
 	}
-	found := map[string]*plan.Project{}
+	found := map[string]*plan.ProjectSettings{}
 	return found, fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -261,7 +261,7 @@ func (r *Reader) removedProjects(ctx context.Context, commit string) (map[string
 			return err
 		}
 		if then, err := project.Parse(text); err == nil { // any other is no project
-			found[name] = &then.Project
+			found[name] = &then.ProjectSettings
 		}
 		return nil
 	})
@@ -269,7 +269,7 @@ func (r *Reader) removedProjects(ctx context.Context, commit string) (map[string
 
 // addNames adds names that the project had then, so that an object is not new because its file was
 // moved, and returns all names.
-func (r *Reader) addNames(then *plan.Project) names {
+func (r *CommitReader) addNames(then *plan.ProjectSettings) names {
 	for _, name := range then.Manifests {
 		clean := path.Clean(filepath.ToSlash(name))
 		if r.configured && filepath.IsLocal(name) && !slices.Contains(r.names, clean) {
@@ -281,7 +281,7 @@ func (r *Reader) addNames(then *plan.Project) names {
 }
 
 // mayDiffer reports whether a file of the commit may have manifests and differs from that of now.
-func (r *Reader) mayDiffer(now fs.FS, name, id string) bool {
+func (r *CommitReader) mayDiffer(now fs.FS, name, id string) bool {
 	if !r.names.mayHold(name) || !r.names.coverFile(".", name) {
 		return false
 	}

@@ -20,24 +20,24 @@ import (
 	"trueup/internal/project"
 )
 
-// Config says what a run reads, and where it runs.
-type Config struct {
+// ReaderConfig says what a run reads, and where it runs.
+type ReaderConfig struct {
 	// Cwd is the directory of the run. It reads Paths, or without them the manifests that the
 	// project names, or else all below Cwd.
 	Cwd   string
 	Paths []string
 	// Loaded has the project and the manifests as they are now.
 	project.Loaded
-	Options manifest.Options
+	Options manifest.LoadSettings
 	// CI is what the CI service says of the run. InCI is true in an unknown service, too.
 	CI     forge.Context
 	InCI   bool
 	GitDir bool // reports whether the environment names the repository
 }
 
-// Reader reads the manifests of commits, in the places where the run reads them now. It reads a commit once.
-type Reader struct {
-	cfg        Config
+// CommitReader reads the manifests of commits, in the places where the run reads them now. It reads a commit once.
+type CommitReader struct {
+	cfg        ReaderConfig
 	repository git.Repository
 	dir        string   // the folder of names
 	names      names    // the files and folders to read
@@ -47,14 +47,14 @@ type Reader struct {
 	// same has the files of a commit that do not differ from those of now, by the paths of their objects.
 	same map[string]bool
 	// copy and problem are the result of opened; copy is nil before.
-	copy    *Reader
+	copy    *CommitReader
 	problem plan.Blame
 	head    string // the commit that is checked out, or empty before it was asked for
 }
 
 // New returns the reader of a run.
-func New(cfg Config) *Reader {
-	r := &Reader{cfg: cfg, dir: cfg.Cwd, shown: cfg.Paths, sets: map[string]plan.Past{}}
+func New(cfg ReaderConfig) *CommitReader {
+	r := &CommitReader{cfg: cfg, dir: cfg.Cwd, shown: cfg.Paths, sets: map[string]plan.Past{}}
 	p := cfg.Project
 	switch {
 	case len(cfg.Paths) > 0:
@@ -78,7 +78,7 @@ func New(cfg Config) *Reader {
 
 // ReadBase reads the manifests of ref, or else of HEAD and its first parent, to prove which objects
 // git had. A commit that can't be read proves nothing: the result has the problem.
-func (r *Reader) ReadBase(ctx context.Context, ref string) plan.Base {
+func (r *CommitReader) ReadBase(ctx context.Context, ref string) plan.Base {
 	for _, name := range r.names {
 		if !filepath.IsLocal(name) || name == "-" {
 			return plan.Base{Problem: name + " is not in the folder of the project", Fix: "name manifests inside the repository"}
@@ -104,7 +104,7 @@ func (r *Reader) ReadBase(ctx context.Context, ref string) plan.Base {
 }
 
 // notCheckedOut says which files to read are in git and not in the work tree.
-func (r *Reader) notCheckedOut(ctx context.Context) (missing, fix string) {
+func (r *CommitReader) notCheckedOut(ctx context.Context) (missing, fix string) {
 	if r.repository.IsSparse(ctx) {
 		return "only a part of the files is checked out (sparse checkout)", "check out the whole tree"
 	}
@@ -122,7 +122,7 @@ func (r *Reader) notCheckedOut(ctx context.Context) (missing, fix string) {
 }
 
 // readTrees reads some commits. Only HEAD, or the only one, must exist.
-func (r *Reader) readTrees(ctx context.Context, refs ...string) plan.Base {
+func (r *CommitReader) readTrees(ctx context.Context, refs ...string) plan.Base {
 	var base plan.Base
 	for _, ref := range refs {
 		set, err := r.readSet(ctx, ref)
@@ -143,7 +143,7 @@ func (r *Reader) readTrees(ctx context.Context, refs ...string) plan.Base {
 }
 
 // readSet reads the manifests of a commit, and ignores mistakes in them.
-func (r *Reader) readSet(ctx context.Context, ref string) (*manifest.Set, error) {
+func (r *CommitReader) readSet(ctx context.Context, ref string) (*manifest.Set, error) {
 	commit, err := r.repository.Commit(ctx, ref)
 	if err != nil {
 		return nil, err
@@ -155,7 +155,7 @@ func (r *Reader) readSet(ctx context.Context, ref string) (*manifest.Set, error)
 	if err != nil {
 		return nil, err
 	}
-	set, findings, err := r.names.parseTree(ctx, manifest.Source{FS: tree, Display: ref}, r.cfg.Options)
+	set, findings, err := r.names.parseTree(ctx, manifest.PathSource{FS: tree, Display: ref}, r.cfg.Options)
 	if err == nil {
 		r.sets[commit] = plan.Past{Set: set, Unclear: findings.HasErrors()}
 	}
@@ -164,7 +164,7 @@ func (r *Reader) readSet(ctx context.Context, ref string) (*manifest.Set, error)
 
 // findElsewhere finds manifests that left the places to read and are in another folder of HEAD,
 // perhaps that of another project with the same workspace and ledger.
-func (r *Reader) findElsewhere(ctx context.Context, removed []kind.Key) (map[kind.Key]string, error) {
+func (r *CommitReader) findElsewhere(ctx context.Context, removed []kind.Key) (map[kind.Key]string, error) {
 	if len(removed) == 0 {
 		return nil, nil
 	}
@@ -183,7 +183,7 @@ func (r *Reader) findElsewhere(ctx context.Context, removed []kind.Key) (map[kin
 	if err != nil {
 		return nil, err
 	}
-	set, _, err := manifest.Load(ctx, []manifest.Source{{FS: tree, Path: "."}}, r.cfg.Options)
+	set, _, err := manifest.Load(ctx, []manifest.PathSource{{FS: tree, Path: "."}}, r.cfg.Options)
 	if err != nil {
 		return nil, err
 	}
@@ -212,8 +212,8 @@ func RemovedKeys(base plan.Base, set *manifest.Set) []kind.Key {
 
 type names []string
 
-func (n names) parseTree(ctx context.Context, tree manifest.Source, options manifest.Options) (*manifest.Set, diag.List, error) {
-	var list []manifest.Source
+func (n names) parseTree(ctx context.Context, tree manifest.PathSource, options manifest.LoadSettings) (*manifest.Set, diag.List, error) {
+	var list []manifest.PathSource
 	for _, tree.Path = range n {
 		if f, err := tree.FS.Open(tree.Path); err == nil {
 			_ = f.Close() // it is in memory

@@ -32,7 +32,7 @@ var errTooMuch = errors.New("too many changes to read")
 
 // tracker reads the versions of manifests.
 type tracker struct {
-	*Reader
+	*CommitReader
 	contents map[string]contents // contents are those that were read, by their ids
 	trails   map[kind.Key]plan.Trail
 	// begins are the places in trails where a manifest comes out of nothing, by commit.
@@ -51,14 +51,14 @@ type begin struct {
 
 // ReadTrails returns how the manifests of objects came to be what HEAD has, for those that it can prove it of. It
 // never fails a run.
-func (r *Reader) ReadTrails(ctx context.Context, keys []kind.Key) map[kind.Key]plan.Trail {
+func (r *CommitReader) ReadTrails(ctx context.Context, keys []kind.Key) map[kind.Key]plan.Trail {
 	ctx, cancel := context.WithTimeout(ctx, trailTimeout)
 	defer cancel()
 	opened, problem := r.withRepository(ctx)
 	if problem.Problem != "" {
 		return nil
 	}
-	t := tracker{Reader: opened, contents: map[string]contents{}, trails: map[kind.Key]plan.Trail{}, begins: map[string][]begin{}}
+	t := tracker{CommitReader: opened, contents: map[string]contents{}, trails: map[kind.Key]plan.Trail{}, begins: map[string][]begin{}}
 	files := map[string][]kind.Key{}
 	var gone []kind.Key
 	for _, key := range keys {
@@ -76,7 +76,7 @@ func (r *Reader) ReadTrails(ctx context.Context, keys []kind.Key) map[kind.Key]p
 }
 
 // fileOf returns the file of an object from the folder of names, or "".
-func (r *Reader) fileOf(shown string) string {
+func (r *CommitReader) fileOf(shown string) string {
 	for i, place := range r.shown {
 		place = path.Clean(filepath.ToSlash(place))
 		inside := shown
@@ -183,7 +183,7 @@ func (t *tracker) proveElsewhere(ctx context.Context) error {
 }
 
 // isCut reports whether this clone lacks a parent of a commit.
-func (r *Reader) isCut(ctx context.Context, commit string) bool {
+func (r *CommitReader) isCut(ctx context.Context, commit string) bool {
 	parents, err := r.repository.Parents(ctx, commit)
 	return err != nil || slices.ContainsFunc(parents, func(parent string) bool {
 		_, err := r.repository.Commit(ctx, parent)
@@ -281,7 +281,7 @@ func (t *tracker) readContents(ctx context.Context, ids []string) error {
 	options := t.cfg.Options
 	options.Progress, options.Strict = nil, false
 	for _, id := range ids {
-		set, findings, err := manifest.Load(ctx, []manifest.Source{{FS: tree, Path: id + ".yaml"}}, options)
+		set, findings, err := manifest.Load(ctx, []manifest.PathSource{{FS: tree, Path: id + ".yaml"}}, options)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

@@ -198,8 +198,8 @@ func ParseFilter(patterns ...string) (func(Key) bool, error) {
 	}, nil
 }
 
-// Object is a live object, reduced to what trueup compares and shows: canonical bytes and a digest.
-type Object struct {
+// LiveObject is a live object, reduced to what trueup compares and shows: canonical bytes and a digest.
+type LiveObject struct {
 	Kind      *Kind
 	Name      string
 	Namespace string
@@ -217,7 +217,7 @@ type Object struct {
 }
 
 // Key returns the identity of the object.
-func (o Object) Key() Key { return Key{Kind: o.Kind.Name, Name: o.Name} }
+func (o LiveObject) Key() Key { return Key{Kind: o.Kind.Name, Name: o.Name} }
 
 // KeepAnnotation protects an object from being deleted (docs/design.md C6), in a manifest and on a live object.
 const KeepAnnotation = "trueup.dev/keep"
@@ -245,8 +245,8 @@ type ListInfo struct {
 // ReadObject reduces an envelope in canonical JSON to an Object, which keeps nothing of it. It accepts
 // what the platform's document does not show: items without kind, null for an absent field, workspace
 // for namespace. It returns an error only for another kind, a missing name, or a spec that is no object.
-func (k *Kind) ReadObject(doc []byte) (Object, error) {
-	o := Object{Kind: k}
+func (k *Kind) ReadObject(doc []byte) (LiveObject, error) {
+	o := LiveObject{Kind: k}
 	var spec []byte
 	var meta map[string]any
 	for key, value := range canon.Members(doc) {
@@ -256,7 +256,7 @@ func (k *Kind) ReadObject(doc []byte) (Object, error) {
 		switch string(key) {
 		case "kind":
 			if string(value) != `"`+k.Name+`"` {
-				return Object{}, fmt.Errorf("kind is %.40s, not %q", value, k.Name)
+				return LiveObject{}, fmt.Errorf("kind is %.40s, not %q", value, k.Name)
 			}
 		case "metadata":
 			meta, _ = canon.MustDecode(value).(map[string]any)
@@ -270,7 +270,7 @@ func (k *Kind) ReadObject(doc []byte) (Object, error) {
 	o.ResourceVersion, o.CreationTimestamp = textOf(meta["resourceVersion"]), textOf(meta["creationTimestamp"])
 	o.Terminating, o.Keep = textOf(meta["deletionTimestamp"]) != "", IsKept(meta)
 	if name, _ := meta["name"].(string); name == "" {
-		return Object{}, errors.New("metadata.name is missing")
+		return LiveObject{}, errors.New("metadata.name is missing")
 	}
 	if spec == nil {
 		return o, nil
@@ -278,7 +278,7 @@ func (k *Kind) ReadObject(doc []byte) (Object, error) {
 	return o, o.setSpec(spec)
 }
 
-func (o *Object) setSpec(spec []byte) error {
+func (o *LiveObject) setSpec(spec []byte) error {
 	if spec[0] != '{' {
 		return fmt.Errorf("spec of %s is not an object", o.Key())
 	}

@@ -178,28 +178,28 @@ func ItemOf(f *Field) *Field {
 	return f.Item
 }
 
-// Part counts the things of one sort in a value: list elements such as rules, with their names, or fields.
-type Part struct {
+// PartCount counts the things of one sort in a value: list elements such as rules, with their names, or fields.
+type PartCount struct {
 	Noun  string
 	N     int
 	Names []string
 }
 
 // Parts returns what a value at a path of the spec consists of, the most named things first. Elements of a list that have a title are not taken apart.
-func (k *Kind) Parts(path string, v any) []Part {
-	parts := map[string]*Part{}
+func (k *Kind) Parts(path string, v any) []PartCount {
+	parts := map[string]*PartCount{}
 	if list, element := k.ListOf(path); element != "" {
-		return []Part{{Noun: strings.ToLower(list.Item.Title), N: 1}}
+		return []PartCount{{Noun: strings.ToLower(list.Item.Title), N: 1}}
 	}
 	k.Spec().FindField(path).addParts(parts, v)
 	if len(parts) == 0 {
-		return []Part{{Noun: "field", N: 1}}
+		return []PartCount{{Noun: "field", N: 1}}
 	}
-	var all []Part
+	var all []PartCount
 	for _, p := range parts {
 		all = append(all, *p)
 	}
-	slices.SortFunc(all, func(a, b Part) int {
+	slices.SortFunc(all, func(a, b PartCount) int {
 		return cmp.Or(cmp.Compare(len(b.Names), len(a.Names)), cmp.Compare(a.Noun, b.Noun))
 	})
 	return all
@@ -217,7 +217,7 @@ func (k *Kind) ListOf(path string) (list *Field, element string) {
 	return list, strings.TrimSuffix(element, "]")
 }
 
-func (f *Field) addParts(parts map[string]*Part, v any) {
+func (f *Field) addParts(parts map[string]*PartCount, v any) {
 	noun, names := "field", []string{""}
 	switch v := v.(type) {
 	case map[string]any:
@@ -235,7 +235,7 @@ func (f *Field) addParts(parts map[string]*Part, v any) {
 		}
 	}
 	if parts[noun] == nil {
-		parts[noun] = &Part{Noun: noun}
+		parts[noun] = &PartCount{Noun: noun}
 	}
 	parts[noun].N += len(names)
 	parts[noun].Names = append(parts[noun].Names, slices.DeleteFunc(names, func(s string) bool { return s == "" })...)

@@ -24,13 +24,13 @@ func TestNewObject(t *testing.T) {
 	const spec = `{"hostname":"shop.example.com","tls":{"auto":true}}`
 	for name, tt := range map[string]struct {
 		doc  string
-		want kind.Object
+		want kind.LiveObject
 	}{
 		"whole": {
 			`{"apiVersion":"delivery/v2.1","kind":"CDN","metadata":{"name":"shop","namespace":"acme","uid":"u-1",
 			  "resourceVersion":"229","creationTimestamp":"2026-11-21T09:00:00Z","generation":3,"managedFields":[]},
 			  "spec":{"tls":{"auto":true},"hostname":"shop.example.com"},"status":{"status":"OK"}}`,
-			kind.Object{
+			kind.LiveObject{
 				Name: "shop", Namespace: "acme", UID: "u-1", ResourceVersion: "229",
 				CreationTimestamp: "2026-11-21T09:00:00Z", Spec: []byte(spec), Host: "shop.example.com",
 				Status: []byte(`{"status":"OK"}`),
@@ -38,32 +38,32 @@ func TestNewObject(t *testing.T) {
 		},
 		"an item without an envelope": {
 			`{"metadata":{"name":"shop"},"spec":` + spec + `}`,
-			kind.Object{Name: "shop", Spec: []byte(spec), Host: "shop.example.com"},
+			kind.LiveObject{Name: "shop", Spec: []byte(spec), Host: "shop.example.com"},
 		},
 		"nulls": {
 			`{"kind":null,"metadata":{"name":"shop","annotations":null,"labels":null,"namespace":null,
 			  "deletionTimestamp":null,"uid":null},"spec":null,"status":null}`,
-			kind.Object{Name: "shop"},
+			kind.LiveObject{Name: "shop"},
 		},
 		"a workspace, a number for a version": {
 			`{"metadata":{"name":"shop.example.com","workspace":"acme","resourceVersion":229}}`,
-			kind.Object{Name: "shop.example.com", Namespace: "acme", ResourceVersion: "229"},
+			kind.LiveObject{Name: "shop.example.com", Namespace: "acme", ResourceVersion: "229"},
 		},
 		"a workspace that is an object": {
 			`{"metadata":{"name":"shop","workspace":{"name":"acme"}}}`,
-			kind.Object{Name: "shop"},
+			kind.LiveObject{Name: "shop"},
 		},
 		"terminating": {
 			`{"metadata":{"name":"shop","deletionTimestamp":"2026-11-21T09:00:00Z"}}`,
-			kind.Object{Name: "shop", Terminating: true},
+			kind.LiveObject{Name: "shop", Terminating: true},
 		},
 		"an empty status": {
 			`{"metadata":{"name":"shop"},"status":{}}`,
-			kind.Object{Name: "shop", Status: []byte("{}")},
+			kind.LiveObject{Name: "shop", Status: []byte("{}")},
 		},
 		"a hostname that is not text": {
 			`{"metadata":{"name":"shop"},"spec":{"hostname":["a"]}}`,
-			kind.Object{Name: "shop", Spec: []byte(`{"hostname":["a"]}`)},
+			kind.LiveObject{Name: "shop", Spec: []byte(`{"hostname":["a"]}`)},
 		},
 	} {
 		tt.want.Kind = cdn
@@ -84,7 +84,7 @@ func TestNewObject(t *testing.T) {
 	}
 }
 
-func difference(got, want kind.Object) string {
+func difference(got, want kind.LiveObject) string {
 	gotSpec, gotStatus, wantSpec, wantStatus := string(got.Spec), string(got.Status), string(want.Spec), string(want.Status)
 	if gotSpec != wantSpec || (got.Spec == nil) != (want.Spec == nil) {
 		return "spec " + gotSpec + ", want " + wantSpec
@@ -92,7 +92,7 @@ func difference(got, want kind.Object) string {
 	if gotStatus != wantStatus || (got.Status == nil) != (want.Status == nil) {
 		return "status " + gotStatus + ", want " + wantStatus
 	}
-	flat := func(o kind.Object) [8]any {
+	flat := func(o kind.LiveObject) [8]any {
 		return [8]any{o.Kind, o.Name, o.Namespace, o.UID, o.ResourceVersion, o.CreationTimestamp, o.Host, o.Terminating}
 	}
 	if flat(got) != flat(want) || got.Digest != want.Digest {

@@ -24,8 +24,8 @@ const (
 	atOnce    = 32              // bounds the goroutines of one call
 )
 
-// change replaces the record, or the genesis, that has seq expectSeq.
-type change struct {
+// recordChange replaces the record, or the genesis, that has seq expectSeq.
+type recordChange struct {
 	expectSeq int
 	rec       Record
 	genesis   *Genesis
@@ -41,7 +41,7 @@ type change struct {
 }
 
 // noteForPeople returns one line for people, such as the message of a git commit.
-func (c *change) noteForPeople() string {
+func (c *recordChange) noteForPeople() string {
 	if c.genesis != nil {
 		return fmt.Sprintf("genesis of ledger %s, seq %d", c.genesis.LedgerID, c.genesis.Seq)
 	}
@@ -53,7 +53,7 @@ func (c *change) noteForPeople() string {
 }
 
 // encodeText sets text. It rejects a change that readers could not read, or whose seq does not follow.
-func (c *change) encodeText() (err error) {
+func (c *recordChange) encodeText() (err error) {
 	var v interface{ validate() error } = c.rec
 	seq := c.rec.Seq
 	if c.genesis != nil {
@@ -67,7 +67,7 @@ func (c *change) encodeText() (err error) {
 }
 
 // finishChanges sends the result to each change that has none yet.
-func finishChanges(batch []*change, err error) {
+func finishChanges(batch []*recordChange, err error) {
 	for _, c := range batch {
 		select {
 		case c.done <- err:
@@ -77,9 +77,9 @@ func finishChanges(batch []*change, err error) {
 }
 
 // putAll writes changes and returns one error for each. Concurrent calls share an entry.
-func (s *logStore) putAll(ctx context.Context, changes []change) []error {
+func (s *logStore) putAll(ctx context.Context, changes []recordChange) []error {
 	errs := make([]error, len(changes))
-	var valid []*change
+	var valid []*recordChange
 	for i := range changes {
 		if errs[i] = cmp.Or(ctx.Err(), changes[i].encodeText()); errs[i] == nil {
 			valid = append(valid, &changes[i])
@@ -108,7 +108,7 @@ func (s *logStore) putAll(ctx context.Context, changes []change) []error {
 	return errs
 }
 
-func (s *logStore) waitForWrite(ctx context.Context, c *change) error {
+func (s *logStore) waitForWrite(ctx context.Context, c *recordChange) error {
 	select {
 	case err := <-c.done:
 		return err
@@ -127,7 +127,7 @@ func (s *logStore) waitForWrite(ctx context.Context, c *change) error {
 func (s *logStore) flushQueue(ctx context.Context) {
 	_ = blob.Sleep(ctx, s.batchDelay)
 	for more := true; more; {
-		var batch []*change
+		var batch []*recordChange
 		bounded, cancel := context.WithTimeout(ctx, batchTime)
 		err := recoverPanic(func() error {
 			return s.withState(bounded, func() error {
@@ -148,7 +148,7 @@ func (s *logStore) flushQueue(ctx context.Context) {
 }
 
 // takeBatch removes the next batch from the queue and returns it.
-func (s *logStore) takeBatch() (batch []*change) {
+func (s *logStore) takeBatch() (batch []*recordChange) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for size := 0; len(batch) < min(len(s.waiting), batchMost) && size < batchSize; {
@@ -164,7 +164,7 @@ const maxStuck = 3
 
 // writeEntry creates the next entry. If another run is faster, it retries with the changes that still apply. The error is
 // the result of all changes that it did not finish.
-func (s *logStore) writeEntry(ctx context.Context, batch []*change) error {
+func (s *logStore) writeEntry(ctx context.Context, batch []*recordChange) error {
 	fit := s.fittingChanges(batch)
 	if len(fit) < len(batch) {
 		// Only an up-to-date state shows that a change is too late.
@@ -202,10 +202,10 @@ func (s *logStore) writeEntry(ctx context.Context, batch []*change) error {
 	}
 	for _, c := range batch {
 		if hold := c.holdOf(s.state.genesis); hold != nil {
-			finishChanges([]*change{c}, &HeldError{*hold})
+			finishChanges([]*recordChange{c}, &HeldError{*hold})
 		}
 	}
-	finishChanges(slices.DeleteFunc(slices.Clone(batch), func(c *change) bool { return c.fitsHead(s.state.genesis.Head) }), errOtherHead)
+	finishChanges(slices.DeleteFunc(slices.Clone(batch), func(c *recordChange) bool { return c.fitsHead(s.state.genesis.Head) }), errOtherHead)
 	return ErrConflict
 }
 
@@ -215,7 +215,7 @@ func (s *logStore) unlistedError(entry int) error {
 }
 
 // fittingChanges returns the changes whose record has the expected seq, and only the first one of each record.
-func (s *logStore) fittingChanges(batch []*change) (fit []*change) {
+func (s *logStore) fittingChanges(batch []*recordChange) (fit []*recordChange) {
 	taken := map[kind.Key]bool{}
 	for _, c := range batch {
 		key, have, there := c.rec.Key, 0, s.state.genesis != nil
@@ -232,12 +232,12 @@ func (s *logStore) fittingChanges(batch []*change) (fit []*change) {
 	return fit
 }
 
-func (s *logStore) appendChanges(ctx context.Context, changes []*change) error {
+func (s *logStore) appendChanges(ctx context.Context, changes []*recordChange) error {
 	if err := s.proveOnce(ctx); err != nil {
 		return err
 	}
 	at := s.state.last + 1
-	p := piece{span: span{at, 1}, ID: uuid.NewString(), After: s.state.ids[s.state.last]}
+	p := segment{entryRange: entryRange{at, 1}, ID: uuid.NewString(), After: s.state.ids[s.state.last]}
 	var note strings.Builder
 	if len(changes) > 1 {
 		fmt.Fprintf(&note, "%d changes\n\n", len(changes))
@@ -281,7 +281,7 @@ func (s *logStore) appendChanges(ctx context.Context, changes []*change) error {
 }
 
 // headOf returns the head that changes record, or nil.
-func headOf(changes []*change) *Head {
+func headOf(changes []*recordChange) *Head {
 	for _, c := range changes {
 		if c.addHead {
 			return c.head
@@ -291,7 +291,7 @@ func headOf(changes []*change) *Head {
 }
 
 // copiesWith returns the copies to create with an entry. Readers can do without one that is too long.
-func (s *logStore) copiesWith(next piece) (copies []blob.Copy) {
+func (s *logStore) copiesWith(next segment) (copies []blob.Copy) {
 	for entries := pieceFactor; next.Entry%entries == 0; entries *= pieceFactor {
 		p := s.state.combinePieces(next, entries)
 		content, err := p.encodePiece(s.packed)
@@ -313,7 +313,7 @@ func (s *logStore) proveOnce(ctx context.Context) error {
 	if s.proven || s.state.last == 0 {
 		return nil
 	}
-	newest := span{s.state.last, 1}.fileName(s.packed)
+	newest := entryRange{s.state.last, 1}.fileName(s.packed)
 	err := s.blobs.RefusesCreation(ctx, newest)
 	if errors.Is(err, blob.ErrAbsent) {
 		err = fmt.Errorf("read ledger file %s: %w", s.blobs.Place(newest), errMissing)

@@ -129,7 +129,7 @@ func (m memoryBlobs) Clear(ctx context.Context) error {
 func (m memoryBlobs) Place(name string) string { return path.Join("memory", m.prefix, name) }
 
 // inFolder is a ledger in a folder.
-func inFolder(dir string) *logStore { return newLogStore(blob.Folder(dir), nil, 0) }
+func inFolder(dir string) *logStore { return newLogStore(blob.FolderStore(dir), nil, 0) }
 
 // onServer is one in a store on a server.
 func onServer(t testing.TB, store string) *logStore {

@@ -61,7 +61,7 @@ func (l *Ledger) changeRecord(ctx context.Context, key kind.Key, m move) (Record
 		if err != nil {
 			rec, err = Record{}, fmt.Errorf("record %s: %w", key, err)
 		} else if rec.Seq > old.Seq {
-			err = l.putRecord(ctx, m.event, change{expectSeq: old.Seq, rec: rec})
+			err = l.putRecord(ctx, m.event, recordChange{expectSeq: old.Seq, rec: rec})
 		}
 		if err == nil {
 			l.rememberWritten(old, rec)
@@ -88,7 +88,7 @@ func (l *Ledger) withNonce(m move) move {
 func (l *Ledger) nextRecord(ctx context.Context, key kind.Key, m move) (old, rec Record, err error) {
 	found, err := l.readStored(ctx, key)
 	old = found[key]
-	if err != nil || slices.ContainsFunc(old.History, func(s Step) bool { return s.Nonce == m.nonce }) {
+	if err != nil || slices.ContainsFunc(old.History, func(s LogStep) bool { return s.Nonce == m.nonce }) {
 		return old, old, err
 	}
 	rec, err = l.recordAfter(old, key, m)
@@ -117,8 +117,8 @@ func (l *Ledger) recordAfter(old Record, key kind.Key, m move) (rec Record, err 
 	return rec, err
 }
 
-func (l *Ledger) stepOf(old Record, m move) Step {
-	return Step{
+func (l *Ledger) stepOf(old Record, m move) LogStep {
+	return LogStep{
 		Seq: old.Seq + 1, Nonce: m.nonce, At: m.at, Event: string(m.event),
 		By: cmp.Or(m.by, senderOf(&l.cfg.Claim)), Detail: cutText(m.detail, maxDetail),
 	}
@@ -162,9 +162,9 @@ func (r Record) hasOnly(spec []byte) bool {
 // rememberWritten remembers a record that this run wrote.
 func (l *Ledger) rememberWritten(old, rec Record) {
 	l.seenCache().putRecord(rec)
-	left := mark{rec: rec, pending: old.Pending}
+	left := writtenRecord{rec: rec, pending: old.Pending}
 	if rec.Pending == nil && !sentOnce(rec.Key) {
-		left = mark{rec: Record{Key: rec.Key, Seq: rec.Seq}} // saves memory: nothing else is read later
+		left = writtenRecord{rec: Record{Key: rec.Key, Seq: rec.Seq}} // saves memory: nothing else is read later
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -175,7 +175,7 @@ func (l *Ledger) rememberWritten(old, rec Record) {
 }
 
 // lastWrite returns the record that this run wrote last.
-func (l *Ledger) lastWrite(key kind.Key) (mark, bool) {
+func (l *Ledger) lastWrite(key kind.Key) (writtenRecord, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	m, ours := l.own[key]

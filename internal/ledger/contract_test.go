@@ -31,7 +31,7 @@ func testRecord(name string, seq int) Record {
 	}
 }
 
-func mustPut(t *testing.T, s Store, seq int, rec Record) {
+func mustPut(t *testing.T, s RecordStore, seq int, rec Record) {
 	t.Helper()
 	if err := s.Put(t.Context(), seq, rec); err != nil {
 		t.Fatalf("Put %s over seq %d: %v", rec.Key, seq, err)
@@ -47,8 +47,8 @@ func wantErr(t *testing.T, err, want error) {
 
 // contract is what every store must hold. newStore returns a store in which
 // there is nothing, each time another.
-func contract(t *testing.T, newStore func() Store) {
-	born := func(t *testing.T) Store {
+func contract(t *testing.T, newStore func() RecordStore) {
+	born := func(t *testing.T) RecordStore {
 		s := newStore()
 		if err := s.WriteGenesis(t.Context(), 0, testGenesis()); err != nil {
 			t.Fatal(err)
@@ -131,7 +131,7 @@ func contract(t *testing.T, newStore func() Store) {
 	})
 }
 
-func contractSwap(t *testing.T, s Store) {
+func contractSwap(t *testing.T, s RecordStore) {
 	wantErr(t, s.Put(t.Context(), 1, testRecord("a", 2)), ErrConflict)
 	mustPut(t, s, 0, testRecord("a", 1))
 	wantErr(t, s.Put(t.Context(), 0, testRecord("a", 1)), ErrConflict)
@@ -147,7 +147,7 @@ func contractSwap(t *testing.T, s Store) {
 	}
 }
 
-func contractKeys(t *testing.T, s Store) {
+func contractKeys(t *testing.T, s RecordStore) {
 	same := testRecord("a", 1)
 	other := testRecord("a", 1)
 	other.Kind = "VolumeSnapshot"
@@ -173,7 +173,7 @@ func contractKeys(t *testing.T, s Store) {
 	wantErr(t, s.All(t.Context(), func(Record, error) error { return stop }), stop)
 }
 
-func contractRace(t *testing.T, s Store) {
+func contractRace(t *testing.T, s RecordStore) {
 	const writers, keys = 8, 5
 	for seq := range 2 {
 		var wins [keys]atomic.Int32
@@ -199,7 +199,7 @@ func contractRace(t *testing.T, s Store) {
 	}
 }
 
-func readAll(t *testing.T, s Store) map[string]Record {
+func readAll(t *testing.T, s RecordStore) map[string]Record {
 	t.Helper()
 	all := map[string]Record{}
 	err := s.All(t.Context(), func(rec Record, err error) error {

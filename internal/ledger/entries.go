@@ -66,7 +66,7 @@ func (l *Ledger) ReadLog(ctx context.Context, wants func(kind.Key) bool, each fu
 	w := logWalk{wants: wants, each: each, newer: map[kind.Key]Record{}}
 	last, from, err := w.findStart(ctx, log)
 	for ; from > 0 && err == nil && !w.done; from -= atOnce {
-		pieces := make([]piece, min(from, atOnce))
+		pieces := make([]segment, min(from, atOnce))
 		err = parallel.Try(ctx, atOnce, len(pieces), func(ctx context.Context, i int) (err error) {
 			pieces[i], err = log.readEntry(ctx, from-i, last)
 			return err
@@ -96,15 +96,15 @@ func (w *logWalk) findStart(ctx context.Context, log *logStore) (last, from int,
 }
 
 // readEntry returns the records that an entry wrote, and the genesis if it wrote that. last is the newest entry.
-func (s *logStore) readEntry(ctx context.Context, n, last int) (piece, error) {
-	at, get := span{n, 1}, s.blobs.Get
+func (s *logStore) readEntry(ctx context.Context, n, last int) (segment, error) {
+	at, get := entryRange{n, 1}, s.blobs.Get
 	if ref, ok := s.blobs.(*blob.Ref); ok { // its copies replace entries
 		pieces := fewestPieces(n)
 		at = pieces[len(pieces)-1]
 		get = func(ctx context.Context, name string) ([]byte, error) { return ref.GetOld(ctx, name, last-n) }
 	}
 	whole, err := s.getPieceWith(ctx, at, get)
-	p := piece{span: span{n, 1}}
+	p := segment{entryRange: entryRange{n, 1}}
 	for _, l := range whole.lines {
 		if l.At == n {
 			p.lines = append(p.lines, l)
@@ -126,7 +126,7 @@ type logWalk struct {
 	done  bool
 }
 
-func (w *logWalk) addEntry(n int, p piece) error {
+func (w *logWalk) addEntry(n int, p segment) error {
 	if w.wants == nil && p.Genesis != nil {
 		w.addHolds(n, *p.Genesis, len(p.lines) > 0)
 	}
@@ -191,9 +191,9 @@ func (r Record) logEntry(newer Record) (e LogEntry, isWrite bool) {
 	return e, e.Did != ""
 }
 
-func (r Record) lastStep() Step {
+func (r Record) lastStep() LogStep {
 	if len(r.History) == 0 {
-		return Step{}
+		return LogStep{}
 	}
 	return r.History[len(r.History)-1]
 }

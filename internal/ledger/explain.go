@@ -146,7 +146,7 @@ func formatTime(t *time.Time) string {
 // quoteSaid returns the platform's or the network's answer in brackets.
 func quoteSaid(o *Outcome) string {
 	switch {
-	case o == nil || o.HTTP == 0 && o.Message == (diag.Answer{}):
+	case o == nil || o.HTTP == 0 && o.Message == (diag.Quotation{}):
 		return ""
 	case o.HTTP == 0:
 		return " (" + o.Message.String() + ")"

@@ -7,12 +7,12 @@ import (
 
 func TestExplain(t *testing.T) {
 	resolve := "check whether it happened, then run trueup ledger resolve Purge/a --reason TEXT with --posted"
-	outcome := func(s State, o *Outcome) Record {
+	outcome := func(s RequestState, o *Outcome) Record {
 		rec := inState(s)
 		rec.Outcome = o
 		return rec
 	}
-	by := func(s State, c *Claim) Record {
+	by := func(s RequestState, c *Claim) Record {
 		rec := inState(s)
 		rec.Claim = c
 		return rec

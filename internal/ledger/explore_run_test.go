@@ -93,7 +93,7 @@ func atMinute(m int16) time.Time { return exploreStart.Add(time.Duration(m) * ti
 
 // actor lets a run live through replies. It is the run's store, platform and clock.
 type actor struct {
-	ledger.Store
+	ledger.RecordStore
 	x       *explorer
 	id      int
 	last    reply
@@ -171,32 +171,32 @@ func (a *actor) Put(_ context.Context, expectSeq int, rec ledger.Record) error {
 // WaitForTurn, List and Get don't ask either: one location is live, and no purge is read from the platform.
 func (a *actor) WaitForTurn(ctx context.Context, _ *kind.Kind) error { return ctx.Err() }
 
-func (a *actor) List(_ context.Context, k *kind.Kind, each func(kind.Object) error) (kind.ListInfo, error) {
+func (a *actor) List(_ context.Context, k *kind.Kind, each func(kind.LiveObject) error) (kind.ListInfo, error) {
 	if k.Name != "CDN" {
 		return kind.ListInfo{Complete: true, Requests: 1}, nil
 	}
 	spec := []byte(`{"hostname":"shop.example.com"}`)
-	shop := kind.Object{Kind: k, Name: "shop", Namespace: "acme", Host: "shop.example.com", UID: "uid-1", Spec: spec, Digest: canon.Digest(spec)}
+	shop := kind.LiveObject{Kind: k, Name: "shop", Namespace: "acme", Host: "shop.example.com", UID: "uid-1", Spec: spec, Digest: canon.Digest(spec)}
 	return kind.ListInfo{Complete: true, Items: 1, Requests: 1}, each(shop)
 }
 
-func (a *actor) Get(context.Context, *kind.Kind, string) (kind.Object, error) {
-	return kind.Object{}, refusal(404)
+func (a *actor) Get(context.Context, *kind.Kind, string) (kind.LiveObject, error) {
+	return kind.LiveObject{}, refusal(404)
 }
 
-func (a *actor) Create(_ context.Context, k *kind.Kind, body []byte) (kind.Object, error) {
+func (a *actor) Create(_ context.Context, k *kind.Kind, body []byte) (kind.LiveObject, error) {
 	doc := canon.MustDecode(body).(map[string]any)
 	key := kind.Key{Kind: k.Name, Name: doc["metadata"].(map[string]any)["name"].(string)}
 	r, err := a.ask(turn{kind: toPost, purge: a.x.purge(key)})
 	if err != nil {
-		return kind.Object{}, err
+		return kind.LiveObject{}, err
 	}
-	return kind.Object{Kind: k, Name: key.Name, Namespace: "acme", CreationTimestamp: atMinute(r.minute).Format(time.RFC3339)}, nil
+	return kind.LiveObject{Kind: k, Name: key.Name, Namespace: "acme", CreationTimestamp: atMinute(r.minute).Format(time.RFC3339)}, nil
 }
 
 // Patch and Delete are never called: only purges are planned.
-func (a *actor) Patch(context.Context, *kind.Kind, string, []byte) (kind.Object, error) {
-	return kind.Object{}, refusal(422)
+func (a *actor) Patch(context.Context, *kind.Kind, string, []byte) (kind.LiveObject, error) {
+	return kind.LiveObject{}, refusal(422)
 }
 
 func (a *actor) Delete(context.Context, *kind.Kind, string) error { return refusal(422) }
@@ -225,7 +225,7 @@ func (a *actor) live(ctx context.Context) (*ending, error) {
 	if err != nil {
 		return nil, err
 	}
-	state, err := live.FetchState(ctx, a, a.x.set, live.Options{Parallelism: 1})
+	state, err := live.FetchState(ctx, a, a.x.set, live.FetchOptions{Parallelism: 1})
 	if err != nil {
 		return nil, err
 	}
@@ -240,7 +240,7 @@ func (a *actor) live(ctx context.Context) (*ending, error) {
 			_, err := a.ask(turn{kind: toClock})
 			return a.instant(), err
 		},
-		Replan: func(key kind.Key, o *kind.Object) (plan.Item, error) {
+		Replan: func(key kind.Key, o *kind.LiveObject) (plan.Item, error) {
 			it, _ := planner.RemakeItem(key, o)
 			return it, nil
 		},
@@ -248,7 +248,7 @@ func (a *actor) live(ctx context.Context) (*ending, error) {
 		Rules:   func(k *kind.Kind) *merge.Rules { return planner.RulesOf(k) },
 		Report:  func(apply.Event) {},
 		Sleep:   func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
-		Options: apply.Options{Parallelism: 1},
+		Options: apply.SendOptions{Parallelism: 1},
 	})
 	return a.x.endingOf(p, res), nil
 }
@@ -340,9 +340,9 @@ func exploredSet(purges int) (*manifest.Set, error) {
 		docs = append(docs, fmt.Sprintf("apiVersion: delivery/v2.1\nkind: Purge\nmetadata: {name: rel-%d}\n"+
 			"spec: {hostname: shop.example.com, paths: [/%d]}\n", i, i))
 	}
-	set, findings, err := manifest.Load(context.Background(), []manifest.Source{{
+	set, findings, err := manifest.Load(context.Background(), []manifest.PathSource{{
 		Display: "-", Data: []byte(strings.Join(docs, "---\n")),
-	}}, manifest.Options{Workspace: "acme"})
+	}}, manifest.LoadSettings{Workspace: "acme"})
 	if err == nil && findings.HasErrors() {
 		err = errors.New(findings[0].Message)
 	}

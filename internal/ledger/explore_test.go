@@ -77,7 +77,7 @@ func (b *recordBook) idOf(rec ledger.Record) int32 {
 	}
 	if rec.Outcome != nil {
 		o := *rec.Outcome
-		rec.Outcome, o.Message = &o, diag.Answer{}
+		rec.Outcome, o.Message = &o, diag.Quotation{}
 	}
 	if rec.AcceptedAt != nil {
 		rec.AcceptedAt = &exploreStart

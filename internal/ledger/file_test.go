@@ -20,7 +20,7 @@ import (
 )
 
 func TestFileStore(t *testing.T) {
-	contract(t, func() Store { return inFolder(filepath.Join(t.TempDir(), "made", "as needed")) })
+	contract(t, func() RecordStore { return inFolder(filepath.Join(t.TempDir(), "made", "as needed")) })
 }
 
 // childEnv makes the test binary a writer of the store that it names.
@@ -53,20 +53,20 @@ func asChild(s *logStore, mode string) error {
 	if mode == "life" {
 		// Faults are counted for each thread.
 		runtime.LockOSThread()
-		put := func(c change) error {
+		put := func(c recordChange) error {
 			if err := c.encodeText(); err != nil {
 				return err
 			}
-			batch := []*change{&c}
+			batch := []*recordChange{&c}
 			finishChanges(batch, s.withState(ctx, func() error { return s.writeEntry(ctx, batch) }))
 			return <-c.done
 		}
 		g := testGenesis()
-		if err := errors.Join(s.blobs.Make(ctx), put(change{genesis: &g})); err != nil {
+		if err := errors.Join(s.blobs.Make(ctx), put(recordChange{genesis: &g})); err != nil {
 			return err
 		}
 		for i, to := range []life{{Claimed, time.Hour, never}, {Posted, time.Hour, 0}} {
-			if err := put(change{expectSeq: i, rec: testRecord("a", i+1).after(to)}); err != nil {
+			if err := put(recordChange{expectSeq: i, rec: testRecord("a", i+1).after(to)}); err != nil {
 				return err
 			}
 			fmt.Println(i + 1)
@@ -214,7 +214,7 @@ func TestFolderDamage(t *testing.T) {
 		s, dir := born(t)
 		mustPut(t, s, 0, testRecord("a", 1))
 		mustPut(t, s, 0, testRecord("b", 1))
-		must(t, harm(dir, s.blobs.Place(span{2, 1}.fileName(true))))
+		must(t, harm(dir, s.blobs.Place(entryRange{2, 1}.fileName(true))))
 		run := s.another()
 		_, err := run.Read(t.Context(), []kind.Key{testRecord("a", 1).Key})
 		if name == "an editor's copy" {

@@ -78,7 +78,7 @@ func FuzzStored(f *testing.F) {
 		f.Fatal(err)
 	}
 	for _, seed := range []struct{ content, name string }{
-		{pieceText, span{1, 1}.fileName(true)},
+		{pieceText, entryRange{1, 1}.fileName(true)},
 		{string(rec), "a"},
 		{`{"schema":"` + Schema + `","seq":1,"ledgerId":"l","workspace":"w"}`, "log/9999999/9999999997-2.jsonl"},
 		{"{}", "../../etc/passwd"},
@@ -102,7 +102,7 @@ func checkPiece(t *testing.T, content []byte, name string) {
 	t.Helper()
 	want, err := spanOf(name)
 	if err != nil {
-		want = span{1, 1}
+		want = entryRange{1, 1}
 	}
 	p, err := decodePiece(content, want, func(kind.Key) []byte { return nil })
 	if err != nil {

@@ -33,7 +33,7 @@ func TestLogOnRef(t *testing.T) {
 	bare := gitremote.Bare(t)
 	dir := gitremote.Clone(t, "file://"+filepath.ToSlash(bare), "--depth=1")
 	var n atomic.Int64
-	fresh := func() Store { return openGit(t, dir, fmt.Sprintf("refs/trueup/ledger-%d", n.Add(1))) }
+	fresh := func() RecordStore { return openGit(t, dir, fmt.Sprintf("refs/trueup/ledger-%d", n.Add(1))) }
 	if long.IsSet() {
 		contract(t, fresh)
 	} else {
@@ -111,7 +111,7 @@ func TestGitDamage(t *testing.T) {
 	s := openGit(t, dir, testRef)
 	must(t, s.WriteGenesis(t.Context(), 0, testGenesis()))
 	mustPut(t, s, 0, testRecord("a", 1))
-	commitFile(t, bare, testRef, span{2, 1}.fileName(false), "{")
+	commitFile(t, bare, testRef, entryRange{2, 1}.fileName(false), "{")
 	_, err := s.another().Read(t.Context(), []kind.Key{testRecord("a", 1).Key})
 	wantErr(t, err, ErrDamaged)
 	// Nor is it so for who writes onto it.

@@ -11,7 +11,7 @@ import (
 )
 
 // answer is what a platform, or the network before it, says instead of an object.
-func answer(class api.Class, status int, text string) *api.Error {
+func answer(class api.ErrorClass, status int, text string) *api.Error {
 	return &api.Error{Class: class, Status: status, Message: text}
 }
 
@@ -19,7 +19,7 @@ func silence(text string) error { return answer(api.Unknown, 0, text) }
 func unsent(text string) error  { return answer(api.Unsent, 0, text) }
 
 func refusal(status int) error {
-	class := map[int]api.Class{403: api.Denied, 404: api.Absent, 409: api.Taken}[status]
+	class := map[int]api.ErrorClass{403: api.Denied, 404: api.Absent, 409: api.Taken}[status]
 	return answer(cmp.Or(class, api.Rejected), status, "no")
 }
 
@@ -45,7 +45,7 @@ type platform struct {
 	// life is how long the name of the next purge is known.
 	life func() time.Duration
 
-	known map[kind.Key]kind.Object
+	known map[kind.Key]kind.LiveObject
 	until map[kind.Key]time.Time
 	// ours counts how often a request of ours was executed, theirs those of
 	// others.
@@ -56,7 +56,7 @@ type platform struct {
 func newPlatform(how refuses, now func() time.Time, life func() time.Duration) *platform {
 	p := &platform{
 		refuses: how, now: now, life: life,
-		known: map[kind.Key]kind.Object{}, until: map[kind.Key]time.Time{},
+		known: map[kind.Key]kind.LiveObject{}, until: map[kind.Key]time.Time{},
 		ours: map[kind.Key]int{}, theirs: map[kind.Key]int{},
 	}
 	cdn, _ := kind.FindKind("CDN")
@@ -66,9 +66,9 @@ func newPlatform(how refuses, now func() time.Time, life func() time.Duration) *
 	return p
 }
 
-func (p *platform) object(k *kind.Kind, name string, spec []byte) kind.Object {
+func (p *platform) object(k *kind.Kind, name string, spec []byte) kind.LiveObject {
 	p.count++
-	o := kind.Object{
+	o := kind.LiveObject{
 		Kind: k, Name: name, Namespace: "acme", UID: fmt.Sprintf("uid-%d", p.count),
 		CreationTimestamp: p.now().UTC().Format(time.RFC3339), Spec: spec, Digest: canon.Digest(spec),
 	}
@@ -82,20 +82,20 @@ func (p *platform) object(k *kind.Kind, name string, spec []byte) kind.Object {
 func (p *platform) executed(key kind.Key) int { return p.ours[key] + p.theirs[key] }
 
 // post is a request that has arrived.
-func (p *platform) post(k *kind.Kind, name string, spec []byte, count map[kind.Key]int) (kind.Object, error) {
+func (p *platform) post(k *kind.Kind, name string, spec []byte, count map[kind.Key]int) (kind.LiveObject, error) {
 	key := kind.Key{Kind: k.Name, Name: name}
 	if old, ok := p.get(key); ok && p.refuses != notAtAll {
 		switch p.refuses {
 		case byConflictShown:
 			shown := answer(api.Taken, 409, "exists")
 			shown.Existing = &old
-			return kind.Object{}, shown
+			return kind.LiveObject{}, shown
 		case byOtherWords:
-			return kind.Object{}, refusal(422)
+			return kind.LiveObject{}, refusal(422)
 		case bySuccess:
 			return old, nil
 		case byConflict, notAtAll:
-			return kind.Object{}, refusal(409)
+			return kind.LiveObject{}, refusal(409)
 		}
 	}
 	count[key]++
@@ -119,7 +119,7 @@ func (p *platform) meddle(k *kind.Kind, name string, spec []byte) {
 }
 
 // get is what the platform has of that name.
-func (p *platform) get(key kind.Key) (kind.Object, bool) {
+func (p *platform) get(key kind.Key) (kind.LiveObject, bool) {
 	o, ok := p.known[key]
 	end, ends := p.until[key]
 	return o, ok && (!ends || p.now().Before(end))

@@ -109,7 +109,7 @@ func (t *tally) moved(old, rec ledger.Record, w *world) {
 		t.asked++
 		t.doubted(rec.Outcome.Message.String(), w.nature.proven)
 	case "resolved by a person":
-		t.hit(map[ledger.State]row{ledger.Posted: saidPosted, "": saidRepost, ledger.Abandoned: saidAbandon}[rec.State])
+		t.hit(map[ledger.RequestState]row{ledger.Posted: saidPosted, "": saidRepost, ledger.Abandoned: saidAbandon}[rec.State])
 	}
 }
 

@@ -52,7 +52,7 @@ var (
 )
 
 // ledger is the ledger as a run, or a person, opens it.
-func (w *world) ledger(store ledger.Store, now func() time.Time, who string) (*ledger.Ledger, error) {
+func (w *world) ledger(store ledger.RecordStore, now func() time.Time, who string) (*ledger.Ledger, error) {
 	var ids atomic.Int64
 	return ledger.Open(context.Background(), ledger.Config{
 		ID: "ledger-1", Workspace: historyWorkspace, Origins: historyOrigins, Backend: store, Now: now, Window: w.nature.window,
@@ -79,7 +79,7 @@ func (w *world) start(r *run) {
 func (r *run) wall() time.Time { return r.world.now.Add(r.skew) }
 
 // all goes from manifests to the end, as the command apply does.
-func (r *run) all(ctx context.Context, store ledger.Store) error {
+func (r *run) all(ctx context.Context, store ledger.RecordStore) error {
 	l, err := r.world.ledger(r.gate(store), r.wall, fmt.Sprint(r))
 	if err != nil {
 		return err
@@ -91,7 +91,7 @@ func (r *run) all(ctx context.Context, store ledger.Store) error {
 	set := r.world.set
 	res := apply.Run(ctx, r.plan, apply.Deps{
 		Writer: r, Journal: l, Clock: r.clock(),
-		Replan: func(key kind.Key, o *kind.Object) (plan.Item, error) {
+		Replan: func(key kind.Key, o *kind.LiveObject) (plan.Item, error) {
 			it, _ := planner.RemakeItem(key, o)
 			return it, nil
 		},
@@ -99,7 +99,7 @@ func (r *run) all(ctx context.Context, store ledger.Store) error {
 		Rules:  func(k *kind.Kind) *merge.Rules { return planner.RulesOf(k) },
 		Report: r.report,
 		Sleep:  r.sleep,
-		Options: apply.Options{
+		Options: apply.SendOptions{
 			Parallelism: 4, Batch: r.batch,
 		},
 	})
@@ -132,7 +132,7 @@ func (r *run) compare(ctx context.Context, l *ledger.Ledger) (*plan.Planner, err
 	if err != nil {
 		return nil, err
 	}
-	state, err := live.FetchState(ctx, r, set, live.Options{Parallelism: 1})
+	state, err := live.FetchState(ctx, r, set, live.FetchOptions{Parallelism: 1})
 	if err != nil {
 		return nil, err
 	}
@@ -193,8 +193,8 @@ func (r *run) WaitForTurn(ctx context.Context, _ *kind.Kind) error {
 	return r.ask(&call{sort: aPause, what: "turn", do: ctx.Err})
 }
 
-func (r *run) List(_ context.Context, k *kind.Kind, each func(kind.Object) error) (info kind.ListInfo, err error) {
-	var objects []kind.Object
+func (r *run) List(_ context.Context, k *kind.Kind, each func(kind.LiveObject) error) (info kind.ListInfo, err error) {
+	var objects []kind.LiveObject
 	err = r.ask(&call{sort: aRead, what: "LIST " + k.Name, do: func() error {
 		for key, o := range r.world.platform.known {
 			if key.Kind == k.Name {
@@ -203,14 +203,14 @@ func (r *run) List(_ context.Context, k *kind.Kind, each func(kind.Object) error
 		}
 		return nil
 	}})
-	slices.SortFunc(objects, func(a, b kind.Object) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(objects, func(a, b kind.LiveObject) int { return strings.Compare(a.Name, b.Name) })
 	for _, o := range objects {
 		err = errors.Join(err, each(o))
 	}
 	return kind.ListInfo{Complete: true, Items: len(objects), Requests: 1}, err
 }
 
-func (r *run) Get(_ context.Context, k *kind.Kind, name string) (o kind.Object, err error) {
+func (r *run) Get(_ context.Context, k *kind.Kind, name string) (o kind.LiveObject, err error) {
 	key := kind.Key{Kind: k.Name, Name: name}
 	err = r.ask(&call{sort: aRead, what: "GET " + key.String(), do: func() error {
 		var ok bool
@@ -222,11 +222,11 @@ func (r *run) Get(_ context.Context, k *kind.Kind, name string) (o kind.Object, 
 	return o, err
 }
 
-func (r *run) Create(_ context.Context, k *kind.Kind, body []byte) (kind.Object, error) {
+func (r *run) Create(_ context.Context, k *kind.Kind, body []byte) (kind.LiveObject, error) {
 	doc := canon.MustDecode(body).(map[string]any)
 	name := doc["metadata"].(map[string]any)["name"].(string)
 	key, spec := kind.Key{Kind: k.Name, Name: name}, canon.Bytes(doc["spec"])
-	var o kind.Object
+	var o kind.LiveObject
 	err := r.ask(&call{sort: aPost, what: "POST " + key.String(), do: func() (err error) {
 		w := r.world
 		w.lastPost[key] = w.now
@@ -238,14 +238,14 @@ func (r *run) Create(_ context.Context, k *kind.Kind, body []byte) (kind.Object,
 		return err
 	}})
 	if err != nil {
-		return kind.Object{}, err
+		return kind.LiveObject{}, err
 	}
 	return o, nil
 }
 
 // Patch is never called: nothing converges in these histories.
-func (r *run) Patch(context.Context, *kind.Kind, string, []byte) (kind.Object, error) {
-	return kind.Object{}, refusal(422)
+func (r *run) Patch(context.Context, *kind.Kind, string, []byte) (kind.LiveObject, error) {
+	return kind.LiveObject{}, refusal(422)
 }
 
 // Delete is never called: no history deletes.
@@ -299,9 +299,9 @@ func historySet(purges int) (*manifest.Set, error) {
 		docs = append(docs, fmt.Sprintf("apiVersion: delivery/v2.1\nkind: Purge\nmetadata: {name: rel-%d}\n"+
 			"spec: {hostname: shop.example.com, paths: [/%d]}\n", i, i))
 	}
-	set, findings, err := manifest.Load(context.Background(), []manifest.Source{{
+	set, findings, err := manifest.Load(context.Background(), []manifest.PathSource{{
 		Display: "-", Data: []byte(strings.Join(docs, "---\n")),
-	}}, manifest.Options{Workspace: "acme"})
+	}}, manifest.LoadSettings{Workspace: "acme"})
 	if err == nil && findings.HasErrors() {
 		err = errors.New(findings[0].Message)
 	}

@@ -164,7 +164,7 @@ func (w *world) tell() string {
 // inMemory is a store that needs nothing of the real world.
 type inMemory struct{ *ledger.Memory }
 
-func (m inMemory) open() ledger.Store            { return m.Memory }
+func (m inMemory) open() ledger.RecordStore      { return m.Memory }
 func (m inMemory) outside(do func() error) error { return do() }
 func (m inMemory) close()                        {}
 
@@ -174,7 +174,7 @@ type lasting struct {
 	opener ledger.StoreOpener
 	todo   chan<- func() error
 	done   <-chan error
-	opened []ledger.Store
+	opened []ledger.RecordStore
 }
 
 func (r *lasting) outside(do func() error) error {
@@ -182,8 +182,8 @@ func (r *lasting) outside(do func() error) error {
 	return <-r.done
 }
 
-func (r *lasting) open() ledger.Store {
-	var s ledger.Store
+func (r *lasting) open() ledger.RecordStore {
+	var s ledger.RecordStore
 	err := r.outside(func() (err error) { s, err = r.opener(); return err })
 	if err != nil {
 		panic(err)

@@ -287,9 +287,9 @@ func (r *run) kill() {
 }
 
 // gate is a store of the world as a run sees it.
-func (r *run) gate(s ledger.Store) ledger.Store {
+func (r *run) gate(s ledger.RecordStore) ledger.RecordStore {
 	return ledger.Gated{
-		Store: s,
+		RecordStore: s,
 		Gate: func(what string, do func() error) error {
 			return r.ask(&call{sort: aRead, what: what, do: func() error { return r.world.store.outside(do) }})
 		},
@@ -303,11 +303,11 @@ func (r *run) gate(s ledger.Store) ledger.Store {
 }
 
 // direct is the store as a person sees it, for whom nothing goes wrong.
-func (w *world) direct(s ledger.Store) ledger.Store {
+func (w *world) direct(s ledger.RecordStore) ledger.RecordStore {
 	return ledger.Gated{
-		Store: s,
-		Gate:  func(_ string, do func() error) error { return w.store.outside(do) },
-		Write: func(_ int, rec ledger.Record, do func() error) error { return w.put(rec, do) },
+		RecordStore: s,
+		Gate:        func(_ string, do func() error) error { return w.store.outside(do) },
+		Write:       func(_ int, rec ledger.Record, do func() error) error { return w.put(rec, do) },
 	}
 }
 
@@ -327,7 +327,7 @@ func (w *world) put(rec ledger.Record, do func() error) error {
 
 // storeMaker opens the store of a history, once for each run.
 type storeMaker interface {
-	open() ledger.Store
+	open() ledger.RecordStore
 	// outside runs a call of the store where it may wait for the real world.
 	outside(do func() error) error
 	close()

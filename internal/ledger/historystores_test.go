@@ -11,7 +11,7 @@ import (
 )
 
 // StoreOpener opens the store of one history, as each of its runs does.
-type StoreOpener func() (Store, error)
+type StoreOpener func() (RecordStore, error)
 
 // HistoryStores are the stores that last, by name: each makes the n-th store of its kind.
 func HistoryStores() map[string]func(t *testing.T) func(n int) StoreOpener {
@@ -27,18 +27,18 @@ func HistoryStores() map[string]func(t *testing.T) func(n int) StoreOpener {
 func filesForHistories(t *testing.T) func(n int) StoreOpener {
 	dir := t.TempDir()
 	return func(n int) StoreOpener {
-		return func() (Store, error) { return inFolder(filepath.Join(dir, fmt.Sprint(n))), nil }
+		return func() (RecordStore, error) { return inFolder(filepath.Join(dir, fmt.Sprint(n))), nil }
 	}
 }
 
 func refsForHistories(t *testing.T) func(n int) StoreOpener {
 	dir := gitremote.Clone(t, "file://"+filepath.ToSlash(gitremote.Bare(t)), "--depth", "1")
 	return func(n int) StoreOpener {
-		return func() (Store, error) { return refStore(dir, fmt.Sprintf("refs/trueup/history-%d", n)) }
+		return func() (RecordStore, error) { return refStore(dir, fmt.Sprintf("refs/trueup/history-%d", n)) }
 	}
 }
 
-func refStore(dir, ref string) (Store, error) {
+func refStore(dir, ref string) (RecordStore, error) {
 	r, err := blob.OpenRef(ref, dir, true)
 	return newLogStore(r, nil, remoteDelay), err
 }
@@ -46,7 +46,7 @@ func refStore(dir, ref string) (Store, error) {
 func memoryForHistories(*testing.T) func(n int) StoreOpener {
 	return func(int) StoreOpener {
 		blobs := newMemoryBlobs()
-		return func() (Store, error) { return newLogStore(blobs, nil, 0), nil }
+		return func() (RecordStore, error) { return newLogStore(blobs, nil, 0), nil }
 	}
 }
 
@@ -54,6 +54,6 @@ func serversForHistories(t *testing.T, scheme string) func(n int) StoreOpener {
 	servers.Store(t, scheme)
 	return func(int) StoreOpener {
 		store := servers.Store(t, scheme)
-		return func() (Store, error) { return onServer(t, store), nil }
+		return func() (RecordStore, error) { return onServer(t, store), nil }
 	}
 }

@@ -106,7 +106,7 @@ func (l *Ledger) EndHold(ctx context.Context, objects []string) (hold Hold, err 
 }
 
 // holdOf returns the hold that keeps a change from being written, or nil.
-func (c *change) holdOf(g *Genesis) *Hold {
+func (c *recordChange) holdOf(g *Genesis) *Hold {
 	if c.heldAt.IsZero() || g == nil {
 		return nil
 	}

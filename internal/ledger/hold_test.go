@@ -11,7 +11,7 @@ import (
 )
 
 // openOn opens the ledger that a store has, as a run whose clock is so much later.
-func openOn(t *testing.T, s Store, later time.Duration) *Ledger {
+func openOn(t *testing.T, s RecordStore, later time.Duration) *Ledger {
 	t.Helper()
 	cfg := testConfig(t.TempDir())
 	cfg.Store, cfg.Backend, cfg.ID, cfg.NewID = "", s, testGenesis().LedgerID, nil
@@ -20,7 +20,7 @@ func openOn(t *testing.T, s Store, later time.Duration) *Ledger {
 }
 
 // makeOn makes a ledger in a store.
-func makeOn(t *testing.T, s Store) {
+func makeOn(t *testing.T, s RecordStore) {
 	t.Helper()
 	g := testGenesis()
 	g.Origins = testConfig("").Origins
@@ -46,7 +46,7 @@ func TestHoldStopsAnotherRun(t *testing.T) {
 	for name, prepare := range HistoryStores() {
 		t.Run(name, func(t *testing.T) {
 			opener := prepare(t)(1)
-			openStore := func() Store {
+			openStore := func() RecordStore {
 				s, err := opener()
 				must(t, err)
 				return s

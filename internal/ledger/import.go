@@ -129,7 +129,7 @@ func (l *Ledger) beginRestore(ctx context.Context, b Backup) (bool, error) {
 }
 
 // compareBackup returns the changes that an import makes, and counts them.
-func (l *Ledger) compareBackup(ctx context.Context, b Backup, done *Imported) (changes []change, err error) {
+func (l *Ledger) compareBackup(ctx context.Context, b Backup, done *Imported) (changes []recordChange, err error) {
 	records, err := latestRecords(b.Records)
 	if err != nil {
 		return nil, err
@@ -148,13 +148,13 @@ func (l *Ledger) compareBackup(ctx context.Context, b Backup, done *Imported) (c
 		switch {
 		case !ok:
 			done.Added++
-			changes = append(changes, change{rec: rec})
+			changes = append(changes, recordChange{rec: rec})
 		case stored.isLaterThan(rec), stored.lacksSteps(rec):
 			done.Left++
 		case rec.isLaterThan(stored), !sentOnce(rec.Key) && rec.lacksSteps(stored):
 			// Objects that converge keep few steps, so a gap between the histories is no conflict.
 			done.Advanced++
-			changes = append(changes, change{rec: rec, expectSeq: stored.Seq})
+			changes = append(changes, recordChange{rec: rec, expectSeq: stored.Seq})
 		case rec.samePost(stored):
 			done.Left++
 		default:

@@ -89,7 +89,7 @@ func TestAnExportMovesToAnyStore(t *testing.T) {
 	t.Parallel()
 	cfg, l := lived(t)
 	before, backup := listed(t, l), exported(t, l)
-	for name, store := range map[string]Store{
+	for name, store := range map[string]RecordStore{
 		"git":    openGit(t, gitremote.Clone(t, "file://"+gitremote.Bare(t)), "refs/trueup/ledger"),
 		"bucket": newLogStore(newMemoryBlobs(), nil, 0),
 	} {
@@ -109,7 +109,7 @@ func TestAnExportMovesToAnyStore(t *testing.T) {
 
 // stopping is a store that fails at, and after, its n-th write.
 type stopping struct {
-	Store
+	RecordStore
 	left atomic.Int64
 }
 
@@ -119,14 +119,14 @@ func (s *stopping) WriteGenesis(ctx context.Context, expectSeq int, g Genesis) e
 	if s.left.Add(-1) < 0 {
 		return errStopped
 	}
-	return s.Store.WriteGenesis(ctx, expectSeq, g)
+	return s.RecordStore.WriteGenesis(ctx, expectSeq, g)
 }
 
 func (s *stopping) Put(ctx context.Context, expectSeq int, rec Record) error {
 	if s.left.Add(-1) < 0 {
 		return errStopped
 	}
-	return s.Store.Put(ctx, expectSeq, rec)
+	return s.RecordStore.Put(ctx, expectSeq, rec)
 }
 
 // TestARestoreThatIsCutShort: at every write. Until it has ended nobody takes
@@ -138,7 +138,7 @@ func TestARestoreThatIsCutShort(t *testing.T) {
 	for n := 0; ; n++ {
 		lose(t, cfg)
 		cut := cfg
-		store := &stopping{Store: inFolder(dir)}
+		store := &stopping{RecordStore: inFolder(dir)}
 		store.left.Store(int64(n))
 		cut.Backend = store
 		_, err := open(t, cut).Import(t.Context(), backup)
@@ -276,7 +276,7 @@ func TestImportRefusesWhatIsNotOurs(t *testing.T) {
 
 // contradicting are two records of one name and no common history.
 func contradicting(rec Record) []Record {
-	other := rec.withStep(Step{Seq: rec.Seq + 1, Nonce: "other"})
+	other := rec.withStep(LogStep{Seq: rec.Seq + 1, Nonce: "other"})
 	other.History = other.History[len(other.History)-1:]
 	return []Record{rec, other}
 }

@@ -44,8 +44,8 @@ type Adoption struct {
 	RemoteName, UID, CreationTimestamp string // as in Made
 }
 
-// HeldClaim is a claim of this run.
-type HeldClaim struct {
+// OwnClaim is a claim of this run.
+type OwnClaim struct {
 	Record
 	Late  time.Time // the later clock when it was claimed
 	Terms Terms
@@ -54,7 +54,7 @@ type HeldClaim struct {
 // MaySend reports whether the request may be sent; ask right before every send. A claim ends with its lease: then
 // another run may take it over, or a person may answer. Both clocks must agree, because a cached answer can stop one,
 // and somebody can set the other.
-func (h HeldClaim) MaySend(now Instant) bool {
+func (h OwnClaim) MaySend(now Instant) bool {
 	held := max(now.Now.Sub(*h.ClaimedAt), now.Late.Sub(h.Late))
 	return h.Terms.MaySend(*h.FirstClaimAt, now) && held < Lease
 }
@@ -62,13 +62,13 @@ func (h HeldClaim) MaySend(now Instant) bool {
 // Claim records that a request is about to be sent. It returns ErrTaken if the request was or may have been sent, or if
 // a takeover is unsafe or too early, and ErrConflict if another run was faster. Intent.Again rejects purges, and a
 // record that changed since ReadView: another run may have made the object again. After any error, don't send it.
-func (l *Ledger) Claim(ctx context.Context, key kind.Key, i Intent) (HeldClaim, error) {
+func (l *Ledger) Claim(ctx context.Context, key kind.Key, i Intent) (OwnClaim, error) {
 	terms, err := l.termsToSend(ctx, key)
 	if k, known := kind.FindKind(key.Kind); known && i.Again && !k.CreateOnly() {
 		err = fmt.Errorf("trueup never sends a %s again under the same name", k.Name)
 	}
 	if err != nil {
-		return HeldClaim{}, fmt.Errorf("claim %s: %w", key, err)
+		return OwnClaim{}, fmt.Errorf("claim %s: %w", key, err)
 	}
 	m := move{event: i.claimEvent(), to: func(r Record) (Record, error) {
 		if i.TakeOver && r.ClaimStatus(i.At, terms) != Resendable {
@@ -82,9 +82,9 @@ func (l *Ledger) Claim(ctx context.Context, key kind.Key, i Intent) (HeldClaim, 
 	rec, err := l.changeRecord(ctx, key, m)
 	if err != nil {
 		l.undoClaim(ctx, rec)
-		return HeldClaim{}, err
+		return OwnClaim{}, err
 	}
-	return HeldClaim{Record: rec, Late: i.At.Late, Terms: terms}, nil
+	return OwnClaim{Record: rec, Late: i.At.Late, Terms: terms}, nil
 }
 
 // undoClaim releases a claim whose write returned an error but succeeded. If this fails too, a person decides later.
@@ -264,7 +264,7 @@ func (l *Ledger) RecordAllApplied(ctx context.Context, all []Confirmed) []error 
 		keys[i] = c.Key
 	}
 	found, failed := l.readStored(ctx, keys...)
-	var changes []change
+	var changes []recordChange
 	var at []int
 	for i, c := range all {
 		rec, err := Record{}, failed
@@ -275,7 +275,7 @@ func (l *Ledger) RecordAllApplied(ctx context.Context, all []Confirmed) []error 
 			errs[i] = fmt.Errorf("record %s: %w", c.Key, err)
 			continue
 		}
-		changes, at = append(changes, change{expectSeq: found[c.Key].Seq, rec: rec}), append(at, i)
+		changes, at = append(changes, recordChange{expectSeq: found[c.Key].Seq, rec: rec}), append(at, i)
 	}
 	for n, err := range putAll(ctx, l.store, changes) {
 		if errs[at[n]] = err; err == nil {

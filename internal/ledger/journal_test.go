@@ -80,7 +80,7 @@ func TestAcceptedNowWhereTheServerGaveNoTime(t *testing.T) {
 }
 
 func TestUnknownIsForAPersonToSettle(t *testing.T) {
-	for to, want := range map[Resolution]State{ResolvePosted: Posted, ResolveRepost: "", ResolveAbandon: Abandoned} {
+	for to, want := range map[Resolution]RequestState{ResolvePosted: Posted, ResolveRepost: "", ResolveAbandon: Abandoned} {
 		l := open(t, made(t))
 		must(t, tryClaim(t.Context(), l, purgeKey))
 		must(t, l.RecordOutcome(t.Context(), purgeKey, Outcome{How: OutcomeUnknown, Message: QuoteMessage("timeout")}))
@@ -332,7 +332,7 @@ func TestMovedLedgerStopsARunInProgress(t *testing.T) {
 
 // failStore fails as a disk does: when it reads, or when it writes.
 type failStore struct {
-	Store
+	RecordStore
 	read, put error
 }
 
@@ -340,25 +340,25 @@ func (f failStore) Read(ctx context.Context, keys []kind.Key) (map[kind.Key]Reco
 	if f.read != nil {
 		return nil, f.read
 	}
-	return f.Store.Read(ctx, keys)
+	return f.RecordStore.Read(ctx, keys)
 }
 
 func (f failStore) Put(ctx context.Context, seq int, rec Record) error {
 	if f.put != nil {
 		return f.put
 	}
-	return f.Store.Put(ctx, seq, rec)
+	return f.RecordStore.Put(ctx, seq, rec)
 }
 
 func TestFailuresOfTheStore(t *testing.T) {
 	eio := errors.New("input/output error")
 	l := open(t, made(t))
 	good := l.store
-	l.store = failStore{Store: good, read: eio}
+	l.store = failStore{RecordStore: good, read: eio}
 	_, err := l.ReadView(t.Context(), []kind.Key{purgeKey})
 	wantErr(t, err, eio)
 	wantErr(t, tryClaim(t.Context(), l, purgeKey), eio)
-	l.store = failStore{Store: good, put: eio}
+	l.store = failStore{RecordStore: good, put: eio}
 	wantErr(t, tryClaim(t.Context(), l, purgeKey), eio)
 	l.store = good
 	// A claim that failed is not ours to end.
@@ -370,12 +370,12 @@ func TestFailuresOfTheStore(t *testing.T) {
 
 // halfStore writes and says that it failed, as a disk whose last flush fails.
 type halfStore struct {
-	Store
+	RecordStore
 	fails bool
 }
 
 func (s *halfStore) Put(ctx context.Context, seq int, rec Record) error {
-	err := s.Store.Put(ctx, seq, rec)
+	err := s.RecordStore.Put(ctx, seq, rec)
 	if s.fails && err == nil {
 		s.fails = false
 		return errors.New("input/output error")
@@ -386,7 +386,7 @@ func (s *halfStore) Put(ctx context.Context, seq int, rec Record) error {
 func TestAClaimThatWasNotConfirmedIsReleased(t *testing.T) {
 	cfg := made(t)
 	l := open(t, cfg)
-	store := &halfStore{Store: l.store, fails: true}
+	store := &halfStore{RecordStore: l.store, fails: true}
 	l.store = store
 	if tryClaim(t.Context(), l, purgeKey) == nil {
 		t.Fatal("claimed by a write that failed")

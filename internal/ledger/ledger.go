@@ -42,7 +42,7 @@ type Config struct {
 	// Held returns an object's spec if the caller has it in memory, or nil; records share it. It must be safe for
 	// concurrent use.
 	Held    func(kind.Key) []byte
-	Backend Store         // replaces Store
+	Backend RecordStore   // replaces Store
 	Window  time.Duration // how long after its first claim a request may be sent again; zero means DefaultWindow
 	Dir     string        // the base of a relative PATH
 	// SeenCache is a local directory for what this machine saw of ledgers, to detect a rollback; empty means none.
@@ -65,19 +65,19 @@ type Config struct {
 // Ledger is one run's access to a ledger. It is safe for concurrent use.
 type Ledger struct {
 	cfg   Config
-	store Store
+	store RecordStore
 	local bool
 
 	mu sync.Mutex
 	// own has the records that this run wrote last, seen the seqs that ReadView returned, 0 for no record.
-	own  map[kind.Key]mark
+	own  map[kind.Key]writtenRecord
 	seen map[kind.Key]int
 	// order is nil unless the run is an apply.
 	order *order
 }
 
-// mark is a record as this run wrote it, and the pending specs that it had before.
-type mark struct {
+// writtenRecord is a record as this run wrote it, and the pending specs that it had before.
+type writtenRecord struct {
 	rec     Record
 	pending []JSON
 }
@@ -98,7 +98,7 @@ func Open(ctx context.Context, cfg Config) (*Ledger, error) {
 	if cfg.Window == 0 {
 		cfg.Window = DefaultWindow
 	}
-	l := &Ledger{cfg: cfg, own: map[kind.Key]mark{}, seen: map[kind.Key]int{}}
+	l := &Ledger{cfg: cfg, own: map[kind.Key]writtenRecord{}, seen: map[kind.Key]int{}}
 	if l.store = cfg.Backend; l.store != nil || cfg.Store == "" && len(cfg.Allowed) == 0 {
 		return l, nil
 	}
@@ -116,7 +116,7 @@ const (
 )
 
 // OpenStore opens the store that cfg names, as Open does.
-func OpenStore(ctx context.Context, cfg Config) (Store, error) {
+func OpenStore(ctx context.Context, cfg Config) (RecordStore, error) {
 	var blobs blob.Store
 	trusted, err := cfg.isTrusted()
 	if err != nil {
@@ -169,7 +169,7 @@ func (cfg Config) isTrusted() (bool, error) {
 }
 
 // openFolder opens a folder. If the repository names it, neither its path nor a link may lead outside Dir.
-func openFolder(cfg Config, path string) (blob.Folder, error) {
+func openFolder(cfg Config, path string) (blob.FolderStore, error) {
 	const fix = "name a folder beside trueup.yaml or below, or set TRUEUP_LEDGER to another"
 	if !cfg.StoreFromEnv {
 		if !filepath.IsLocal(path) {
@@ -187,7 +187,7 @@ func openFolder(cfg Config, path string) (blob.Folder, error) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(cfg.Dir, path)
 	}
-	return blob.Folder(path), nil
+	return blob.FolderStore(path), nil
 }
 
 // RemoteOf returns the git remote that a store is on, or "".

@@ -37,7 +37,7 @@ func testConfig(dir string) Config {
 
 // genesisOf is the file that has the genesis of a ledger in a folder.
 func genesisOf(cfg Config) string {
-	return filepath.Join(cfg.Dir, "ledger", filepath.FromSlash(span{1, 1}.fileName(true)))
+	return filepath.Join(cfg.Dir, "ledger", filepath.FromSlash(entryRange{1, 1}.fileName(true)))
 }
 
 // made returns the configuration of a ledger that exists.
@@ -288,7 +288,7 @@ func tryClaimAgain(ctx context.Context, l *Ledger, key kind.Key) error {
 	return err
 }
 
-func takeOver(ctx context.Context, l *Ledger, key kind.Key, i Intent) (HeldClaim, error) {
+func takeOver(ctx context.Context, l *Ledger, key kind.Key, i Intent) (OwnClaim, error) {
 	i.TakeOver = true
 	return l.Claim(ctx, key, i)
 }

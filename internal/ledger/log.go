@@ -31,7 +31,7 @@ type logStore struct {
 
 	// mu guards waiting and flushing, lock the state.
 	mu       sync.Mutex
-	waiting  []*change
+	waiting  []*recordChange
 	flushing bool
 
 	lock   chan struct{}
@@ -68,7 +68,7 @@ type logState struct {
 }
 
 // addPiece applies a piece. It replaces what the state has of the same entries.
-func (t *logState) addPiece(p piece) error {
+func (t *logState) addPiece(p segment) error {
 	first := p.entryBefore()
 	if p.After != t.ids[first] {
 		return fmt.Errorf("%w: entry %d does not follow entry %d: the log is a mix of two", ErrDamaged, first+1, first)
@@ -91,7 +91,7 @@ func (t *logState) addPiece(p piece) error {
 }
 
 // combinePieces returns one piece for as many entries, the last of which is next.
-func (t *logState) combinePieces(next piece, entries int) piece {
+func (t *logState) combinePieces(next segment, entries int) segment {
 	p := next
 	p.Entries, p.lines = entries, slices.Clone(next.lines)
 	first := p.entryBefore()
@@ -152,7 +152,7 @@ func (s *logStore) readNew(ctx context.Context) error {
 	if err != nil {
 		return damagedIfIrregular(err)
 	}
-	newest := span{}
+	newest := entryRange{}
 	if len(names) > 0 {
 		if newest, err = spanOf(names[0]); err != nil {
 			return fmt.Errorf("read ledger %s: %w", s.blobs.Place(names[0]), err)
@@ -167,8 +167,8 @@ func (s *logStore) readNew(ctx context.Context) error {
 		return s.unlistedError(s.state.last)
 	}
 	// A new piece may cover entries that were read already: in git their own files are gone.
-	pieces := slices.DeleteFunc(fewestPieces(newest.Entry), func(p span) bool { return p.Entry <= s.state.last })
-	read := make([][]piece, len(pieces))
+	pieces := slices.DeleteFunc(fewestPieces(newest.Entry), func(p entryRange) bool { return p.Entry <= s.state.last })
+	read := make([][]segment, len(pieces))
 	err = parallel.Try(ctx, atOnce, len(pieces), func(ctx context.Context, i int) (err error) {
 		read[i], err = s.readSpan(ctx, pieces[i])
 		return err
@@ -192,7 +192,7 @@ func (s *logStore) stateIsCurrent(ctx context.Context) (bool, error) {
 		return true, nil
 	}
 	pieces := fewestPieces(last)
-	for _, p := range []span{{last, 1}, pieces[len(pieces)-1]} {
+	for _, p := range []entryRange{{last, 1}, pieces[len(pieces)-1]} {
 		one, err := s.getPiece(ctx, p)
 		if err == nil {
 			return one.ID == s.state.ids[last], nil
@@ -205,15 +205,15 @@ func (s *logStore) stateIsCurrent(ctx context.Context) (bool, error) {
 }
 
 // readSpan returns a piece, or its parts if it is a copy that can't be read.
-func (s *logStore) readSpan(ctx context.Context, p span) ([]piece, error) {
+func (s *logStore) readSpan(ctx context.Context, p entryRange) ([]segment, error) {
 	one, err := s.getPiece(ctx, p)
 	if err == nil {
-		return []piece{one}, nil
+		return []segment{one}, nil
 	}
 	if p.Entries == 1 || !errors.Is(err, ErrDamaged) {
 		return nil, err
 	}
-	var all []piece
+	var all []segment
 	for _, part := range p.splitSpan() {
 		pieces, partErr := s.readSpan(ctx, part)
 		if errors.Is(partErr, errMissing) && !errors.Is(err, errMissing) {
@@ -228,11 +228,11 @@ func (s *logStore) readSpan(ctx context.Context, p span) ([]piece, error) {
 }
 
 // getPiece reads one piece. A missing one is an error.
-func (s *logStore) getPiece(ctx context.Context, at span) (piece, error) {
+func (s *logStore) getPiece(ctx context.Context, at entryRange) (segment, error) {
 	return s.getPieceWith(ctx, at, s.blobs.Get)
 }
 
-func (s *logStore) getPieceWith(ctx context.Context, at span, get func(ctx context.Context, name string) ([]byte, error)) (p piece, err error) {
+func (s *logStore) getPieceWith(ctx context.Context, at entryRange, get func(ctx context.Context, name string) ([]byte, error)) (p segment, err error) {
 	name := at.fileName(s.packed)
 	b, err := get(ctx, name)
 	if errors.Is(err, blob.ErrAbsent) {
@@ -241,7 +241,7 @@ func (s *logStore) getPieceWith(ctx context.Context, at span, get func(ctx conte
 		p, err = decodePiece(b, at, s.held)
 	}
 	if err != nil {
-		return piece{}, fmt.Errorf("read ledger file %s: %w", s.blobs.Place(name), damagedIfIrregular(err))
+		return segment{}, fmt.Errorf("read ledger file %s: %w", s.blobs.Place(name), damagedIfIrregular(err))
 	}
 	return p, nil
 }
@@ -266,13 +266,13 @@ func (s *logStore) ReadGenesis(ctx context.Context) (g Genesis, err error) {
 }
 
 func (s *logStore) WriteGenesis(ctx context.Context, expectSeq int, g Genesis) error {
-	c := change{expectSeq: expectSeq, genesis: &g}
+	c := recordChange{expectSeq: expectSeq, genesis: &g}
 	if err := c.encodeText(); err == nil && expectSeq == 0 {
 		if err := s.blobs.Make(ctx); err != nil {
 			return fmt.Errorf("write genesis: %w", err)
 		}
 	}
-	return s.putAll(ctx, []change{c})[0]
+	return s.putAll(ctx, []recordChange{c})[0]
 }
 
 func (s *logStore) Read(ctx context.Context, keys []kind.Key) (map[kind.Key]Record, error) {
@@ -338,5 +338,5 @@ func (s *logStore) All(ctx context.Context, each func(Record, error) error) erro
 }
 
 func (s *logStore) Put(ctx context.Context, expectSeq int, rec Record) error {
-	return s.putAll(ctx, []change{{expectSeq: expectSeq, rec: rec}})[0]
+	return s.putAll(ctx, []recordChange{{expectSeq: expectSeq, rec: rec}})[0]
 }

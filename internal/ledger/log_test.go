@@ -25,7 +25,7 @@ import (
 var errUnsafe = errors.New("it took a second creation")
 
 func TestLogStore(t *testing.T) {
-	contract(t, func() Store { return newLogStore(newMemoryBlobs(), nil, 0) })
+	contract(t, func() RecordStore { return newLogStore(newMemoryBlobs(), nil, 0) })
 }
 
 // TestLogOnServer runs the contract, and races, on each real server.
@@ -38,7 +38,7 @@ func TestLogOnServer(t *testing.T) {
 				t.Cleanup(func() { must(t, s.Close()) })
 				return s
 			}
-			contract(t, func() Store { return fresh() })
+			contract(t, func() RecordStore { return fresh() })
 			s := fresh()
 			must(t, s.WriteGenesis(t.Context(), 0, testGenesis()))
 			for round := range 10 {
@@ -108,10 +108,10 @@ func TestLogIsReadInFewPieces(t *testing.T) {
 		seqs := map[string]int{}
 		for range rapid.IntRange(0, 90).Draw(rt, "writes") {
 			writer := stores[rapid.IntRange(0, 1).Draw(rt, "writer")]
-			var changes []change
+			var changes []recordChange
 			for name := range rapid.SliceOfNDistinct(rapid.IntRange(0, 9), 1, 3, rapid.ID).Draw(rt, "names") {
 				key := fmt.Sprint(name)
-				changes = append(changes, change{expectSeq: seqs[key], rec: testRecord(key, seqs[key]+1)})
+				changes = append(changes, recordChange{expectSeq: seqs[key], rec: testRecord(key, seqs[key]+1)})
 				seqs[key]++
 			}
 			if err := errors.Join(putAll(t.Context(), writer, changes)...); err != nil {
@@ -164,7 +164,7 @@ func TestCover(t *testing.T) {
 // error that names the place, never an absent record.
 func TestLogDamage(t *testing.T) {
 	rec, other := testRecord("a", 1), testRecord("b", 1)
-	entry := span{2, 1}.fileName(true)
+	entry := entryRange{2, 1}.fileName(true)
 	for name, harm := range map[string]func(blobs map[string][]byte){
 		"gone":      func(b map[string][]byte) { delete(b, entry) },
 		"empty":     func(b map[string][]byte) { b[entry] = nil },
@@ -172,7 +172,7 @@ func TestLogDamage(t *testing.T) {
 		"cut at a line": func(b map[string][]byte) {
 			b[entry] = b[entry][:bytes.LastIndexByte(b[entry][:len(b[entry])-1], '\n')+1]
 		},
-		"another's": func(b map[string][]byte) { b[entry] = b[span{3, 1}.fileName(true)] },
+		"another's": func(b map[string][]byte) { b[entry] = b[entryRange{3, 1}.fileName(true)] },
 		"of another": func(b map[string][]byte) {
 			b[entry] = resealed(bytes.Replace(b[entry], []byte(`"name":"a","seq"`), []byte(`"name":"b","seq"`), 1))
 		},
@@ -248,7 +248,7 @@ func TestLogCopyWithoutParts(t *testing.T) {
 	for i := range 20 {
 		mustPut(t, s, 0, testRecord(fmt.Sprint(i), 1))
 	}
-	harmed := span{16, 16}.fileName(true)
+	harmed := entryRange{16, 16}.fileName(true)
 	blobs.blobs[harmed] = []byte("{")
 	_, err := s.another().ReadGenesis(t.Context())
 	wantErr(t, err, ErrDamaged)
@@ -265,7 +265,7 @@ func TestLogProvesAnEntry(t *testing.T) {
 	}
 	blobs.calls = nil
 	mustPut(t, s.another(), 0, testRecord("a", 1))
-	if !slices.Contains(blobs.calls, "prove "+(span{16, 1}).fileName(true)) {
+	if !slices.Contains(blobs.calls, "prove "+(entryRange{16, 1}).fileName(true)) {
 		t.Errorf("calls: %q", blobs.calls)
 	}
 }
@@ -341,7 +341,7 @@ func TestLogRegrown(t *testing.T) {
 	t.Parallel()
 	dir, bare, memory := filepath.Join(t.TempDir(), "ledger"), gitremote.Bare(t), newMemoryBlobs()
 	clones := gitremote.Clone(t, bare)
-	last := span{3, 1}.fileName(true)
+	last := entryRange{3, 1}.fileName(true)
 	for name, store := range map[string]struct {
 		open     func() *logStore
 		rollBack func()

@@ -40,28 +40,28 @@ const (
 )
 
 type transition struct {
-	from []State
-	to   State
+	from []RequestState
+	to   RequestState
 }
 
 // transitions has the states in which an event may happen, and the state after an outcome. State "" means absent,
 // released, or of a kind that converges.
 var transitions = sync.OnceValue(func() map[event]transition {
 	return map[event]transition{
-		evClaim:      {from: []State{"", Rejected}},
-		evReclaim:    {from: []State{Posted, Adopted}},
-		evTakeOver:   {from: []State{Claimed}},
-		evPost:       {from: []State{Claimed, Unknown}, to: Posted},
-		evReject:     {from: []State{Claimed}, to: Rejected},
-		evRelease:    {from: []State{Claimed}},
-		evLeave:      {from: []State{Claimed}, to: Claimed},
-		evUnknown:    {from: []State{Claimed}, to: Unknown},
-		evSettle:     {from: []State{Claimed, Unknown}},
-		evAdopt:      {from: []State{"", Rejected, Unknown}},
-		evForget:     {from: []State{"", Rejected, Posted, Adopted, Abandoned}},
-		evDelete:     {from: []State{Posted}},
-		evDeleted:    {from: []State{Posted}, to: Posted},
-		evNotDeleted: {from: []State{Posted}},
+		evClaim:      {from: []RequestState{"", Rejected}},
+		evReclaim:    {from: []RequestState{Posted, Adopted}},
+		evTakeOver:   {from: []RequestState{Claimed}},
+		evPost:       {from: []RequestState{Claimed, Unknown}, to: Posted},
+		evReject:     {from: []RequestState{Claimed}, to: Rejected},
+		evRelease:    {from: []RequestState{Claimed}},
+		evLeave:      {from: []RequestState{Claimed}, to: Claimed},
+		evUnknown:    {from: []RequestState{Claimed}, to: Unknown},
+		evSettle:     {from: []RequestState{Claimed, Unknown}},
+		evAdopt:      {from: []RequestState{"", Rejected, Unknown}},
+		evForget:     {from: []RequestState{"", Rejected, Posted, Adopted, Abandoned}},
+		evDelete:     {from: []RequestState{Posted}},
+		evDeleted:    {from: []RequestState{Posted}, to: Posted},
+		evNotDeleted: {from: []RequestState{Posted}},
 	}
 })
 
@@ -216,7 +216,7 @@ func (r Record) withAnswer(to Resolution, reason, by string) (Record, error) {
 }
 
 // QuoteMessage returns a text from outside as the message of an outcome.
-func QuoteMessage(text string) diag.Answer { return diag.QuoteAnswer(text, maxMessage) }
+func QuoteMessage(text string) diag.Quotation { return diag.QuoteAnswer(text, maxMessage) }
 
 func personOutcome(how How, reason, by string) *Outcome {
 	return &Outcome{How: how, Reason: cutText(reason, maxMessage), By: by}
@@ -282,7 +282,7 @@ const (
 	maxDetail    = 200  // bounds that in a step
 )
 
-func (r Record) withStep(s Step) Record {
+func (r Record) withStep(s LogStep) Record {
 	r.Seq, r.Nonce = s.Seq, s.Nonce
 	if r.Owed == nil {
 		r.OwedAt = nil
@@ -303,7 +303,7 @@ func (r Record) withStep(s Step) Record {
 
 // isLaterThan reports whether the record is a later version of another one.
 func (r Record) isLaterThan(earlier Record) bool {
-	return slices.ContainsFunc(r.History, func(s Step) bool {
+	return slices.ContainsFunc(r.History, func(s LogStep) bool {
 		return s.Seq == earlier.Seq && s.Nonce == earlier.Nonce
 	})
 }

@@ -15,12 +15,12 @@ import (
 
 var testTime = time.Date(2026, 11, 21, 12, 30, 0, 0, time.FixedZone("", 3*3600+1800))
 
-func allStates() []State {
-	return []State{"", Claimed, Posted, Rejected, Unknown, Adopted, Abandoned}
+func allStates() []RequestState {
+	return []RequestState{"", Claimed, Posted, Rejected, Unknown, Adopted, Abandoned}
 }
 
 // inState is a record as it is in a state after a claim.
-func inState(s State) Record {
+func inState(s RequestState) Record {
 	rec := testRecord("a", 3)
 	at := testTime.UTC()
 	rec.FirstClaimAt, rec.ClaimedAt = &at, &at
@@ -42,28 +42,28 @@ func TestTransitions(t *testing.T) {
 	events := []struct {
 		name string
 		do   func(Record) (Record, error)
-		to   map[State]State
+		to   map[RequestState]RequestState
 	}{
-		{"claim", func(r Record) (Record, error) { return r.withClaim(i, Claim{}) }, map[State]State{"": Claimed, Rejected: Claimed}},
-		{"reclaim", func(r Record) (Record, error) { return r.withClaim(again, Claim{}) }, map[State]State{Posted: Claimed, Adopted: Claimed}},
-		{"post", func(r Record) (Record, error) { return r.withOutcome(evPost, Outcome{How: Created}) }, map[State]State{Claimed: Posted, Unknown: Posted}},
-		{"reject", func(r Record) (Record, error) { return r.withOutcome(evReject, Outcome{How: RejectedByPlatform}) }, map[State]State{Claimed: Rejected}},
-		{"release", func(r Record) (Record, error) { return r.withOutcome(evRelease, Outcome{How: Released}) }, map[State]State{Claimed: ""}},
-		{"doubt", func(r Record) (Record, error) { return r.withOutcome(evUnknown, Outcome{How: OutcomeUnknown}) }, map[State]State{Claimed: Unknown}},
+		{"claim", func(r Record) (Record, error) { return r.withClaim(i, Claim{}) }, map[RequestState]RequestState{"": Claimed, Rejected: Claimed}},
+		{"reclaim", func(r Record) (Record, error) { return r.withClaim(again, Claim{}) }, map[RequestState]RequestState{Posted: Claimed, Adopted: Claimed}},
+		{"post", func(r Record) (Record, error) { return r.withOutcome(evPost, Outcome{How: Created}) }, map[RequestState]RequestState{Claimed: Posted, Unknown: Posted}},
+		{"reject", func(r Record) (Record, error) { return r.withOutcome(evReject, Outcome{How: RejectedByPlatform}) }, map[RequestState]RequestState{Claimed: Rejected}},
+		{"release", func(r Record) (Record, error) { return r.withOutcome(evRelease, Outcome{How: Released}) }, map[RequestState]RequestState{Claimed: ""}},
+		{"doubt", func(r Record) (Record, error) { return r.withOutcome(evUnknown, Outcome{How: OutcomeUnknown}) }, map[RequestState]RequestState{Claimed: Unknown}},
 		{
 			"adopt", func(r Record) (Record, error) { return r.withAdoption(Adoption{Spec: []byte(`{}`), Digest: digest}) },
-			map[State]State{"": Adopted, Rejected: Adopted, Unknown: Adopted},
+			map[RequestState]RequestState{"": Adopted, Rejected: Adopted, Unknown: Adopted},
 		},
 		{
 			"forget", func(r Record) (Record, error) { return r.withoutCare("", "me") },
-			map[State]State{"": "", Rejected: Abandoned, Posted: Abandoned, Adopted: Abandoned, Abandoned: Abandoned},
+			map[RequestState]RequestState{"": "", Rejected: Abandoned, Posted: Abandoned, Adopted: Abandoned, Abandoned: Abandoned},
 		},
-		{"delete", func(r Record) (Record, error) { return r, r.checkState(evDelete) }, map[State]State{Posted: Posted}},
-		{"deleted", func(r Record) (Record, error) { return r.withOutcome(evDeleted, Outcome{How: Removed}) }, map[State]State{Posted: Posted}},
-		{"not deleted", func(r Record) (Record, error) { return r, r.checkState(evNotDeleted) }, map[State]State{Posted: Posted}},
-		{"posted", func(r Record) (Record, error) { return r.withAnswer(ResolvePosted, "seen", "me") }, map[State]State{Claimed: Posted, Unknown: Posted}},
-		{"repost", func(r Record) (Record, error) { return r.withAnswer(ResolveRepost, "not seen", "me") }, map[State]State{Claimed: "", Unknown: ""}},
-		{"abandon", func(r Record) (Record, error) { return r.withAnswer(ResolveAbandon, "old", "me") }, map[State]State{Claimed: Abandoned, Unknown: Abandoned}},
+		{"delete", func(r Record) (Record, error) { return r, r.checkState(evDelete) }, map[RequestState]RequestState{Posted: Posted}},
+		{"deleted", func(r Record) (Record, error) { return r.withOutcome(evDeleted, Outcome{How: Removed}) }, map[RequestState]RequestState{Posted: Posted}},
+		{"not deleted", func(r Record) (Record, error) { return r, r.checkState(evNotDeleted) }, map[RequestState]RequestState{Posted: Posted}},
+		{"posted", func(r Record) (Record, error) { return r.withAnswer(ResolvePosted, "seen", "me") }, map[RequestState]RequestState{Claimed: Posted, Unknown: Posted}},
+		{"repost", func(r Record) (Record, error) { return r.withAnswer(ResolveRepost, "not seen", "me") }, map[RequestState]RequestState{Claimed: "", Unknown: ""}},
+		{"abandon", func(r Record) (Record, error) { return r.withAnswer(ResolveAbandon, "old", "me") }, map[RequestState]RequestState{Claimed: Abandoned, Unknown: Abandoned}},
 	}
 	for _, e := range events {
 		for _, from := range allStates() {

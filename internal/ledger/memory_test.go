@@ -137,13 +137,13 @@ func (m *Memory) Forget() {}
 
 func (m *Memory) ProveConditions(context.Context) error { return nil }
 
-func TestMemoryStore(t *testing.T) { contract(t, func() Store { return NewMemory() }) }
+func TestMemoryStore(t *testing.T) { contract(t, func() RecordStore { return NewMemory() }) }
 
 // Gated is a store each of whose calls goes through a gate, which says when and
 // whether it is carried out. The store behind it sees no cancellation: what has
 // been let through takes place.
 type Gated struct {
-	Store
+	RecordStore
 	Gate func(call string, do func() error) error
 	// Write gets each record that is about to be written, in place of Gate.
 	Write func(expectSeq int, rec Record, do func() error) error
@@ -159,14 +159,14 @@ func (g Gated) through(ctx context.Context, call string, do func(context.Context
 
 func (g Gated) ReadGenesis(ctx context.Context) (have Genesis, err error) {
 	err = g.through(ctx, "read genesis", func(ctx context.Context) (err error) {
-		have, err = g.Store.ReadGenesis(ctx)
+		have, err = g.RecordStore.ReadGenesis(ctx)
 		return err
 	})
 	return have, err
 }
 
 func (g Gated) WriteGenesis(ctx context.Context, expectSeq int, have Genesis) error {
-	return g.through(ctx, "write genesis", func(ctx context.Context) error { return g.Store.WriteGenesis(ctx, expectSeq, have) })
+	return g.through(ctx, "write genesis", func(ctx context.Context) error { return g.RecordStore.WriteGenesis(ctx, expectSeq, have) })
 }
 
 func (g Gated) Read(ctx context.Context, keys []kind.Key) (found map[kind.Key]Record, err error) {
@@ -175,7 +175,7 @@ func (g Gated) Read(ctx context.Context, keys []kind.Key) (found map[kind.Key]Re
 		names[i] = key.String()
 	}
 	err = g.through(ctx, "read "+strings.Join(names, " "), func(ctx context.Context) (err error) {
-		found, err = g.Store.Read(ctx, keys)
+		found, err = g.RecordStore.Read(ctx, keys)
 		return err
 	})
 	return found, err
@@ -185,16 +185,16 @@ func (g Gated) Put(ctx context.Context, expectSeq int, rec Record) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return g.Write(expectSeq, rec, func() error { return g.Store.Put(context.WithoutCancel(ctx), expectSeq, rec) })
+	return g.Write(expectSeq, rec, func() error { return g.RecordStore.Put(context.WithoutCancel(ctx), expectSeq, rec) })
 }
 
 func (g Gated) All(ctx context.Context, each func(Record, error) error) error {
-	return g.through(ctx, "read all", func(ctx context.Context) error { return g.Store.All(ctx, each) })
+	return g.through(ctx, "read all", func(ctx context.Context) error { return g.RecordStore.All(ctx, each) })
 }
 
 func (g Gated) Recent(ctx context.Context, since time.Time) (keys []kind.Key, err error) {
 	err = g.through(ctx, "read index", func(ctx context.Context) (err error) {
-		keys, err = g.Store.Recent(ctx, since)
+		keys, err = g.RecordStore.Recent(ctx, since)
 		return err
 	})
 	return keys, err

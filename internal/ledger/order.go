@@ -103,7 +103,7 @@ func (e event) precedesRequest() bool {
 }
 
 // requireHead returns the change with what it needs of the head, if a request follows it.
-func (l *Ledger) requireHead(e event, c change) change {
+func (l *Ledger) requireHead(e event, c recordChange) recordChange {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if o := l.order; o != nil && e.precedesRequest() {
@@ -121,9 +121,9 @@ func (l *Ledger) holdTime() time.Time {
 }
 
 // putRecord writes a record. If the ledger has another head than this run may replace, it asks again whether it may.
-func (l *Ledger) putRecord(ctx context.Context, e event, c change) error {
+func (l *Ledger) putRecord(ctx context.Context, e event, c recordChange) error {
 	for try := 1; ; try++ {
-		err := putAll(ctx, l.store, []change{l.requireHead(e, c)})[0]
+		err := putAll(ctx, l.store, []recordChange{l.requireHead(e, c)})[0]
 		if !errors.Is(err, errOtherHead) || try == writeTries {
 			return err
 		}
@@ -134,7 +134,7 @@ func (l *Ledger) putRecord(ctx context.Context, e event, c change) error {
 }
 
 // fitsHead reports whether a change may follow the head.
-func (c *change) fitsHead(h *Head) bool {
+func (c *recordChange) fitsHead(h *Head) bool {
 	return c.head == nil || h.stateID() == c.head.stateID() || c.addHead && h.stateID() == c.from
 }
 
@@ -175,7 +175,7 @@ func (g Genesis) withHead(h *Head) (*Genesis, string) {
 }
 
 // putHead records the head in a store that has no log, if the change is the first that needs it.
-func (c *change) putHead(ctx context.Context, s Store) error {
+func (c *recordChange) putHead(ctx context.Context, s RecordStore) error {
 	if c.head == nil {
 		return nil
 	}
@@ -214,7 +214,7 @@ func (l *Ledger) CheckCurrent(ctx context.Context, key kind.Key) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.order.provenAt = now
-	if hold := (&change{rec: Record{Key: key}, heldAt: l.holdTime()}).holdOf(&g); hold != nil {
+	if hold := (&recordChange{rec: Record{Key: key}, heldAt: l.holdTime()}).holdOf(&g); hold != nil {
 		return &HeldError{*hold}
 	}
 	return nil

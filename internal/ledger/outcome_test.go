@@ -11,7 +11,7 @@ import (
 
 // unsteady is a store that fails some writes, and all reads after them.
 type unsteady struct {
-	Store
+	RecordStore
 	// fails says which of the next writes of a record fail, did that the failing ones
 	// are done all the same, deaf that nothing can be read after the first of them.
 	fails          int
@@ -22,12 +22,12 @@ var errAway = errors.New("the store is away")
 
 func (u *unsteady) Put(ctx context.Context, seq int, rec Record) error {
 	if u.fails == 0 {
-		return u.Store.Put(ctx, seq, rec)
+		return u.RecordStore.Put(ctx, seq, rec)
 	}
 	u.fails--
 	u.put = true
 	if u.did {
-		_ = u.Store.Put(ctx, seq, rec)
+		_ = u.RecordStore.Put(ctx, seq, rec)
 		u.did = false
 	}
 	return errAway
@@ -38,14 +38,14 @@ func (u *unsteady) Read(ctx context.Context, keys []kind.Key) (map[kind.Key]Reco
 		u.fails--
 		return nil, errAway
 	}
-	return u.Store.Read(ctx, keys)
+	return u.RecordStore.Read(ctx, keys)
 }
 
 // onUnsteady is a ledger in memory with a purge that this run has claimed.
 func onUnsteady(t *testing.T) (*Ledger, *unsteady, Config) {
 	t.Helper()
 	cfg := testConfig(t.TempDir())
-	store := &unsteady{Store: NewMemory()}
+	store := &unsteady{RecordStore: NewMemory()}
 	cfg.Backend = store
 	cfg = madeIn(t, cfg)
 	l := open(t, cfg)

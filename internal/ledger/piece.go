@@ -29,17 +29,17 @@ const (
 	maxPiece          = 4 << 30 // bounds an unpacked piece, in bytes
 )
 
-// span is a range of entries: the number of the last, and how many.
-type span struct {
+// entryRange is a range of entries: the number of the last, and how many.
+type entryRange struct {
 	Entry   int `json:"entry"`
 	Entries int `json:"entries"`
 }
 
 // entryBefore returns the entry that the first one follows.
-func (p span) entryBefore() int { return p.Entry - p.Entries }
+func (p entryRange) entryBefore() int { return p.Entry - p.Entries }
 
 // fileName returns the file's path.
-func (p span) fileName(packed bool) string {
+func (p entryRange) fileName(packed bool) string {
 	name := fmt.Sprintf("%010d-%d", newestFirst-int64(p.Entry), p.Entry)
 	folder, end := name[:7], ".jsonl"
 	if p.Entries > 1 {
@@ -51,21 +51,21 @@ func (p span) fileName(packed bool) string {
 	return path.Join(logDir, folder, name+end)
 }
 
-func spanOf(name string) (span, error) {
-	p := span{Entries: 1}
+func spanOf(name string) (entryRange, error) {
+	p := entryRange{Entries: 1}
 	var digits int64
 	_, _ = fmt.Sscanf(path.Base(name), "%d-%d-last-%d", &digits, &p.Entry, &p.Entries)
 	if p.Entry < 1 || p.Entries < 1 || p.Entries > p.Entry || p.fileName(strings.HasSuffix(name, ".gz")) != name {
-		return span{}, fmt.Errorf("%w: trueup did not write %s: remove it", ErrDamaged, name)
+		return entryRange{}, fmt.Errorf("%w: trueup did not write %s: remove it", ErrDamaged, name)
 	}
 	return p, nil
 }
 
 // fewestPieces returns the fewest pieces with all entries up to last, oldest first.
-func fewestPieces(last int) []span {
-	var pieces []span
+func fewestPieces(last int) []entryRange {
+	var pieces []entryRange
 	for last > 0 {
-		p := span{last, 1}
+		p := entryRange{last, 1}
 		for last%(p.Entries*pieceFactor) == 0 {
 			p.Entries *= pieceFactor
 		}
@@ -77,19 +77,19 @@ func fewestPieces(last int) []span {
 }
 
 // splitSpan returns the next smaller pieces, oldest first.
-func (p span) splitSpan() (parts []span) {
+func (p entryRange) splitSpan() (parts []entryRange) {
 	short := p.Entries / pieceFactor
 	for end := p.entryBefore() + short; end <= p.Entry; end += short {
-		parts = append(parts, span{end, short})
+		parts = append(parts, entryRange{end, short})
 	}
 	return parts
 }
 
-// piece has the records that a range of entries changed. Its file has a head, the JSON of a piece, and for each record
+// segment has the records that a range of entries changed. Its file has a head, the JSON of a piece, and for each record
 // an index line, the JSON of a line, and the record.
-type piece struct {
+type segment struct {
 	Schema string `json:"schema"`
-	span
+	entryRange
 	// ID identifies the last entry, After the one before the first. They detect a mix of two logs.
 	ID      string `json:"id"`
 	After   string `json:"after,omitempty"`
@@ -185,7 +185,7 @@ func (l *line) decodeText() (Record, error) {
 	return decodeRecord(l.wholeText())
 }
 
-func (p piece) encodePiece(packed bool) ([]byte, error) {
+func (p segment) encodePiece(packed bool) ([]byte, error) {
 	var b bytes.Buffer
 	out := io.Writer(&b)
 	zip, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed)
@@ -212,7 +212,7 @@ func (p piece) encodePiece(packed bool) ([]byte, error) {
 }
 
 // decodePiece parses a file, but not its records. held returns the spec that the caller has of an object, or nil.
-func decodePiece(b []byte, want span, held func(kind.Key) []byte) (p piece, err error) {
+func decodePiece(b []byte, want entryRange, held func(kind.Key) []byte) (p segment, err error) {
 	in, packed := bufio.NewReader(bytes.NewReader(b)), bytes.HasPrefix(b, []byte{0x1f, 0x8b})
 	if packed {
 		zip, err := gzip.NewReader(in)
@@ -228,7 +228,7 @@ func decodePiece(b []byte, want span, held func(kind.Key) []byte) (p piece, err 
 	return p, asDamaged(err)
 }
 
-func (p *piece) decodePiece(in *bufio.Reader, want span, held func(kind.Key) []byte) error {
+func (p *segment) decodePiece(in *bufio.Reader, want entryRange, held func(kind.Key) []byte) error {
 	next := func() []byte {
 		text, err := in.ReadBytes('\n')
 		if err != nil {
@@ -257,11 +257,11 @@ func (p *piece) decodePiece(in *bufio.Reader, want span, held func(kind.Key) []b
 	return nil
 }
 
-func (p *piece) checkSpan(want span) error {
+func (p *segment) checkSpan(want entryRange) error {
 	if err := checkSchema(p.Schema); err != nil {
 		return err
 	}
-	if p.span != want {
+	if p.entryRange != want {
 		return fmt.Errorf("its content has another place in the log: %d entries up to %d", p.Entries, p.Entry)
 	}
 	if p.Genesis != nil {

@@ -24,7 +24,7 @@ func ago(d time.Duration) time.Time { return testNow.Add(-d) }
 // life is a step of a record: its state, and when it was claimed and accepted,
 // before testNow; nothing means not at all.
 type life struct {
-	state    State
+	state    RequestState
 	claimed  time.Duration
 	accepted time.Duration
 }
@@ -32,7 +32,7 @@ type life struct {
 const never = time.Duration(-1)
 
 // live puts a record through its steps.
-func live(ctx context.Context, s Store, rec Record, steps ...life) error {
+func live(ctx context.Context, s RecordStore, rec Record, steps ...life) error {
 	for i, to := range steps {
 		rec.Seq, rec.Nonce = i+1, fmt.Sprintf("nonce-%d", i+1)
 		if err := s.Put(ctx, i, rec.after(to)); err != nil {
@@ -72,7 +72,7 @@ func longLife() []life {
 }
 
 // checkFound fails if the record a is open and not found.
-func checkFound(t *testing.T, s Store, when string) {
+func checkFound(t *testing.T, s RecordStore, when string) {
 	t.Helper()
 	key := testRecord("a", 1).Key
 	got, err := s.Read(t.Context(), []kind.Key{key})
@@ -84,7 +84,7 @@ func checkFound(t *testing.T, s Store, when string) {
 	}
 }
 
-func contractRecent(t *testing.T, s Store) {
+func contractRecent(t *testing.T, s RecordStore) {
 	const long = 100 * time.Hour
 	odd := strings.Repeat("../é A%\n", 30)
 	wanted := map[string][]life{

@@ -11,17 +11,17 @@ import (
 	"trueup/internal/kind"
 )
 
-// State is the state of a request that is sent at most once.
-type State string
+// RequestState is the state of a request that is sent at most once.
+type RequestState string
 
 // The states of a request. Records of objects that converge have none.
 const (
-	Claimed   State = "claimed"
-	Posted    State = "posted"
-	Rejected  State = "rejected"
-	Unknown   State = "unknown"
-	Adopted   State = "adopted"
-	Abandoned State = "abandoned"
+	Claimed   RequestState = "claimed"
+	Posted    RequestState = "posted"
+	Rejected  RequestState = "rejected"
+	Unknown   RequestState = "unknown"
+	Adopted   RequestState = "adopted"
+	Abandoned RequestState = "abandoned"
 )
 
 // Record is what trueup did to one object. Records are never deleted: a manifest that comes back to git must not be
@@ -30,18 +30,18 @@ type Record struct {
 	Schema    string `json:"schema"`
 	Workspace string `json:"workspace"`
 	kind.Key
-	Seq     int    `json:"seq"`   // counts the transitions from 1
-	Nonce   string `json:"nonce"` // identifies the last step of History
-	History []Step `json:"history,omitempty"`
+	Seq     int       `json:"seq"`   // counts the transitions from 1
+	Nonce   string    `json:"nonce"` // identifies the last step of History
+	History []LogStep `json:"history,omitempty"`
 
 	// The claim of a request, and its outcome.
-	State        State      `json:"state,omitempty"`
-	SpecDigest   *canon.Sum `json:"specDigest,omitempty"`
-	Spec         JSON       `json:"spec,omitempty"`
-	FirstClaimAt *time.Time `json:"firstClaimAt,omitempty"`
-	ClaimedAt    *time.Time `json:"claimedAt,omitempty"`
-	AcceptedAt   *time.Time `json:"acceptedAt,omitempty"`
-	Claim        *Claim     `json:"claim,omitempty"`
+	State        RequestState `json:"state,omitempty"`
+	SpecDigest   *canon.Sum   `json:"specDigest,omitempty"`
+	Spec         JSON         `json:"spec,omitempty"`
+	FirstClaimAt *time.Time   `json:"firstClaimAt,omitempty"`
+	ClaimedAt    *time.Time   `json:"claimedAt,omitempty"`
+	AcceptedAt   *time.Time   `json:"acceptedAt,omitempty"`
+	Claim        *Claim       `json:"claim,omitempty"`
 	// Before has the live objects, right before the first claim, that look like the new one. trueup made none of them.
 	// Nil means unknown.
 	Before *Listing `json:"before,omitempty"`
@@ -93,8 +93,8 @@ func (l *Listing) Has(name, uid string) bool {
 	return slices.ContainsFunc(l.Objects, func(o Identity) bool { return o.Name == name || uid != "" && o.UID == uid })
 }
 
-// Step is one transition of a record.
-type Step struct {
+// LogStep is one transition of a record.
+type LogStep struct {
 	Seq   int       `json:"seq"`
 	Nonce string    `json:"nonce"`
 	At    time.Time `json:"at"`
@@ -178,9 +178,9 @@ const (
 
 // Outcome says how a request ended.
 type Outcome struct {
-	How     How         `json:"how"`
-	HTTP    int         `json:"http,omitempty"`
-	Message diag.Answer `json:"message,omitzero"` // from the platform or the network, at most 2000 bytes
+	How     How            `json:"how"`
+	HTTP    int            `json:"http,omitempty"`
+	Message diag.Quotation `json:"message,omitzero"` // from the platform or the network, at most 2000 bytes
 	// Reason and By are from a person's ledger resolve.
 	Reason string `json:"reason,omitempty"`
 	By     string `json:"by,omitempty"`
@@ -295,7 +295,7 @@ const listLag = 10 * time.Minute
 
 // WrittenLately reports whether trueup wrote the object so lately that a list may not show it yet.
 func (r Record) WrittenLately(now time.Time) bool {
-	return slices.ContainsFunc(r.History, func(s Step) bool {
+	return slices.ContainsFunc(r.History, func(s LogStep) bool {
 		return slices.Contains([]event{evBegin, evPost, evDelete}, event(s.Event)) && now.Sub(s.At).Abs() < listLag
 	})
 }

@@ -93,12 +93,12 @@ func keysOf(keys ...kind.Key) []kind.Key { return keys }
 
 // lateStore gives a record as it was before another run moved it on.
 type lateStore struct {
-	Store
+	RecordStore
 	moved func()
 }
 
 func (s *lateStore) Read(ctx context.Context, keys []kind.Key) (map[kind.Key]Record, error) {
-	found, err := s.Store.Read(ctx, keys)
+	found, err := s.RecordStore.Read(ctx, keys)
 	if move := s.moved; move != nil {
 		s.moved = nil
 		move()
@@ -124,7 +124,7 @@ func TestRunsBesideUsMayWriteDuringBothReads(t *testing.T) {
 	cfg := made(t)
 	cfg.SeenCache = t.TempDir()
 	ours, theirs := open(t, cfg), open(t, cfg)
-	late := &lateStore{Store: ours.store}
+	late := &lateStore{RecordStore: ours.store}
 	late.moved = func() {
 		must(t, tryClaim(t.Context(), theirs, purgeKey))
 		late.moved = func() {

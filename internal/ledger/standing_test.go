@@ -44,7 +44,7 @@ func TestAClaimIsHeldByBothClocks(t *testing.T) {
 	} {
 		wall := server.Add(c.skew)
 		at := ObserveTimes(server, wall)
-		h := HeldClaim{Record: Record{FirstClaimAt: &at.Early, ClaimedAt: &at.Now}, Late: at.Late, Terms: Terms{Window: DefaultWindow}}
+		h := OwnClaim{Record: Record{FirstClaimAt: &at.Early, ClaimedAt: &at.Now}, Late: at.Late, Terms: Terms{Window: DefaultWindow}}
 		if got := h.MaySend(ObserveTimes(server.Add(c.server), wall.Add(c.wall))); got != c.mayBeSent {
 			t.Errorf("%s: it may be sent: %t", name, got)
 		}
@@ -103,7 +103,7 @@ func usable(window time.Duration, alone bool) time.Duration {
 	return window - min(time.Hour, window/2)
 }
 
-func standingOf(state State, age time.Duration, left, safe bool) Standing {
+func standingOf(state RequestState, age time.Duration, left, safe bool) Standing {
 	switch state {
 	case "", Rejected:
 		return Free

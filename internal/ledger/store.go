@@ -22,10 +22,10 @@ var (
 	ErrStore     = blob.ErrStore                                  // it has another use, or others can write there
 )
 
-// Store has one genesis, and one record a key (docs/design.md A2). Compare-and-swap on seq replaces each as a whole.
+// RecordStore has one genesis, and one record a key (docs/design.md A2). Compare-and-swap on seq replaces each as a whole.
 // Except for WriteGenesis, Forget and ProveConditions, calls return ErrNoGenesis without a genesis. Damage is an error, never an
 // absent record. A write is durable when it returns nil; after an error other than ErrConflict it may have been done.
-type Store interface {
+type RecordStore interface {
 	ReadGenesis(ctx context.Context) (Genesis, error)
 	// WriteGenesis replaces the genesis that has seq expectSeq; 0 creates it.
 	WriteGenesis(ctx context.Context, expectSeq int, g Genesis) error
@@ -44,7 +44,7 @@ type Store interface {
 }
 
 // putAll writes many records, at once if the store can, and returns one error for each.
-func putAll(ctx context.Context, s Store, changes []change) []error {
+func putAll(ctx context.Context, s RecordStore, changes []recordChange) []error {
 	if log, ok := s.(*logStore); ok {
 		return log.putAll(ctx, changes)
 	}
@@ -76,15 +76,15 @@ func (s *logStore) ProveConditions(ctx context.Context) (err error) {
 		}
 	}()
 	for seq := range 2 {
-		if err := raceForGenesis(ctx, runs, seq); err != nil {
+		if err := checkGenesisRace(ctx, runs, seq); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// raceForGenesis lets all runs replace the genesis of seq, and then read it.
-func raceForGenesis(ctx context.Context, runs []*logStore, seq int) error {
+// checkGenesisRace lets all runs replace the genesis of seq, and then read it.
+func checkGenesisRace(ctx context.Context, runs []*logStore, seq int) error {
 	var winners []string
 	var mu sync.Mutex
 	err := parallel.Try(ctx, atOnce, len(runs), func(_ context.Context, i int) error {

@@ -150,7 +150,7 @@ func TestGiveUp(t *testing.T) {
 	for name, c := range map[string]struct {
 		set  func(t *testing.T, l *Ledger)
 		age  time.Duration
-		want State
+		want RequestState
 	}{
 		"never claimed": {func(*testing.T, *Ledger) {}, Lease, ""},
 		"in flight":     {func(t *testing.T, l *Ledger) { must(t, tryClaim(ctx, l, purgeKey)) }, Lease - 1, Claimed},
@@ -192,7 +192,7 @@ func TestGiveUp(t *testing.T) {
 	good := l.store
 	eio := errors.New("input/output error")
 	must(t, tryClaim(ctx, l, purgeKey))
-	l.store = failStore{Store: good, put: eio}
+	l.store = failStore{RecordStore: good, put: eio}
 	wantErr(t, l.MarkUnknown(ctx, purgeKey, intentAt(Lease).At), eio)
 	if err := l.MarkUnknown(ctx, kind.Key{Kind: "purge"}, intentAt(Lease).At); err == nil {
 		t.Error("gave up a kind that is none")
@@ -244,7 +244,7 @@ func TestAnOutcomeThatWasNotStored(t *testing.T) {
 	ctx, full := t.Context(), errors.New("no space left on device")
 	for name, c := range map[string]struct {
 		end  func(l *Ledger) error
-		want State
+		want RequestState
 	}{
 		"posted": {func(l *Ledger) error { return l.RecordPosted(ctx, purgeKey, Made{HTTP: 201, UID: "u"}) }, Posted},
 		"rejected": {func(l *Ledger) error {
@@ -256,7 +256,7 @@ func TestAnOutcomeThatWasNotStored(t *testing.T) {
 	} {
 		l := open(t, made(t))
 		must(t, tryClaim(ctx, l, purgeKey))
-		l.store = failStore{Store: l.store, put: full}
+		l.store = failStore{RecordStore: l.store, put: full}
 		err := c.end(l)
 		var lacks *UnrecordedError
 		if !errors.As(err, &lacks) || !errors.Is(err, full) || lacks.Error() == "" {
@@ -269,7 +269,7 @@ func TestAnOutcomeThatWasNotStored(t *testing.T) {
 	}
 	// What this run did not claim is not its to hand out.
 	l := open(t, made(t))
-	l.store = failStore{Store: l.store, put: full}
+	l.store = failStore{RecordStore: l.store, put: full}
 	var lacks *UnrecordedError
 	if err := l.RecordPosted(ctx, purgeKey, Made{}); errors.As(err, &lacks) {
 		t.Errorf("handed out %+v", lacks.Record)
@@ -278,7 +278,7 @@ func TestAnOutcomeThatWasNotStored(t *testing.T) {
 
 // racingStore lets others change the genesis right before a write of ours.
 type racingStore struct {
-	Store
+	RecordStore
 	races int
 	race  func()
 }
@@ -288,7 +288,7 @@ func (s *racingStore) WriteGenesis(ctx context.Context, seq int, g Genesis) erro
 		s.races--
 		s.race()
 	}
-	return s.Store.WriteGenesis(ctx, seq, g)
+	return s.RecordStore.WriteGenesis(ctx, seq, g)
 }
 
 func TestProofsDoNotOverwriteEachOther(t *testing.T) {
@@ -386,7 +386,7 @@ func TestLook(t *testing.T) {
 	}
 	wantErr(t, tryClaimAgain(ctx, l, diskKey), ErrConflict)
 	eio := errors.New("input/output error")
-	l.store = failStore{Store: l.store, read: eio}
+	l.store = failStore{RecordStore: l.store, read: eio}
 	_, err = l.ReadRecords(ctx, []kind.Key{diskKey})
 	wantErr(t, err, eio)
 }

@@ -17,13 +17,13 @@ import (
 )
 
 // contractMany: of records that are put together each ends as if alone.
-func contractMany(t *testing.T, s Store) {
+func contractMany(t *testing.T, s RecordStore) {
 	mustPut(t, s, 0, testRecord("old", 1))
 	bad := testRecord("bad", 1)
 	bad.Nonce = ""
 	rival := testRecord("new", 1)
 	rival.Nonce = "rival"
-	changes := []change{
+	changes := []recordChange{
 		{expectSeq: 1, rec: testRecord("old", 2)},
 		{expectSeq: 0, rec: testRecord("new", 1)},
 		{expectSeq: 0, rec: bad},
@@ -31,7 +31,7 @@ func contractMany(t *testing.T, s Store) {
 		{expectSeq: 0, rec: rival},
 	}
 	for i := range batchMost + 20 {
-		changes = append(changes, change{rec: testRecord(fmt.Sprint("n", i), 1)})
+		changes = append(changes, recordChange{rec: testRecord(fmt.Sprint("n", i), 1)})
 	}
 	errs := putAll(t.Context(), s, changes)
 	if len(errs) != len(changes) || errs[0] != nil || errs[2] == nil || errors.Is(errs[2], ErrConflict) {
@@ -54,13 +54,13 @@ func contractMany(t *testing.T, s Store) {
 	// Two changes of what is there: the second is too late.
 	second := testRecord("old", 3)
 	second.Nonce = "second"
-	errs = putAll(t.Context(), s, []change{{expectSeq: 2, rec: testRecord("old", 3)}, {expectSeq: 2, rec: second}})
+	errs = putAll(t.Context(), s, []recordChange{{expectSeq: 2, rec: testRecord("old", 3)}, {expectSeq: 2, rec: second}})
 	if (errs[0] == nil) == (errs[1] == nil) {
 		t.Errorf("two changes of one record gave %v", errs)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	for _, err := range putAll(ctx, s, []change{{expectSeq: 0, rec: testRecord("x", 1)}, {expectSeq: 0, rec: testRecord("y", 1)}}) {
+	for _, err := range putAll(ctx, s, []recordChange{{expectSeq: 0, rec: testRecord("x", 1)}, {expectSeq: 0, rec: testRecord("y", 1)}}) {
 		if err == nil {
 			t.Error("a cancelled context wrote")
 		}

@@ -33,7 +33,7 @@ func (r Record) validate() error {
 
 func (r Record) validateState() error {
 	switch {
-	case !slices.Contains([]State{"", Claimed, Posted, Rejected, Unknown, Adopted, Abandoned}, r.State):
+	case !slices.Contains([]RequestState{"", Claimed, Posted, Rejected, Unknown, Adopted, Abandoned}, r.State):
 		return fmt.Errorf("unknown state %q", r.State)
 	case r.State != "" && r.SpecDigest == nil:
 		return fmt.Errorf("state %s without a specDigest", r.State)

@@ -84,7 +84,7 @@ func (s *logStore) inspectPieces(ctx context.Context) ([]error, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, pieces := make([]error, len(names)), make([]piece, len(names))
+	found, pieces := make([]error, len(names)), make([]segment, len(names))
 	err = parallel.Try(ctx, atOnce, len(names), func(ctx context.Context, i int) error {
 		at, err := spanOf(names[i])
 		if err == nil {
@@ -93,7 +93,7 @@ func (s *logStore) inspectPieces(ctx context.Context) ([]error, error) {
 		if err == nil {
 			err = pieces[i].inspectRecords()
 		}
-		pieces[i].span, pieces[i].lines = at, nil
+		pieces[i].entryRange, pieces[i].lines = at, nil
 		if found[i] = err; !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrNewer) {
 			return err
 		}
@@ -103,7 +103,7 @@ func (s *logStore) inspectPieces(ctx context.Context) ([]error, error) {
 }
 
 // inspectRecords returns an error if a record is damaged or its index line is wrong.
-func (p piece) inspectRecords() error {
+func (p segment) inspectRecords() error {
 	for _, l := range p.lines {
 		rec, err := l.decodeRecord()
 		if err != nil {
@@ -118,7 +118,7 @@ func (p piece) inspectRecords() error {
 }
 
 // findGaps returns an error wherever a piece does not follow another one.
-func (s *logStore) findGaps(pieces []piece) (wrong []error) {
+func (s *logStore) findGaps(pieces []segment) (wrong []error) {
 	ids := map[int]string{}
 	for _, p := range pieces {
 		for entry, id := range map[int]string{p.Entry: p.ID, p.entryBefore(): p.After} {
@@ -128,12 +128,12 @@ func (s *logStore) findGaps(pieces []piece) (wrong []error) {
 			ids[entry] = cmp.Or(ids[entry], id)
 		}
 	}
-	slices.SortFunc(pieces, func(a, b piece) int { return cmp.Compare(a.entryBefore(), b.entryBefore()) })
+	slices.SortFunc(pieces, func(a, b segment) int { return cmp.Compare(a.entryBefore(), b.entryBefore()) })
 	covered := 0
 	for _, p := range pieces {
 		if first := p.entryBefore(); first > covered {
 			wrong = append(wrong, fmt.Errorf("%w: %s is missing, the first of %d missing entries", ErrDamaged,
-				s.blobs.Place(span{covered + 1, 1}.fileName(s.packed)), first-covered))
+				s.blobs.Place(entryRange{covered + 1, 1}.fileName(s.packed)), first-covered))
 		}
 		covered = max(covered, p.Entry)
 	}

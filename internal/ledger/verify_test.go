@@ -24,7 +24,7 @@ func TestSound(t *testing.T) {
 		"no history":              {purgeKey, func(r *Record) { r.History = nil }},
 		"a gap":                   {purgeKey, func(r *Record) { r.Seq = 5 }},
 		"another nonce":           {purgeKey, func(r *Record) { r.Nonce = "other" }},
-		"a step without a nonce":  {purgeKey, func(r *Record) { r.History = []Step{{Seq: r.Seq}}; r.Nonce = "" }},
+		"a step without a nonce":  {purgeKey, func(r *Record) { r.History = []LogStep{{Seq: r.Seq}}; r.Nonce = "" }},
 		"an unknown kind":         {purgeKey, func(r *Record) { r.Kind = "Pod" }},
 		"applied and sent once":   {purgeKey, func(r *Record) { r.Applied = someSpec }},
 		"claimed and converging":  {cdnKey, func(r *Record) { r.State = Claimed; r.SpecDigest = new(canon.Sum) }},
@@ -57,7 +57,7 @@ func TestVerifyNamesAllDamage(t *testing.T) {
 		t.Errorf("%+v, %v", v, err)
 	}
 	// What is open must be seen by runs that do not know its name.
-	file := blob.Folder(dir).Place(span{4, 1}.fileName(true))
+	file := blob.FolderStore(dir).Place(entryRange{4, 1}.fileName(true))
 	whole, err := os.ReadFile(file)
 	must(t, err)
 	write(t, file, string(resealed(bytes.Replace(whole, []byte(`"open":true,`), nil, 1))))
@@ -67,11 +67,11 @@ func TestVerifyNamesAllDamage(t *testing.T) {
 	}
 	write(t, file, string(whole))
 	// A piece that has a copy, and one that has none.
-	for _, p := range []span{{4, 4}, {2, 1}} {
-		must(t, os.WriteFile(blob.Folder(dir).Place(p.fileName(true)), []byte("{"), 0o600))
+	for _, p := range []entryRange{{4, 4}, {2, 1}} {
+		must(t, os.WriteFile(blob.FolderStore(dir).Place(p.fileName(true)), []byte("{"), 0o600))
 	}
 	v, err = open(t, cfg).Verify(t.Context())
-	if text := filepath.ToSlash(strings.Join(v.Damage, "\n")); err != nil || len(v.Damage) != 2 || !strings.Contains(text, span{2, 1}.fileName(true)) || !strings.Contains(text, span{4, 4}.fileName(true)) {
+	if text := filepath.ToSlash(strings.Join(v.Damage, "\n")); err != nil || len(v.Damage) != 2 || !strings.Contains(text, entryRange{2, 1}.fileName(true)) || !strings.Contains(text, entryRange{4, 4}.fileName(true)) {
 		t.Errorf("without a copy: %+v, %v", v, err)
 	}
 	lose(t, cfg)

@@ -16,21 +16,21 @@ import (
 	"trueup/internal/parallel"
 )
 
-// Reader reads objects of the platform, and rejects those of another kind or workspace.
-type Reader interface {
+// ObjectReader reads objects of the platform, and rejects those of another kind or workspace.
+type ObjectReader interface {
 	// List calls each for every item of the kind's list, as it decodes it.
-	List(ctx context.Context, k *kind.Kind, each func(kind.Object) error) (kind.ListInfo, error)
+	List(ctx context.Context, k *kind.Kind, each func(kind.LiveObject) error) (kind.ListInfo, error)
 	// Get returns one object. Only an error with NotFound() true proves that there is none.
-	Get(ctx context.Context, k *kind.Kind, name string) (kind.Object, error)
+	Get(ctx context.Context, k *kind.Kind, name string) (kind.LiveObject, error)
 }
 
 // State is what was live when FetchState read it. Do not change it.
 type State struct {
-	Objects map[kind.Key]kind.Object // the live objects of manifests, by the manifest's key
-	Absent  map[kind.Key]bool        // the keys for which a GET returned 404
+	Objects map[kind.Key]kind.LiveObject // the live objects of manifests, by the manifest's key
+	Absent  map[kind.Key]bool            // the keys for which a GET returned 404
 	// Unmanaged are listed objects that no manifest names, without status. Unless Options.Whole, only those have a spec that
 	// answer requests, or are of create-only kinds: an unknown request may have created one of them.
-	Unmanaged []kind.Object
+	Unmanaged []kind.LiveObject
 	// Hosts maps the kind.HostKey of each hostname to the key of the object that serves it.
 	Hosts map[string]kind.Key
 	Lists map[string]kind.ListInfo // the result of each list, by kind name
@@ -38,13 +38,13 @@ type State struct {
 
 func newState(objects int) State {
 	return State{
-		Objects: make(map[kind.Key]kind.Object, objects), Absent: map[kind.Key]bool{},
+		Objects: make(map[kind.Key]kind.LiveObject, objects), Absent: map[kind.Key]bool{},
 		Hosts: make(map[string]kind.Key, objects), Lists: map[string]kind.ListInfo{},
 	}
 }
 
-// Options of FetchState.
-type Options struct {
+// FetchOptions of FetchState.
+type FetchOptions struct {
 	// Parallelism is the number of lists that are read at once, by default 4. Single objects are small:
 	// eight times as many are.
 	Parallelism int
@@ -53,13 +53,13 @@ type Options struct {
 	Also  []*kind.Kind // kinds to list even without manifests
 	Whole bool         // Whole keeps the specs of objects that no manifest names
 	// Doubt, if set, reports whether to read an object of a list by name instead; key is the manifest's.
-	Doubt    func(key kind.Key, listed kind.Object) bool
+	Doubt    func(key kind.Key, listed kind.LiveObject) bool
 	Progress func(done int) // Progress, if set, is called after every object
 }
 
 // FetchState reads the objects that manifests name: presence and content from lists, absence only from a GET
 // that returns 404 (docs/design.md 0.14). It skips kinds that can't be read. Any failure to read is an error.
-func FetchState(ctx context.Context, r Reader, set *manifest.Set, opts Options) (State, error) {
+func FetchState(ctx context.Context, r ObjectReader, set *manifest.Set, opts FetchOptions) (State, error) {
 	f := &fetch{
 		reader: r, opts: opts, inGit: map[kind.Key]kind.Key{}, listed: map[kind.Key]bool{},
 		wanted: make(map[kind.Key]*manifest.Object, len(set.Objects)),
@@ -89,7 +89,7 @@ func FetchState(ctx context.Context, r Reader, set *manifest.Set, opts Options) 
 	if err != nil {
 		return State{}, err
 	}
-	slices.SortFunc(f.state.Unmanaged, func(a, b kind.Object) int { return compareKeys(a.Key(), b.Key()) })
+	slices.SortFunc(f.state.Unmanaged, func(a, b kind.LiveObject) int { return compareKeys(a.Key(), b.Key()) })
 	return f.state, nil
 }
 
@@ -100,7 +100,7 @@ type Unread map[kind.Area]error
 func (u Unread) Err() error { return errors.Join(u[kind.Compute], u[kind.Delivery]) }
 
 // FetchEach is FetchState for each area alone. It returns what it read of all.
-func FetchEach(ctx context.Context, r Reader, set *manifest.Set, opts Options) (State, Unread) {
+func FetchEach(ctx context.Context, r ObjectReader, set *manifest.Set, opts FetchOptions) (State, Unread) {
 	all, unread := newState(len(set.Objects)), Unread{}
 	for _, area := range kind.Areas() {
 		part := opts
@@ -121,8 +121,8 @@ func FetchEach(ctx context.Context, r Reader, set *manifest.Set, opts Options) (
 }
 
 type fetch struct {
-	reader Reader
-	opts   Options
+	reader ObjectReader
+	opts   FetchOptions
 	wanted map[kind.Key]*manifest.Object // the manifests of kinds that can be listed and read
 	inGit  map[kind.Key]kind.Key         // inGit maps the server's key of an object to the manifest's, if they differ
 
@@ -162,7 +162,7 @@ func (f *fetch) kindsToList(set *manifest.Set) []*kind.Kind {
 }
 
 func (f *fetch) listKind(ctx context.Context, k *kind.Kind) error {
-	info, err := f.reader.List(ctx, k, func(o kind.Object) error {
+	info, err := f.reader.List(ctx, k, func(o kind.LiveObject) error {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.countRequest()
@@ -215,7 +215,7 @@ func (f *fetch) getObject(ctx context.Context, key kind.Key) error {
 // placeObject adds an object to the state. It drops what nobody needs of unmanaged objects, and shares the bytes of
 // a spec with an equal manifest. If two objects serve one hostname, the first by name counts; a terminating
 // one serves nothing.
-func (f *fetch) placeObject(key kind.Key, o kind.Object) {
+func (f *fetch) placeObject(key kind.Key, o kind.LiveObject) {
 	if wanted := f.wanted[key]; wanted != nil {
 		if bytes.Equal(o.Spec, wanted.Spec) {
 			o.Spec = wanted.Spec

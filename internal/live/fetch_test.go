@@ -26,20 +26,20 @@ func named(name string) *kind.Kind {
 	return k
 }
 
-func object(kindName, name, host string) kind.Object {
+func object(kindName, name, host string) kind.LiveObject {
 	spec := []byte(`{"hostname":"` + host + `"}`)
-	return kind.Object{
+	return kind.LiveObject{
 		Kind: named(kindName), Name: name, Namespace: "acme", UID: "u-" + name, Host: host,
 		Spec: spec, Digest: canon.Digest(spec), Status: []byte(`{"status":"OK"}`),
 	}
 }
 
-func bare(o kind.Object) kind.Object {
+func bare(o kind.LiveObject) kind.LiveObject {
 	o.Spec, o.Status, o.Host, o.Digest = nil, nil, "", canon.Sum{}
 	return o
 }
 
-func manifests(objects ...kind.Object) *manifest.Set {
+func manifests(objects ...kind.LiveObject) *manifest.Set {
 	set := &manifest.Set{}
 	for _, o := range objects {
 		set.Objects = append(set.Objects, &manifest.Object{Kind: o.Kind, Name: o.Name, Spec: o.Spec, Host: o.Host})
@@ -53,9 +53,9 @@ func (absent) NotFound() bool { return true }
 
 // platform is a Reader over fixed answers.
 type platform struct {
-	lists map[string][]kind.Object
+	lists map[string][]kind.LiveObject
 	info  map[string]kind.ListInfo
-	gets  map[kind.Key]kind.Object
+	gets  map[kind.Key]kind.LiveObject
 	fails map[string]error
 
 	mu    sync.Mutex
@@ -77,7 +77,7 @@ func (p *platform) ask(what string) func() {
 	return func() { p.busy.Add(-1) }
 }
 
-func (p *platform) List(ctx context.Context, k *kind.Kind, each func(kind.Object) error) (kind.ListInfo, error) {
+func (p *platform) List(ctx context.Context, k *kind.Kind, each func(kind.LiveObject) error) (kind.ListInfo, error) {
 	defer p.ask("list " + k.Name)()
 	if err := errors.Join(p.fails["list "+k.Name], ctx.Err()); err != nil {
 		return kind.ListInfo{}, err
@@ -94,15 +94,15 @@ func (p *platform) List(ctx context.Context, k *kind.Kind, each func(kind.Object
 	return info, nil
 }
 
-func (p *platform) Get(ctx context.Context, k *kind.Kind, name string) (kind.Object, error) {
+func (p *platform) Get(ctx context.Context, k *kind.Kind, name string) (kind.LiveObject, error) {
 	key := kind.Key{Kind: k.Name, Name: name}
 	defer p.ask("get " + key.String())()
 	if err := errors.Join(p.fails["get "+key.String()], ctx.Err()); err != nil {
-		return kind.Object{}, err
+		return kind.LiveObject{}, err
 	}
 	o, ok := p.gets[key]
 	if !ok {
-		return kind.Object{}, fmt.Errorf("wrapped: %w", absent{errors.New("not found")})
+		return kind.LiveObject{}, fmt.Errorf("wrapped: %w", absent{errors.New("not found")})
 	}
 	return o, nil
 }
@@ -114,7 +114,7 @@ func (p *platform) requests() []string {
 
 func fetch(t *testing.T, p *platform, set *manifest.Set) live.State {
 	t.Helper()
-	s, err := live.FetchState(context.Background(), p, set, live.Options{})
+	s, err := live.FetchState(context.Background(), p, set, live.FetchOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func wantRequests(t *testing.T, p *platform, want ...string) {
 
 func TestWhatTheListShowsNeedsNoGet(t *testing.T) {
 	shop, other := object("CDN", "shop", "shop.example.com"), object("CDN", "other", "other.example.com")
-	p := &platform{lists: map[string][]kind.Object{"CDN": {shop, other}}}
+	p := &platform{lists: map[string][]kind.LiveObject{"CDN": {shop, other}}}
 	s := fetch(t, p, manifests(shop))
 	wantRequests(t, p, "list CDN")
 	if got := s.Objects[shop.Key()]; string(got.Spec) != string(shop.Spec) || string(got.Status) != string(shop.Status) {
@@ -163,8 +163,8 @@ func TestAbsenceComesFromGetOnly(t *testing.T) {
 func TestFoundByGetMakesTheListIncomplete(t *testing.T) {
 	shop, blog := object("CDN", "shop", "shop.example.com"), object("CDN", "blog", "blog.example.com")
 	p := &platform{
-		lists: map[string][]kind.Object{"CDN": {blog}},
-		gets:  map[kind.Key]kind.Object{shop.Key(): shop},
+		lists: map[string][]kind.LiveObject{"CDN": {blog}},
+		gets:  map[kind.Key]kind.LiveObject{shop.Key(): shop},
 	}
 	s := fetch(t, p, manifests(shop, blog))
 	wantRequests(t, p, "get CDN/shop", "list CDN")
@@ -177,8 +177,8 @@ func TestItemsWithoutSpecAreReadByName(t *testing.T) {
 	shop, other, gone := object("CDN", "shop", "shop.example.com"), object("CDN", "other", "other.example.com"), object("CDN", "gone", "")
 	snapshot := object("VolumeSnapshot", "foreign", "")
 	p := &platform{
-		lists: map[string][]kind.Object{"CDN": {bare(shop), bare(other), bare(gone)}, "VolumeSnapshot": {bare(snapshot)}},
-		gets:  map[kind.Key]kind.Object{shop.Key(): shop, other.Key(): other},
+		lists: map[string][]kind.LiveObject{"CDN": {bare(shop), bare(other), bare(gone)}, "VolumeSnapshot": {bare(snapshot)}},
+		gets:  map[kind.Key]kind.LiveObject{shop.Key(): shop, other.Key(): other},
 	}
 	s := fetch(t, p, manifests(shop, object("VolumeSnapshot", "db", "")))
 	// Nothing of an unmanaged snapshot is needed but that it is there.
@@ -208,11 +208,11 @@ func TestTheServerMayCallAnObjectOtherwise(t *testing.T) {
 	listed, unlisted := object("VolumeSnapshot", "content-1", ""), object("VolumeSnapshot", "content-2", "")
 	db, logs := kind.Key{Kind: "VolumeSnapshot", Name: "db"}, kind.Key{Kind: "VolumeSnapshot", Name: "logs"}
 	p := &platform{
-		lists: map[string][]kind.Object{"VolumeSnapshot": {listed}},
-		gets:  map[kind.Key]kind.Object{unlisted.Key(): unlisted},
+		lists: map[string][]kind.LiveObject{"VolumeSnapshot": {listed}},
+		gets:  map[kind.Key]kind.LiveObject{unlisted.Key(): unlisted},
 	}
 	s, err := live.FetchState(context.Background(), p, manifests(object("VolumeSnapshot", "db", ""), object("VolumeSnapshot", "logs", "")),
-		live.Options{Names: map[kind.Key]string{db: "content-1", logs: "content-2"}})
+		live.FetchOptions{Names: map[kind.Key]string{db: "content-1", logs: "content-2"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +225,7 @@ func TestTheServerMayCallAnObjectOtherwise(t *testing.T) {
 func TestTerminatingObjectsAreKeptButServeNothing(t *testing.T) {
 	shop := object("CDN", "shop", "shop.example.com")
 	shop.Terminating = true
-	p := &platform{lists: map[string][]kind.Object{"CDN": {shop}}}
+	p := &platform{lists: map[string][]kind.LiveObject{"CDN": {shop}}}
 	s := fetch(t, p, manifests(shop))
 	if !s.Objects[shop.Key()].Terminating || len(s.Hosts) != 0 || len(s.Absent) != 0 {
 		t.Errorf("state is %+v", s)
@@ -235,7 +235,7 @@ func TestTerminatingObjectsAreKeptButServeNothing(t *testing.T) {
 // TestHostsHaveNoCase: a hostname is found however the server writes it.
 func TestHostsHaveNoCase(t *testing.T) {
 	shop, dotted := object("CDN", "shop", "Shop.Example.com"), object("CDN", "dotted", "dotted.example.com.")
-	p := &platform{lists: map[string][]kind.Object{"CDN": {shop, dotted}}}
+	p := &platform{lists: map[string][]kind.LiveObject{"CDN": {shop, dotted}}}
 	s := fetch(t, p, manifests(shop))
 	if s.Hosts["shop.example.com"] != shop.Key() || s.Hosts["dotted.example.com"] != dotted.Key() || len(s.Hosts) != 2 {
 		t.Errorf("hosts are %v", s.Hosts)
@@ -254,11 +254,11 @@ func TestFailuresAreErrors(t *testing.T) {
 	}{
 		"list":               {&platform{fails: map[string]error{"list CDN": refused}}, "403"},
 		"get":                {&platform{fails: map[string]error{"get CDN/shop": refused}}, "403"},
-		"twice":              {&platform{lists: map[string][]kind.Object{"CDN": {shop, shop}}}, "it has CDN/shop twice"},
-		"twice without spec": {&platform{lists: map[string][]kind.Object{"CDN": {bare(shop), shop}}}, "it has CDN/shop twice"},
-		"no spec":            {&platform{gets: map[kind.Key]kind.Object{shop.Key(): bare(shop)}}, "without a spec"},
+		"twice":              {&platform{lists: map[string][]kind.LiveObject{"CDN": {shop, shop}}}, "it has CDN/shop twice"},
+		"twice without spec": {&platform{lists: map[string][]kind.LiveObject{"CDN": {bare(shop), shop}}}, "it has CDN/shop twice"},
+		"no spec":            {&platform{gets: map[kind.Key]kind.LiveObject{shop.Key(): bare(shop)}}, "without a spec"},
 	} {
-		s, err := live.FetchState(context.Background(), tt.p, manifests(shop), live.Options{})
+		s, err := live.FetchState(context.Background(), tt.p, manifests(shop), live.FetchOptions{})
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: error %v, want %q", name, err, tt.want)
 		}
@@ -269,7 +269,7 @@ func TestFailuresAreErrors(t *testing.T) {
 }
 
 func TestTheFirstRealFailureIsReported(t *testing.T) {
-	var set []kind.Object
+	var set []kind.LiveObject
 	p := &platform{fails: map[string]error{}}
 	for i := range 20 {
 		o := object("CDN", fmt.Sprintf("c%02d", i), "h")
@@ -277,7 +277,7 @@ func TestTheFirstRealFailureIsReported(t *testing.T) {
 		p.fails["get "+o.Key().String()] = context.Canceled
 	}
 	p.fails["get CDN/c00"] = errors.New("reset by peer")
-	_, err := live.FetchState(context.Background(), p, manifests(set...), live.Options{Parallelism: 1})
+	_, err := live.FetchState(context.Background(), p, manifests(set...), live.FetchOptions{Parallelism: 1})
 	if err == nil || !strings.Contains(err.Error(), "reset by peer") {
 		t.Errorf("error is %v", err)
 	}
@@ -286,7 +286,7 @@ func TestTheFirstRealFailureIsReported(t *testing.T) {
 func TestContextEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err := live.FetchState(ctx, &platform{}, manifests(object("CDN", "shop", "h")), live.Options{})
+	_, err := live.FetchState(ctx, &platform{}, manifests(object("CDN", "shop", "h")), live.FetchOptions{})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error is %v", err)
 	}
@@ -294,11 +294,11 @@ func TestContextEnds(t *testing.T) {
 
 func TestParallelismIsBounded(t *testing.T) {
 	p := &platform{}
-	var set []kind.Object
+	var set []kind.LiveObject
 	for i := range 50 {
 		set = append(set, object("CDN", fmt.Sprint(i), "h"))
 	}
-	if _, err := live.FetchState(context.Background(), p, manifests(set...), live.Options{Parallelism: 3}); err != nil {
+	if _, err := live.FetchState(context.Background(), p, manifests(set...), live.FetchOptions{Parallelism: 3}); err != nil {
 		t.Fatal(err)
 	}
 	if p.peak.Load() > 3 {
@@ -307,9 +307,9 @@ func TestParallelismIsBounded(t *testing.T) {
 }
 
 // drawPlatform makes a platform and the objects of it that git names.
-func drawPlatform(t *rapid.T) (*platform, []kind.Object) {
-	p := &platform{lists: map[string][]kind.Object{}, gets: map[kind.Key]kind.Object{}}
-	var wanted []kind.Object
+func drawPlatform(t *rapid.T) (*platform, []kind.LiveObject) {
+	p := &platform{lists: map[string][]kind.LiveObject{}, gets: map[kind.Key]kind.LiveObject{}}
+	var wanted []kind.LiveObject
 	for i := range rapid.IntRange(0, 8).Draw(t, "objects") {
 		o := object("CDN", fmt.Sprint(i), rapid.SampledFrom([]string{"a", "b", ""}).Draw(t, "host"))
 		if rapid.Bool().Draw(t, "in git") {
@@ -336,7 +336,7 @@ func TestEveryWantedKeyIsSettled(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, wanted := drawPlatform(t)
 		read := func() live.State {
-			s, err := live.FetchState(context.Background(), p, manifests(wanted...), live.Options{Parallelism: 2})
+			s, err := live.FetchState(context.Background(), p, manifests(wanted...), live.FetchOptions{Parallelism: 2})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -360,8 +360,8 @@ func TestEveryWantedKeyIsSettled(t *testing.T) {
 // TestKindsThatNoManifestIsOf: what left git is looked for where nothing is left.
 func TestKindsThatNoManifestIsOf(t *testing.T) {
 	old := object("VolumeSnapshot", "old", "")
-	p := &platform{lists: map[string][]kind.Object{"VolumeSnapshot": {old}}}
-	s, err := live.FetchState(context.Background(), p, manifests(), live.Options{Also: []*kind.Kind{old.Kind}})
+	p := &platform{lists: map[string][]kind.LiveObject{"VolumeSnapshot": {old}}}
+	s, err := live.FetchState(context.Background(), p, manifests(), live.FetchOptions{Also: []*kind.Kind{old.Kind}})
 	if err != nil {
 		t.Fatal(err)
 	}

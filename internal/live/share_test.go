@@ -12,7 +12,7 @@ import (
 )
 
 // answered is an object as it comes of an answer, in memory of its own.
-func answered(o kind.Object) kind.Object {
+func answered(o kind.LiveObject) kind.LiveObject {
 	o.Spec = bytes.Clone(o.Spec)
 	return o
 }
@@ -23,11 +23,11 @@ func TestWhatIsAsItsManifestIsHeldOnce(t *testing.T) {
 	changed := answered(wiki)
 	changed.Spec[len(changed.Spec)-3]++
 	p := &platform{
-		lists: map[string][]kind.Object{"CDN": {answered(shop), bare(blog), changed}},
-		gets:  map[kind.Key]kind.Object{blog.Key(): answered(blog)},
+		lists: map[string][]kind.LiveObject{"CDN": {answered(shop), bare(blog), changed}},
+		gets:  map[kind.Key]kind.LiveObject{blog.Key(): answered(blog)},
 	}
 	s := fetch(t, p, manifests(shop, blog, wiki))
-	for _, o := range []kind.Object{shop, blog} {
+	for _, o := range []kind.LiveObject{shop, blog} {
 		if got := s.Objects[o.Key()].Spec; unsafe.SliceData(got) != unsafe.SliceData(o.Spec) {
 			t.Errorf("%s is held twice: %s", o.Key(), got)
 		}
@@ -38,8 +38,8 @@ func TestWhatIsAsItsManifestIsHeldOnce(t *testing.T) {
 }
 
 // many are objects as a platform would list them.
-func many(n int) []kind.Object {
-	objects := make([]kind.Object, n)
+func many(n int) []kind.LiveObject {
+	objects := make([]kind.LiveObject, n)
 	for i := range objects {
 		objects[i] = object("CDN", fmt.Sprintf("site-%05d", i), fmt.Sprintf("site-%05d.example.com", i))
 	}
@@ -53,8 +53,8 @@ func BenchmarkFetch(b *testing.B) {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				p := &platform{lists: map[string][]kind.Object{"CDN": objects}}
-				if _, err := live.FetchState(context.Background(), p, set, live.Options{}); err != nil || len(p.asked) != 1 {
+				p := &platform{lists: map[string][]kind.LiveObject{"CDN": objects}}
+				if _, err := live.FetchState(context.Background(), p, set, live.FetchOptions{}); err != nil || len(p.asked) != 1 {
 					b.Fatal(p.asked, err)
 				}
 			}

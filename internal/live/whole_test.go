@@ -13,10 +13,10 @@ func TestWholeKeepsTheSpecsOfAll(t *testing.T) {
 	shop, blog := object("CDN", "shop", "shop.example.com"), object("CDN", "blog", "blog.example.com")
 	disk := object("VolumeSnapshot", "db", "")
 	p := &platform{
-		lists: map[string][]kind.Object{"CDN": {shop, bare(blog)}, "VolumeSnapshot": {bare(disk)}},
-		gets:  map[kind.Key]kind.Object{blog.Key(): blog, disk.Key(): disk},
+		lists: map[string][]kind.LiveObject{"CDN": {shop, bare(blog)}, "VolumeSnapshot": {bare(disk)}},
+		gets:  map[kind.Key]kind.LiveObject{blog.Key(): blog, disk.Key(): disk},
 	}
-	s, err := live.FetchState(context.Background(), p, &manifest.Set{}, live.Options{
+	s, err := live.FetchState(context.Background(), p, &manifest.Set{}, live.FetchOptions{
 		Also: []*kind.Kind{named("CDN"), named("VolumeSnapshot")}, Whole: true,
 	})
 	if err != nil {

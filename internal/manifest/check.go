@@ -10,13 +10,13 @@ import (
 )
 
 // ofRules returns what rules read of the options.
-func (o Options) ofRules() rules.Options {
-	return rules.Options{Workspace: o.Workspace, DeprecatedPurgeURL: o.DeprecatedPurgeURL, Precedence: o.Precedence}
+func (o LoadSettings) ofRules() rules.RuleSettings {
+	return rules.RuleSettings{Workspace: o.Workspace, DeprecatedPurgeURL: o.DeprecatedPurgeURL, Precedence: o.Precedence}
 }
 
 // subject returns the object for rules that report to a file.
-func (o *Object) subject(doc, tree map[string]any, opts Options, f *yamltext.File) *rules.Subject {
-	return &rules.Subject{
+func (o *Object) subject(doc, tree map[string]any, opts LoadSettings, f *yamltext.FileState) *rules.RuleSubject {
+	return &rules.RuleSubject{
 		Kind: o.Kind, Name: o.Name, Host: o.Host, Doc: doc, Tree: tree, Options: opts.ofRules(),
 		Report: func(x diag.Finding) { f.Add(0, 0, x.Rule, x.Severity, x.Field, x.Message, x.Fix) },
 		Full:   f.Full,
@@ -40,12 +40,12 @@ func (o *Object) At(field string) string {
 }
 
 // Check runs the rules that need every object of the set. It adds what comments silence to the set.
-func Check(set *Set, opts Options) (findings diag.List) {
-	all := make([]rules.Object, len(set.Objects))
+func Check(set *Set, opts LoadSettings) (findings diag.List) {
+	all := make([]rules.CheckedObject, len(set.Objects))
 	for i, o := range set.Objects {
 		all[i] = o
 	}
-	rules.Compare(all, func(of rules.Object, x diag.Finding) {
+	rules.Compare(all, func(of rules.CheckedObject, x diag.Finding) {
 		o := of.(*Object)
 		x.Line, x.Column = o.Place(x.Field)
 		x.Path, x.Field, x.Message, x.Fix = o.Path, yamltext.Clip(x.Field), yamltext.Clip(x.Message), yamltext.Clip(x.Fix)
@@ -57,7 +57,7 @@ func Check(set *Set, opts Options) (findings diag.List) {
 
 // Advise returns the advice that needs only the manifest, whose spec is the tree, separated by whether a comment silences it.
 // Advice never stops a run.
-func Advise(o *Object, tree map[string]any, opts Options) (advice, silenced diag.List) {
+func Advise(o *Object, tree map[string]any, opts LoadSettings) (advice, silenced diag.List) {
 	f := yamltext.NewFile(o.Path, nil)
 	s := o.subject(nil, tree, opts, f)
 	s.Begin = f.Start // each rule has room of its own

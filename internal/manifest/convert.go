@@ -27,7 +27,7 @@ const (
 // converter turns the nodes of one document into a tree, and in the same pass into canonical JSON with a
 // place for each value.
 type converter struct {
-	file *yamltext.File
+	file *yamltext.FileState
 	out  positions
 	// last is the place that was written last.
 	last place
@@ -60,7 +60,7 @@ type pair struct {
 	of         *yaml.Node
 }
 
-func (c *converter) reset(f *yamltext.File) {
+func (c *converter) reset(f *yamltext.FileState) {
 	c.file, c.out, c.last = f, positions{c.out.json[:0], c.out.places[:0]}, place{}
 	c.spec.from, c.spec.to = 0, 0
 	c.path, c.pairs, c.open = c.path[:0], c.pairs[:0], c.open[:0]

@@ -21,9 +21,9 @@ import (
 	"trueup/internal/yamltext"
 )
 
-func loadFile(t *testing.T, dir, name string, opts Options) (*Set, diag.List) {
+func loadFile(t *testing.T, dir, name string, opts LoadSettings) (*Set, diag.List) {
 	t.Helper()
-	set, findings, err := Load(t.Context(), []Source{{FS: os.DirFS(dir), Path: name}}, opts)
+	set, findings, err := Load(t.Context(), []PathSource{{FS: os.DirFS(dir), Path: name}}, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestSnapshotsOfTheCorpus(t *testing.T) {
 
 // checkVerdicts compares the findings of each document of a file.
 func checkVerdicts(t *testing.T, dir, name string, verdicts []string) {
-	_, findings := loadFile(t, dir, name, Options{})
+	_, findings := loadFile(t, dir, name, LoadSettings{})
 	data, err := os.ReadFile(filepath.Join(dir, name))
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +111,7 @@ func TestCDNsOfTheCorpusLoadWithoutErrors(t *testing.T) {
 		if !IsFile(f.Name()) {
 			continue
 		}
-		set, findings := loadFile(t, dir, f.Name(), Options{})
+		set, findings := loadFile(t, dir, f.Name(), LoadSettings{})
 		if findings.HasErrors() || len(set.Objects) == 0 {
 			t.Errorf("%s: %d objects, %v", f.Name(), len(set.Objects), findings)
 		}
@@ -183,7 +183,7 @@ func suiteCase(t *testing.T, id, dir string) {
 
 // yamlLayer reads the values of a stream without looking at what they mean.
 func yamlLayer(data []byte) (documents []any, findings diag.List) {
-	f := &yamltext.File{Path: "in.yaml", Lines: yamltext.Lines{Data: data}, MaxValues: 1 << 20}
+	f := &yamltext.FileState{Path: "in.yaml", Lines: yamltext.LineIndex{Data: data}, MaxValues: 1 << 20}
 	var c converter
 	f.Documents(func(n *yaml.Node) {
 		c.reset(f)

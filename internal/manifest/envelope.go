@@ -47,8 +47,8 @@ const notMapping = "the document is not a mapping"
 // no object.
 func HoldsNothing(f diag.Finding) bool { return f.Rule == ruleUnknownKind && f.Message == notMapping }
 
-// document checks one document and converts it to an object.
-func (w *worker) document(doc *yaml.Node) {
+// convertDocument checks one document and converts it to an object.
+func (w *worker) convertDocument(doc *yaml.Node) {
 	w.file.Start()
 	root := yamltext.Root(doc)
 	if root == nil || w.file.Hopeless() {
@@ -135,7 +135,7 @@ func NearKind(name string) *kind.Kind {
 }
 
 // object converts and checks a document of a known kind.
-func (w *worker) object(k *kind.Kind, root *yaml.Node, marks []yamltext.Mark) {
+func (w *worker) object(k *kind.Kind, root *yaml.Node, marks []yamltext.CommentMark) {
 	c := &w.convert
 	c.reset(w.file)
 	c.exempt = w.options.Undocumented[k.Name]
@@ -189,7 +189,7 @@ func (w *worker) reduce(k *kind.Kind, root *yaml.Node, doc map[string]any) *Obje
 
 // dropGeneral drops general findings about fields that have a more specific one, so that no two ask for
 // different values. Then it reports how many more there are.
-func dropGeneral(f *yamltext.File) {
+func dropGeneral(f *yamltext.FileState) {
 	best := map[string]int{}
 	for _, x := range f.OfDocument() {
 		best[x.Field] = max(best[x.Field], precisionOf(x))

@@ -25,18 +25,18 @@ type reader struct {
 }
 
 func newReader(library bool) *reader {
-	opts := Options{Workspace: "acme", DeprecatedPurgeURL: "https://purge.example.com/"}
+	opts := LoadSettings{Workspace: "acme", DeprecatedPurgeURL: "https://purge.example.com/"}
 	return &reader{worker{loader: &loader{options: opts}}, library}
 }
 
 func (r *reader) load(path string, data []byte) (*Set, diag.List) {
 	f := yamltext.NewFile(path, data)
 	f.Comments, f.Pool = r.library, &r.pool
-	r.file, r.result, r.convert.expanded = f, result{}, 0
-	f.Documents(r.document)
+	r.file, r.loadResult, r.convert.expanded = f, loadResult{}, 0
+	f.Documents(r.convertDocument)
 	f.Findings.Sort()
 	r.findings = f.Findings
-	r.results = []result{r.result}
+	r.results = []loadResult{r.loadResult}
 	set, findings, _ := r.joinResults() // it fails where a file can't be read
 	return set, findings
 }

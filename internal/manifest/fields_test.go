@@ -36,7 +36,7 @@ func TestWhatPlatformsHaveIsNoMisspelling(t *testing.T) {
       hc2: {protocol: http, downThreshold: 3, upThreshold: 1, timeoutSeconds: 5, http: {uri: /}}
       servers: [{host: a.example.net, port: "443", passive: true, backup: true}]
 `
-	for _, f := range findingsOf(t, text, Options{}) {
+	for _, f := range findingsOf(t, text, LoadSettings{}) {
 		if f.Severity == diag.Error {
 			t.Error(f)
 		}

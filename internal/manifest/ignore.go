@@ -21,7 +21,7 @@ func (o *Object) Sift(found diag.List) (shown, silenced diag.List) {
 		return found, nil
 	}
 	for _, f := range found {
-		at := slices.IndexFunc(o.Silences, func(s yamltext.Mark) bool { return s.Governs(f) })
+		at := slices.IndexFunc(o.Silences, func(s yamltext.CommentMark) bool { return s.Governs(f) })
 		if at < 0 || f.Severity == diag.Error {
 			shown = append(shown, f)
 			continue
@@ -33,8 +33,8 @@ func (o *Object) Sift(found diag.List) (shown, silenced diag.List) {
 }
 
 // silences reads the comments of a document. It reports those that can't work, which silence nothing.
-func (w *worker) silences(root *yaml.Node, marks []yamltext.Mark) []yamltext.Mark {
-	var out []yamltext.Mark
+func (w *worker) silences(root *yaml.Node, marks []yamltext.CommentMark) []yamltext.CommentMark {
+	var out []yamltext.CommentMark
 	for _, m := range yamltext.PlaceMarks(root, marks) {
 		if m.Word == "" {
 			continue
@@ -53,7 +53,7 @@ func (w *worker) silences(root *yaml.Node, marks []yamltext.Mark) []yamltext.Mar
 }
 
 // problemOf returns why a comment can't work, or "".
-func problemOf(m yamltext.Mark) (message, fix string) {
+func problemOf(m yamltext.CommentMark) (message, fix string) {
 	const form = "write # trueup:ignore RULE REASON"
 	rule := rules.Named(m.Rule)
 	switch {

@@ -14,16 +14,16 @@ import (
 
 // heard is what a text gives: what is shown as RULE:LINE, and what is silenced
 // as RULE:REASON.
-func heard(t *testing.T, text string, opts Options) (shown, silenced []string) {
+func heard(t *testing.T, text string, opts LoadSettings) (shown, silenced []string) {
 	t.Helper()
-	set, found, err := Load(context.Background(), []Source{{Data: []byte(text)}}, opts)
+	set, found, err := Load(context.Background(), []PathSource{{Data: []byte(text)}}, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
 	found = append(found, Check(set, opts)...)
 	hidden := set.Silenced
 	for _, o := range set.Objects {
-		advice, more := Advise(o, o.Tree(), Options{})
+		advice, more := Advise(o, o.Tree(), LoadSettings{})
 		found, hidden = append(found, advice...), append(hidden, more...)
 	}
 	found.Sort()
@@ -136,7 +136,7 @@ func TestIgnore(t *testing.T) {
 		{"in a project", "# trueup:ignore nothing\napiVersion: trueup/v1\nkind: Project\n", nil, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			shown, silenced := heard(t, c.text, Options{})
+			shown, silenced := heard(t, c.text, LoadSettings{})
 			if !slices.Equal(shown, c.shown) || !slices.Equal(silenced, c.silenced) {
 				t.Errorf("shown %q, want %q; silenced %q, want %q", shown, c.shown, silenced, c.silenced)
 			}
@@ -149,10 +149,10 @@ func TestIgnore(t *testing.T) {
 func TestIgnoreOfManyObjects(t *testing.T) {
 	comment := "# trueup:ignore purge-limits-set posted long ago\n"
 	both := manyPrefixes("rel-42", 0, 600) + "---\n" + comment + manyPrefixes("rel-43", 600, 1200)
-	if shown, silenced := heard(t, both, Options{Strict: true}); len(shown) > 0 || len(silenced) != 1 {
+	if shown, silenced := heard(t, both, LoadSettings{Strict: true}); len(shown) > 0 || len(silenced) != 1 {
 		t.Errorf("%q, %q", shown, silenced)
 	}
-	if shown, _ := heard(t, comment+manyPrefixes("rel-43", 600, 1200), Options{}); len(shown) > 0 {
+	if shown, _ := heard(t, comment+manyPrefixes("rel-43", 600, 1200), LoadSettings{}); len(shown) > 0 {
 		t.Errorf("%q", shown)
 	}
 }
@@ -165,7 +165,7 @@ func TestIgnoreSaysWhatToWrite(t *testing.T) {
 		"trueup:ignore tls-not-forced":      "say why: # trueup:ignore tls-not-forced REASON",
 		"trueup:ingore tls-not-forced why":  "write # trueup:ignore RULE REASON",
 	} {
-		found := findingsOf(t, cdnStart+"  tls: {} # "+comment+"\n", Options{})
+		found := findingsOf(t, cdnStart+"  tls: {} # "+comment+"\n", LoadSettings{})
 		if len(found) != 1 || !strings.Contains(found[0].Fix, want) || found[0].Severity != diag.Warning || found[0].Column != 11 {
 			t.Errorf("%s: %v %s", comment, found, found[0].Fix)
 		}
@@ -179,7 +179,7 @@ func TestManyMarks(t *testing.T) {
 		t.Skip("-short: large, and slow with the race detector")
 	}
 	text := cdnStart + "  locations:\n" + strings.Repeat("  - path: /a\n    headers: {a: \"# trueup:ignore x\", b: \"\\x23trueup:ignore\"} # trueup:ignore unknown-field why\n", 10_000)
-	set, found, err := Load(context.Background(), []Source{{FS: fstest.MapFS{"a.yaml": {Data: []byte(text)}}, Path: "a.yaml"}}, Options{})
+	set, found, err := Load(context.Background(), []PathSource{{FS: fstest.MapFS{"a.yaml": {Data: []byte(text)}}, Path: "a.yaml"}}, LoadSettings{})
 	if err != nil || len(set.Objects) != 1 {
 		t.Fatal(err, found)
 	}

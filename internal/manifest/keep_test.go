@@ -21,7 +21,7 @@ func TestTheAnnotationThatKeeps(t *testing.T) {
 	} {
 		text := fmt.Sprintf("apiVersion: snapshot.storage.k8s.io/v1\nkind: VolumeSnapshot\nmetadata:\n  name: db-2026-11-21\n  annotations: %s\n"+
 			"spec: {source: {persistentVolumeClaimName: data}, volumeSnapshotClassName: general-purpose}\n", c.annotations)
-		set, findings, err := Load(context.Background(), []Source{{Data: []byte(text)}}, Options{Workspace: "acme"})
+		set, findings, err := Load(context.Background(), []PathSource{{Data: []byte(text)}}, LoadSettings{Workspace: "acme"})
 		if err != nil || len(findings) != c.findings || len(set.Objects) != 1 {
 			t.Errorf("%s: %v, %v", c.annotations, findings, err)
 			continue

@@ -44,7 +44,7 @@ func TestLimits(t *testing.T) {
 		"documents": {twice, Limits{Values: 60}, "duplicate-object"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, findings, err := Load(t.Context(), []Source{{FS: c.files, Path: ".", Display: "manifests"}}, Options{Limits: c.limits, Parallelism: 1})
+			_, findings, err := Load(t.Context(), []PathSource{{FS: c.files, Path: ".", Display: "manifests"}}, LoadSettings{Limits: c.limits, Parallelism: 1})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -77,7 +77,7 @@ func TestAliasesOfLongTextsAreBounded(t *testing.T) {
 	for name, text := range map[string]string{"values": values, "names": names, "documents": documents} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		_, findings := loadText(t, text, Options{})
+		_, findings := loadText(t, text, LoadSettings{})
 		runtime.ReadMemStats(&after)
 		if !strings.Contains(fmt.Sprint(findings), "aliases expand to more than 16 MiB [yaml-alias]") {
 			t.Errorf("%s: %.300s", name, fmt.Sprint(findings))
@@ -90,7 +90,7 @@ func TestAliasesOfLongTextsAreBounded(t *testing.T) {
 
 // TestFindingsRepeatLittle: a finding of a huge key does not hold the key.
 func TestFindingsRepeatLittle(t *testing.T) {
-	_, findings := loadText(t, inputs.PurgeOf("  "+strings.Repeat("k", 1<<20)+": {a: on, b: off}\n"), Options{})
+	_, findings := loadText(t, inputs.PurgeOf("  "+strings.Repeat("k", 1<<20)+": {a: on, b: off}\n"), LoadSettings{})
 	if len(findings) == 0 {
 		t.Fatal("no finding")
 	}
@@ -172,7 +172,7 @@ func TestWhatCanNotBeReadIsNotAbsent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.files.MapFS = many(9)
-			set, _, err := Load(t.Context(), []Source{{FS: c.files, Path: ".", Display: "manifests"}}, Options{})
+			set, _, err := Load(t.Context(), []PathSource{{FS: c.files, Path: ".", Display: "manifests"}}, LoadSettings{})
 			if set != nil || err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v, want %q", err, c.want)
 			}
@@ -185,7 +185,7 @@ func TestNamesThatDifferInCaseOnly(t *testing.T) {
 	for _, name := range []string{"Shop.yaml", "shop.yaml", "A/x.yaml", "a/y.yaml", ".B", ".b", "n.txt", "N.txt"} {
 		files[name] = &fstest.MapFile{Data: []byte("# nothing\n")}
 	}
-	_, findings, err := Load(t.Context(), []Source{{FS: files, Path: "."}}, Options{})
+	_, findings, err := Load(t.Context(), []PathSource{{FS: files, Path: "."}}, LoadSettings{})
 	if err != nil || len(findings) != 2 || findings[0].Rule != ruleFileCase || findings[1].Path != "shop.yaml" {
 		t.Errorf("%v, %v", findings, err)
 	}
@@ -197,7 +197,7 @@ func TestManyFilesAreQuick(t *testing.T) {
 	const n = 10_000
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	set, findings, err := Load(ctx, []Source{{FS: many(n), Path: "."}}, Options{})
+	set, findings, err := Load(ctx, []PathSource{{FS: many(n), Path: "."}}, LoadSettings{})
 	if err != nil || len(findings) > 0 || len(set.Objects) != n {
 		t.Errorf("%d objects, %v, %v", len(set.Objects), findings, err)
 	}

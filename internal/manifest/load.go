@@ -17,14 +17,14 @@ import (
 
 // loader is the state that all workers of one Load share.
 type loader struct {
-	options Options
-	texts   []Text
-	results []result // of the texts
+	options LoadSettings
+	texts   []FileText
+	results []loadResult // of the texts
 	// total counts the bytes read, count the objects, and reported the findings.
 	total, count, reported atomic.Int64
 }
 
-type result struct {
+type loadResult struct {
 	objects, tests     []*Object
 	findings, silenced diag.List
 	err                error
@@ -33,22 +33,22 @@ type result struct {
 // worker reads files one after the other, and reuses its buffers.
 type worker struct {
 	*loader
-	result  // of the current file
-	file    *yamltext.File
-	convert converter
-	pool    yamltext.Pool
-	buffer  bytes.Buffer
+	loadResult // of the current file
+	file       *yamltext.FileState
+	convert    converter
+	pool       yamltext.Pool
+	buffer     bytes.Buffer
 }
 
 // Load reads every manifest of the sources, in the order of the sources and of the names in a directory.
 // It returns mistakes in manifests as findings, and an error if it could not read something.
-func Load(ctx context.Context, sources []Source, opts Options) (*Set, diag.List, error) {
+func Load(ctx context.Context, sources []PathSource, opts LoadSettings) (*Set, diag.List, error) {
 	opts.Limits = opts.Limits.orDefault()
 	files, err := listSources(sources, opts.Limits)
 	if err != nil {
 		return nil, nil, err
 	}
-	l := &loader{options: opts, texts: files.texts, results: make([]result, len(files.texts))}
+	l := &loader{options: opts, texts: files.texts, results: make([]loadResult, len(files.texts))}
 	l.readAll(ctx)
 	if err := ctx.Err(); err != nil {
 		return nil, nil, fmt.Errorf("read manifests: %w", err)
@@ -67,7 +67,7 @@ func Unread(findings diag.List) bool {
 }
 
 // Judge raises all findings to errors in strict mode.
-func (o Options) Judge(findings diag.List) diag.List {
+func (o LoadSettings) Judge(findings diag.List) diag.List {
 	if o.Strict {
 		for i := range findings {
 			findings[i].Severity = diag.Error
@@ -83,14 +83,14 @@ func (l *loader) readAll(ctx context.Context) {
 		}
 		w.loader = l
 		w.readFile(l.texts[i])
-		l.results[i] = w.result
+		l.results[i] = w.loadResult
 		return true
 	})
 }
 
 // EachFile calls do for 0 to n-1, until one returns false or ctx ends, in as many goroutines as the options
 // say, each with a W of its own. A panic is passed on to the caller.
-func EachFile[W any](ctx context.Context, o Options, n int, do func(w *W, i int) (more bool)) {
+func EachFile[W any](ctx context.Context, o LoadSettings, n int, do func(w *W, i int) (more bool)) {
 	var done atomic.Int64
 	parallel.EachWith(o.countWorkers(), n, func(w *W, i int) (more bool) {
 		if ctx.Err() != nil || !do(w, i) {
@@ -104,7 +104,7 @@ func EachFile[W any](ctx context.Context, o Options, n int, do func(w *W, i int)
 }
 
 // countWorkers is how many files are read at once.
-func (o Options) countWorkers() int {
+func (o LoadSettings) countWorkers() int {
 	if o.Parallelism > 0 {
 		return o.Parallelism
 	}
@@ -112,15 +112,15 @@ func (o Options) countWorkers() int {
 }
 
 // readFile sets the result of one file. A panic becomes its error.
-func (w *worker) readFile(t Text) {
+func (w *worker) readFile(t FileText) {
 	defer func() {
 		if value := recover(); value != nil {
-			w.result = result{err: fmt.Errorf("read %s: internal error: %.300v; this is a bug", t.Path, value)}
+			w.loadResult = loadResult{err: fmt.Errorf("read %s: internal error: %.300v; this is a bug", t.Path, value)}
 		}
 	}()
 	limits := w.options.Limits
 	data, err := t.readText(limits.File, &w.buffer)
-	w.result, w.convert.expanded = result{err: err}, 0
+	w.loadResult, w.convert.expanded = loadResult{err: err}, 0
 	if err != nil {
 		return
 	}
@@ -131,7 +131,7 @@ func (w *worker) readFile(t Text) {
 	if int64(len(data)) > limits.File {
 		f.Fail(1, 1, yamltext.RuleSize, "", "the file is larger than "+bytesOf(limits.File), "split it into several files")
 	} else {
-		f.Documents(w.document)
+		f.Documents(w.convertDocument)
 	}
 	f.End()
 	w.count.Add(int64(len(w.objects)))

@@ -56,7 +56,7 @@ func BenchmarkTree(b *testing.B) {
 			}
 			var set *Set
 			load := func() {
-				set, _, _ = Load(context.Background(), []Source{{FS: files, Path: "."}}, Options{Workspace: "acme"})
+				set, _, _ = Load(context.Background(), []PathSource{{FS: files, Path: "."}}, LoadSettings{Workspace: "acme"})
 			}
 			b.ReportAllocs()
 			for b.Loop() {

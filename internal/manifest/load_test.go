@@ -22,9 +22,9 @@ import (
 const maxFindings = 100
 
 // loadText loads one manifest as standard input.
-func loadText(t testing.TB, text string, opts Options) (*Set, diag.List) {
+func loadText(t testing.TB, text string, opts LoadSettings) (*Set, diag.List) {
 	t.Helper()
-	set, findings, err := Load(context.Background(), []Source{{Data: []byte(text)}}, opts)
+	set, findings, err := Load(context.Background(), []PathSource{{Data: []byte(text)}}, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func loadText(t testing.TB, text string, opts Options) (*Set, diag.List) {
 }
 
 func TestLoadReducesToCanonicalBytes(t *testing.T) {
-	set, findings := loadText(t, inputs.Shop, Options{})
+	set, findings := loadText(t, inputs.Shop, LoadSettings{})
 	if len(findings) != 0 || len(set.Objects) != 1 {
 		t.Fatalf("%d objects, %v", len(set.Objects), findings)
 	}
@@ -52,7 +52,7 @@ func TestLoadReducesToCanonicalBytes(t *testing.T) {
 }
 
 func TestPlace(t *testing.T) {
-	set, _ := loadText(t, inputs.Shop, Options{})
+	set, _ := loadText(t, inputs.Shop, LoadSettings{})
 	o := set.Objects[0]
 	for field, at := range map[string]string{
 		"":                                   "2:1",
@@ -143,7 +143,7 @@ func TestFindings(t *testing.T) {
 		{"after a broken document", "a: [\n---\n" + cdnWith("  tls: {enabled: true}"), "8:18: error", `write enabled: "true"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, findings := loadText(t, c.text, Options{Workspace: "acme"})
+			_, findings := loadText(t, c.text, LoadSettings{Workspace: "acme"})
 			for _, f := range findings {
 				if strings.Contains(f.String(), c.want) && strings.Contains(f.Fix, c.fix) {
 					return
@@ -169,7 +169,7 @@ func TestLoadAccepts(t *testing.T) {
 		"text that is a date and an address": inputs.PurgeOf("  hostname: 10.0.0.1\n  paths: [2026-11-21]\n"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			set, findings := loadText(t, text, Options{Workspace: "acme"})
+			set, findings := loadText(t, text, LoadSettings{Workspace: "acme"})
 			for _, f := range findings {
 				if f.Severity == diag.Error && (strings.HasPrefix(f.Rule, "yaml-") || f.Rule == ruleUnquoted || f.Rule == ruleSchema || f.Rule == ruleEmpty) {
 					t.Error(f)
@@ -199,7 +199,7 @@ func TestEveryRuleOfTheLoaderIsInTheTable(t *testing.T) {
 }
 
 func TestProjectFileIsSkipped(t *testing.T) {
-	set, findings := loadText(t, "apiVersion: trueup/v1\nkind: Project\n", Options{})
+	set, findings := loadText(t, "apiVersion: trueup/v1\nkind: Project\n", LoadSettings{})
 	if len(set.Objects)+len(findings) != 0 {
 		t.Error(set.Objects, findings)
 	}
@@ -210,7 +210,7 @@ func TestAliasBombIsRefusedAndABigPurgeIsNot(t *testing.T) {
 	for i := range 9 {
 		bomb += fmt.Sprintf("  a%d: &a%d [%s*a%d]\n", i+1, i+1, strings.Repeat(fmt.Sprintf("*a%d, ", i), 8), i)
 	}
-	_, findings := loadText(t, bomb, Options{})
+	_, findings := loadText(t, bomb, LoadSettings{})
 	if n := findings.Count(diag.Error); n == 0 || n > 3 {
 		t.Errorf("%d findings: %v", n, findings)
 	}
@@ -219,7 +219,7 @@ func TestAliasBombIsRefusedAndABigPurgeIsNot(t *testing.T) {
 	for i := range 20_000 {
 		fmt.Fprintf(&big, "    - /images/products/%05d/large/photograph.jpg\n", i)
 	}
-	set, findings := loadText(t, big.String(), Options{Workspace: "acme"})
+	set, findings := loadText(t, big.String(), LoadSettings{Workspace: "acme"})
 	if len(set.Objects) != 1 || findings.HasErrors() {
 		t.Errorf("%d objects, %v", len(set.Objects), findings)
 	}
@@ -231,11 +231,11 @@ func TestManyFindingsAreCounted(t *testing.T) {
 		unknown += fmt.Sprintf("  odd%d: x\n", i)
 	}
 	spec := "  hostname: a.example.com\n  paths: [/a]\n"
-	_, findings := loadText(t, inputs.PurgeOf(spec+unknown), Options{Workspace: "acme"})
+	_, findings := loadText(t, inputs.PurgeOf(spec+unknown), LoadSettings{Workspace: "acme"})
 	if len(findings) != maxFindings+1 || findings.HasErrors() {
 		t.Errorf("%d findings, errors: %v", len(findings), findings.HasErrors())
 	}
-	_, findings = loadText(t, inputs.PurgeOf(spec+unknown+"  subdomains: [1]\n"), Options{Workspace: "acme"})
+	_, findings = loadText(t, inputs.PurgeOf(spec+unknown+"  subdomains: [1]\n"), LoadSettings{Workspace: "acme"})
 	if !findings.HasErrors() {
 		t.Error("the error behind many warnings is lost")
 	}
@@ -244,7 +244,7 @@ func TestManyFindingsAreCounted(t *testing.T) {
 // TestManyFindingsOfAFileAreCounted over its documents, and over all files.
 func TestManyFindingsOfAFileAreCounted(t *testing.T) {
 	many := strings.Repeat("a: 1\n---\n", 2*yamltext.MaxOfFile)
-	_, findings := loadText(t, many, Options{})
+	_, findings := loadText(t, many, LoadSettings{})
 	last := findings[len(findings)-1]
 	if len(findings) != yamltext.MaxOfFile+1 || last.Severity != diag.Error || last.Message != "the file has more than 1000 findings; the rest is not shown" {
 		t.Errorf("%d findings, the last is %+v", len(findings), last)
@@ -257,7 +257,7 @@ func TestManyFindingsOfAFileAreCounted(t *testing.T) {
 			fmt.Fprintf(&warned, "  odd%d: x\n", j)
 		}
 	}
-	set, findings := loadText(t, warned.String(), Options{Workspace: "acme"})
+	set, findings := loadText(t, warned.String(), LoadSettings{Workspace: "acme"})
 	if len(set.Objects) != 20 || findings.HasErrors() || len(findings) != yamltext.MaxOfFile+1 {
 		t.Errorf("%d objects, %d findings", len(set.Objects), len(findings))
 	}
@@ -268,21 +268,21 @@ func TestManyFindingsOfAFileAreCounted(t *testing.T) {
 	for i := range yamltext.MaxOfAll/yamltext.MaxOfFile + 1 {
 		files[fmt.Sprintf("f%03d.yaml", i)] = &fstest.MapFile{Data: []byte(many[:len(many)/2])}
 	}
-	_, all, err := Load(t.Context(), []Source{{FS: files, Path: "."}}, Options{})
+	_, all, err := Load(t.Context(), []PathSource{{FS: files, Path: "."}}, LoadSettings{})
 	if err != nil || len(all) != 1 || !strings.Contains(all[0].Message, "more than 100000 findings") {
 		t.Errorf("%d findings, %v", len(all), err)
 	}
 }
 
 func TestManyBrokenDocumentsEnd(t *testing.T) {
-	_, findings := loadText(t, strings.Repeat("a: [\n---\n", 50_000), Options{})
+	_, findings := loadText(t, strings.Repeat("a: [\n---\n", 50_000), LoadSettings{})
 	if len(findings) != 20 {
 		t.Errorf("%d findings", len(findings))
 	}
 }
 
 func TestTooLargeAFileIsRefused(t *testing.T) {
-	_, findings := loadText(t, strings.Repeat("# filling\n", 1000), Options{Limits: Limits{File: 9999}})
+	_, findings := loadText(t, strings.Repeat("# filling\n", 1000), LoadSettings{Limits: Limits{File: 9999}})
 	if len(findings) != 1 || findings[0].Rule != yamltext.RuleSize {
 		t.Error(findings)
 	}
@@ -290,15 +290,15 @@ func TestTooLargeAFileIsRefused(t *testing.T) {
 
 func TestStrictMakesWarningsErrors(t *testing.T) {
 	text := inputs.PurgeOf("  hostname: a.example.com\n  paths: [/a]\n  other: x\n")
-	_, findings := loadText(t, text, Options{})
-	_, strict := loadText(t, text, Options{Strict: true})
+	_, findings := loadText(t, text, LoadSettings{})
+	_, strict := loadText(t, text, LoadSettings{Strict: true})
 	if findings.Count(diag.Warning) == 0 || strict.Count(diag.Warning) != 0 || len(strict) != len(findings) {
 		t.Error(findings, strict)
 	}
 }
 
 func TestNamespaceIsTheProjectsWhereAbsent(t *testing.T) {
-	set, _ := loadText(t, inputs.PurgeOf("  hostname: a.example.com\n  paths: [/a]\n"), Options{Workspace: "acme"})
+	set, _ := loadText(t, inputs.PurgeOf("  hostname: a.example.com\n  paths: [/a]\n"), LoadSettings{Workspace: "acme"})
 	if set.Objects[0].Namespace != "acme" {
 		t.Error(set.Objects[0].Namespace)
 	}
@@ -318,20 +318,20 @@ func writeShop(t *testing.T, dir, name string) {
 }
 
 func TestUnreadableIsAnErrorAndNotAnEmptySet(t *testing.T) {
-	for name, source := range map[string]Source{
+	for name, source := range map[string]PathSource{
 		"absent": {FS: fstest.MapFS{}, Path: "none"},
 		"folder": {FS: os.DirFS(t.TempDir()), Path: "gone"},
 		"opened": {FS: fstest.MapFS{"a.yaml": {Mode: 0o4}}, Path: "../a.yaml"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if set, _, err := Load(t.Context(), []Source{source}, Options{}); err == nil || set != nil {
+			if set, _, err := Load(t.Context(), []PathSource{source}, LoadSettings{}); err == nil || set != nil {
 				t.Errorf("set %v, error %v", set, err)
 			}
 		})
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := Load(ctx, []Source{{Data: []byte(inputs.Shop)}}, Options{}); !errors.Is(err, context.Canceled) {
+	if _, _, err := Load(ctx, []PathSource{{Data: []byte(inputs.Shop)}}, LoadSettings{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v after cancellation", err)
 	}
 }
@@ -340,7 +340,7 @@ func TestResultsAreInFileOrderAtAnyParallelism(t *testing.T) {
 	files := manyFiles(60)
 	var first []string
 	for _, parallelism := range []int{1, 2, 7} {
-		set, findings, err := Load(t.Context(), []Source{{FS: files, Path: "."}}, Options{Parallelism: parallelism})
+		set, findings, err := Load(t.Context(), []PathSource{{FS: files, Path: "."}}, LoadSettings{Parallelism: parallelism})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -370,7 +370,7 @@ func manyFiles(n int) fstest.MapFS {
 }
 
 func TestSourceLineOfAFinding(t *testing.T) {
-	_, findings := loadText(t, strings.ReplaceAll(inputs.PurgeOf("  hostname: true\n  paths: [/a]\n"), "\n", "\r\n"), Options{Workspace: "acme"})
+	_, findings := loadText(t, strings.ReplaceAll(inputs.PurgeOf("  hostname: true\n  paths: [/a]\n"), "\n", "\r\n"), LoadSettings{Workspace: "acme"})
 	for _, f := range findings {
 		if f.Rule == ruleUnquoted && f.Source != "  hostname: true" {
 			t.Errorf("%+v", f)
@@ -385,9 +385,9 @@ func BenchmarkLoad(b *testing.B) {
 	text := benchmarkManifest()
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
-	w := &worker{loader: &loader{options: Options{Limits: Limits{}.orDefault()}}}
+	w := &worker{loader: &loader{options: LoadSettings{Limits: Limits{}.orDefault()}}}
 	for b.Loop() {
-		if w.readFile(Text{Path: "-", Data: text}); len(w.objects) != 1 {
+		if w.readFile(FileText{Path: "-", Data: text}); len(w.objects) != 1 {
 			b.Fatal(w.findings)
 		}
 	}
@@ -427,5 +427,5 @@ func TestAPanicReachesTheCaller(t *testing.T) {
 			t.Errorf("got %v", value)
 		}
 	}()
-	EachFile(t.Context(), Options{}, 3, func(*struct{}, int) bool { panic("odd") })
+	EachFile(t.Context(), LoadSettings{}, 3, func(*struct{}, int) bool { panic("odd") })
 }

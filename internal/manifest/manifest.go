@@ -34,7 +34,7 @@ type Object struct {
 	Keep      bool
 	positions positions
 	// Silences are its comments that silence rules.
-	Silences []yamltext.Mark
+	Silences []yamltext.CommentMark
 }
 
 // Key returns the kind and name of the object.
@@ -90,8 +90,8 @@ func (s *Set) Spec(k kind.Key) []byte {
 	return nil
 }
 
-// Source is one PATH of the command line.
-type Source struct {
+// PathSource is one PATH of the command line.
+type PathSource struct {
 	// FS is the folder of the source, or nil for standard input.
 	FS fs.FS
 	// Path is the file or folder in FS to read.
@@ -102,8 +102,8 @@ type Source struct {
 	Data []byte
 }
 
-// Options are the settings of a project for its manifests.
-type Options struct {
+// LoadSettings are the settings of a project for its manifests.
+type LoadSettings struct {
 	// Workspace is the name that metadata.namespace must have, or empty without a project.
 	Workspace string
 	// DeprecatedPurgeURL is the address of the older purge service, which manifests must not have.

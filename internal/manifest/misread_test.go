@@ -39,7 +39,7 @@ func TestReadsAsYAMLSays(t *testing.T) {
 		"{\"a\": {\"b\" \n\n  :[1]}}\n":                     `{"a":{"b":[1]}}`,
 		"a: 0e400\n":                                        `{"a":0}`,
 	} {
-		f := &yamltext.File{Path: "in.yaml", Lines: yamltext.Lines{Data: []byte(text)}, MaxValues: 1 << 20}
+		f := &yamltext.FileState{Path: "in.yaml", Lines: yamltext.LineIndex{Data: []byte(text)}, MaxValues: 1 << 20}
 		var c converter
 		got := ""
 		f.Documents(func(n *yaml.Node) {

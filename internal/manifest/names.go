@@ -13,7 +13,7 @@ import (
 
 // Names finds the objects of manifests without reading all of each: they have a kind, a name, a host and
 // a path. It is for completion: it skips what it can't read, and checks nothing.
-func Names(ctx context.Context, sources []Source, opts Options) *Set {
+func Names(ctx context.Context, sources []PathSource, opts LoadSettings) *Set {
 	opts.Limits = opts.Limits.orDefault()
 	set := &Set{byKey: map[kind.Key]*Object{}}
 	found, err := listSources(sources, opts.Limits)

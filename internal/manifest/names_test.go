@@ -15,7 +15,7 @@ func TestNamesAreThoseOfLoad(t *testing.T) {
 		folders = append(folders, root+"/cdns", root+"/volumesnapshots-adapted")
 	}
 	for _, folder := range folders {
-		checkNames(t, Source{FS: os.DirFS(folder), Path: "."})
+		checkNames(t, PathSource{FS: os.DirFS(folder), Path: "."})
 	}
 	const head = "apiVersion: delivery/v2.1\nkind: CDN\nmetadata:\n"
 	for _, text := range []string{
@@ -25,13 +25,13 @@ func TestNamesAreThoseOfLoad(t *testing.T) {
 		"{apiVersion: delivery/v2.1, kind: CDN, metadata: {name: a}}\n",
 		"- a\n", "", "---\n", "a\n", "\n\n---\nkind: CDN\n",
 	} {
-		checkNames(t, Source{Data: []byte(text)})
+		checkNames(t, PathSource{Data: []byte(text)})
 	}
 }
 
-func checkNames(t *testing.T, source Source) {
+func checkNames(t *testing.T, source PathSource) {
 	t.Helper()
-	set, _, err := Load(t.Context(), []Source{source}, Options{})
+	set, _, err := Load(t.Context(), []PathSource{source}, LoadSettings{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func checkNames(t *testing.T, source Source) {
 		}
 		return all
 	}
-	if is, want := known(Names(t.Context(), []Source{source}, Options{})), known(set); !slices.Equal(is, want) {
+	if is, want := known(Names(t.Context(), []PathSource{source}, LoadSettings{})), known(set); !slices.Equal(is, want) {
 		t.Errorf("%s %q: %q, not %q", source.Path, source.Data, is, want)
 	}
 }

@@ -22,7 +22,7 @@ func (b brittle) Open(name string) (fs.File, error) {
 // TestAPanicNamesItsFile: it is an error, and not the end of the process.
 func TestAPanicNamesItsFile(t *testing.T) {
 	files := brittle{fstest.MapFS{"odd.yaml": {}, "plain.yaml": {Data: []byte("a: 1\n")}}}
-	_, _, err := manifest.Load(t.Context(), []manifest.Source{{FS: files, Path: ".", Display: "manifests"}}, manifest.Options{})
+	_, _, err := manifest.Load(t.Context(), []manifest.PathSource{{FS: files, Path: ".", Display: "manifests"}}, manifest.LoadSettings{})
 	if err == nil || !strings.Contains(err.Error(), "read manifests/odd.yaml: internal error: odd") {
 		t.Errorf("got %v", err)
 	}

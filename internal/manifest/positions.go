@@ -51,7 +51,7 @@ func (o *Object) Places(fields []string) [][2]int {
 			found[path] = place{}
 		}
 	}
-	(&placeWalk{places: o.positions.places, found: found}).value("", true, o.positions.json)
+	(&placeFinder{places: o.positions.places, found: found}).value("", true, o.positions.json)
 	out := make([][2]int, len(fields))
 	for i := range fields {
 		at := newPlace(o.Line, o.Column)
@@ -84,8 +84,8 @@ func withParents(field string) []string {
 	return all
 }
 
-// placeWalk reads the places of a value in order, and sets those of the paths in found.
-type placeWalk struct {
+// placeFinder reads the places of a value in order, and sets those of the paths in found.
+type placeFinder struct {
 	places places
 	last   place
 	found  map[string]place
@@ -94,7 +94,7 @@ type placeWalk struct {
 
 // value reads the places of a value and of all below it. It builds paths only below those in found,
 // because building all would take most of the time.
-func (w *placeWalk) value(path string, named bool, json []byte) {
+func (w *placeFinder) value(path string, named bool, json []byte) {
 	lines, n := binary.Varint(w.places)
 	column, m := binary.Uvarint(w.places[max(n, 0):])
 	if n <= 0 || m <= 0 {
@@ -130,7 +130,7 @@ func (w *placeWalk) value(path string, named bool, json []byte) {
 }
 
 // wanted returns the path of an element if it is in found, or "". It builds no other string.
-func (w *placeWalk) wanted(list string, i int) string {
+func (w *placeFinder) wanted(list string, i int) string {
 	w.buffer = append(strconv.AppendInt(append(append(w.buffer[:0], list...), '['), int64(i), 10), ']')
 	if _, ok := w.found[string(w.buffer)]; ok {
 		return string(w.buffer)
@@ -147,7 +147,7 @@ func unescapeName(name string) string {
 }
 
 // placeFindings sets the line and column of findings that have none. It looks for all at once, because finding one reads the whole object.
-func (o *Object) placeFindings(all diag.List, text *yamltext.Lines) {
+func (o *Object) placeFindings(all diag.List, text *yamltext.LineIndex) {
 	var found []*diag.Finding
 	var fields []string
 	for i := range all {

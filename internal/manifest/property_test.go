@@ -81,7 +81,7 @@ func TestEveryFieldIsFoundInItsLineAndBytesAreTheTrees(t *testing.T) {
 		}
 		l := &layout{line: 1, lines: map[string]int{}}
 		l.write("", doc, 0)
-		f := &yamltext.File{Path: "x.yaml", Lines: yamltext.Lines{Data: []byte(l.text.String())}, MaxValues: 1 << 20}
+		f := &yamltext.FileState{Path: "x.yaml", Lines: yamltext.LineIndex{Data: []byte(l.text.String())}, MaxValues: 1 << 20}
 		var c converter
 		var o *Object
 		f.Documents(func(n *yaml.Node) {
@@ -126,11 +126,11 @@ func FuzzLoad(f *testing.F) {
 		f.Add(example)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		set, findings, err := Load(context.Background(), []Source{{Data: data}}, Options{Parallelism: 1})
+		set, findings, err := Load(context.Background(), []PathSource{{Data: data}}, LoadSettings{Parallelism: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, x := range append(findings, Check(set, Options{})...) {
+		for _, x := range append(findings, Check(set, LoadSettings{})...) {
 			if x.Rule == "" || x.Message == "" || x.Fix == "" || x.Line < 1 || x.Column < 1 {
 				t.Errorf("incomplete finding %+v", x)
 			}
@@ -155,13 +155,13 @@ func checkSilence(t *testing.T, data []byte) {
 // placesOf are the rules and places of all findings; nil where some are not shown.
 func placesOf(t *testing.T, data []byte) []string {
 	t.Helper()
-	set, found, err := Load(context.Background(), []Source{{Data: data}}, Options{Parallelism: 1})
+	set, found, err := Load(context.Background(), []PathSource{{Data: data}}, LoadSettings{Parallelism: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	found = append(found, Check(set, Options{})...)
+	found = append(found, Check(set, LoadSettings{})...)
 	for _, o := range set.Objects {
-		advice, silenced := Advise(o, o.Tree(), Options{})
+		advice, silenced := Advise(o, o.Tree(), LoadSettings{})
 		found = slices.Concat(found, advice, silenced)
 	}
 	all := []string{}

@@ -8,7 +8,7 @@ import (
 // TestUnreachableByPrecedence: only if the first location may win, the order of locations matters.
 func TestUnreachableByPrecedence(t *testing.T) {
 	const text = "apiVersion: delivery/v2.1\nkind: CDN\nmetadata: {name: shop}\nspec: {hostname: h.example.com, locations: [{path: /*}, {path: /a}]}\n"
-	set, findings, err := Load(t.Context(), []Source{{Data: []byte(text)}}, Options{})
+	set, findings, err := Load(t.Context(), []PathSource{{Data: []byte(text)}}, LoadSettings{})
 	if err != nil || len(findings) > 0 {
 		t.Fatal(findings, err)
 	}
@@ -17,7 +17,7 @@ func TestUnreachableByPrecedence(t *testing.T) {
 		"first-in-list": "/* takes all requests of /a below it",
 		"longest-path":  "", "longest-host": "",
 	} {
-		advice, _ := Advise(set.Objects[0], set.Objects[0].Tree(), Options{Precedence: precedence})
+		advice, _ := Advise(set.Objects[0], set.Objects[0].Tree(), LoadSettings{Precedence: precedence})
 		var got []string
 		for _, f := range advice {
 			got = append(got, f.Message)

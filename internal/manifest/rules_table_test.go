@@ -399,7 +399,7 @@ func TestWorkspace(t *testing.T) {
 		{"CDN without one", cdnStart, "", false},
 		{"CDN of another", named("shop, namespace: acme"), "other", true},
 	} {
-		found := findingsOf(t, c.text, Options{Workspace: c.workspace})
+		found := findingsOf(t, c.text, LoadSettings{Workspace: c.workspace})
 		if refused := len(found) == 1 && found[0].Rule == "namespace"; refused != c.refused || len(found) > 1 {
 			t.Errorf("%s: %v", c.name, found)
 		}
@@ -422,7 +422,7 @@ func TestPlaceholders(t *testing.T) {
 		purgePaths("/price/$5/(a)"):          "",
 	} {
 		var got []string
-		for _, f := range findingsOf(t, text, Options{}) {
+		for _, f := range findingsOf(t, text, LoadSettings{}) {
 			if strings.HasPrefix(f.Rule, "placeholder") || f.Severity == diag.Error {
 				got = append(got, f.Rule)
 			}
@@ -441,10 +441,10 @@ func TestManyPurgesOfOneHostname(t *testing.T) {
 		}
 		return b.String()
 	}
-	if found := findingsOf(t, write(100), Options{}); len(found) > 0 {
+	if found := findingsOf(t, write(100), LoadSettings{}); len(found) > 0 {
 		t.Errorf("100 requests: %v", found)
 	}
-	found := findingsOf(t, write(101), Options{})
+	found := findingsOf(t, write(101), LoadSettings{})
 	if len(found) != 1 || found[0].Rule != "purge-limits-set" || !strings.Contains(found[0].Message, "101 purge requests") {
 		t.Errorf("101 requests: %v", found)
 	}
@@ -456,7 +456,7 @@ func TestManyPurgesOfOneHostname(t *testing.T) {
 func TestWhatNobodySeesIsRefused(t *testing.T) {
 	var c converter
 	refused := func(text string, key bool) bool {
-		c.reset(&yamltext.File{})
+		c.reset(&yamltext.FileState{})
 		c.checkText(&yaml.Node{}, text, key)
 		return c.file.Findings.HasErrors()
 	}

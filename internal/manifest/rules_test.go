@@ -14,25 +14,25 @@ import (
 )
 
 // ruleOptions switch on what is off without a project.
-func ruleOptions() Options {
-	return Options{DeprecatedPurgeURL: "https://purge.example.com/"}
+func ruleOptions() LoadSettings {
+	return LoadSettings{DeprecatedPurgeURL: "https://purge.example.com/"}
 }
 
 // findingsOf loads one manifest and runs every rule on it, those of advice too.
-func findingsOf(t *testing.T, text string, opts Options) diag.List {
+func findingsOf(t *testing.T, text string, opts LoadSettings) diag.List {
 	t.Helper()
-	return foundIn(t, Source{Data: []byte(text)}, opts)
+	return foundIn(t, PathSource{Data: []byte(text)}, opts)
 }
 
-func foundIn(t *testing.T, source Source, opts Options) diag.List {
+func foundIn(t *testing.T, source PathSource, opts LoadSettings) diag.List {
 	t.Helper()
-	set, found, err := Load(context.Background(), []Source{source}, opts)
+	set, found, err := Load(context.Background(), []PathSource{source}, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
 	found = append(found, Check(set, opts)...)
 	for _, o := range set.Objects {
-		advice, _ := Advise(o, o.Tree(), Options{})
+		advice, _ := Advise(o, o.Tree(), LoadSettings{})
 		found = append(found, advice...)
 	}
 	found.Sort()

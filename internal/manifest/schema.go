@@ -87,7 +87,7 @@ func (w *worker) checkSchema(doc map[string]any, k *kind.Kind) {
 
 // schemaErrors turns the validator's errors into findings.
 type schemaErrors struct {
-	file *yamltext.File
+	file *yamltext.FileState
 	doc  any
 	root *kind.Field
 	// failed are the fields that already have an error.

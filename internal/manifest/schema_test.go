@@ -150,7 +150,7 @@ func TestFindingsAreTheValidators(t *testing.T) {
 			if of, ok := kind.ForEnvelope(version, name); !ok || of != k {
 				return false // no document of the kind
 			}
-			w := &worker{loader: &loader{}, file: &yamltext.File{MaxFindings: math.MaxInt}}
+			w := &worker{loader: &loader{}, file: &yamltext.FileState{MaxFindings: math.MaxInt}}
 			w.checkSchema(doc, k)
 			var found []string
 			for _, x := range w.file.Findings {

@@ -30,7 +30,7 @@ func TestReplaceWritesNoOtherFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = root.Close() }()
-	text := manifest.Text{FS: files.OpenFS(root), Name: "a.yaml", Path: "m/a.yaml", Data: []byte(purge)}
+	text := manifest.FileText{FS: files.OpenFS(root), Name: "a.yaml", Path: "m/a.yaml", Data: []byte(purge)}
 
 	write(purge + "# mine\n")
 	if err := text.Replace([]byte("x")); err == nil || !strings.Contains(err.Error(), "m/a.yaml changed while it was read") {

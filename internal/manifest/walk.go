@@ -17,8 +17,8 @@ import (
 	"trueup/internal/yamltext"
 )
 
-// Text is a file of manifests.
-type Text struct {
+// FileText is a file of manifests.
+type FileText struct {
 	// FS is nil for standard input. Name is the name of the file in FS.
 	FS   fs.FS
 	Name string
@@ -31,7 +31,7 @@ type Text struct {
 var ErrChanged = errors.New("changed while it was read")
 
 // Replace changes the content of the file, unless it was written to since it was read.
-func (t Text) Replace(content []byte) error {
+func (t FileText) Replace(content []byte) error {
 	root := files.RootOf(t.FS)
 	if root == nil {
 		return fmt.Errorf("%s: it is not writable", t.Path)
@@ -47,7 +47,7 @@ func (t Text) Replace(content []byte) error {
 
 // lister lists the files of sources, each once.
 type lister struct {
-	texts    []Text
+	texts    []FileText
 	findings diag.List
 	seen     map[string]bool
 	limits   Limits
@@ -55,7 +55,7 @@ type lister struct {
 	exceeded bool
 }
 
-func listSources(sources []Source, limits Limits) (*lister, error) {
+func listSources(sources []PathSource, limits Limits) (*lister, error) {
 	l := &lister{seen: map[string]bool{}, limits: limits}
 	for _, s := range sources {
 		if err := l.add(s); err != nil {
@@ -83,9 +83,9 @@ func (l *lister) exceed(path, message, fix string) {
 // add lists a source: standard input, a file, or a directory and all below it, in the order of names.
 // It skips hidden names, and follows no symbolic link: a link can lead out of the repository. A
 // directory that can't be listed is an error: it must not look empty.
-func (l *lister) add(s Source) error {
+func (l *lister) add(s PathSource) error {
 	if s.FS == nil {
-		l.texts = append(l.texts, Text{Path: cmp.Or(s.Display, "-"), Data: s.Data})
+		l.texts = append(l.texts, FileText{Path: cmp.Or(s.Display, "-"), Data: s.Data})
 		return nil
 	}
 	root := path.Clean(s.Path)
@@ -124,7 +124,7 @@ func skipEntry(e fs.DirEntry) error {
 }
 
 // entry lists one entry of a directory. depth is how deep it is below the source.
-func (l *lister) entry(s Source, name string, e fs.DirEntry, depth int) error {
+func (l *lister) entry(s PathSource, name string, e fs.DirEntry, depth int) error {
 	shown := path.Join(s.Display, name)
 	switch {
 	case !utf8.ValidString(name) && (e.IsDir() || IsFile(name)):
@@ -169,7 +169,7 @@ func IsYAML(name string) bool {
 }
 
 // file lists a regular file, and reports any other without opening it: a pipe would wait for a writer.
-func (l *lister) file(s Source, name string, mode fs.FileMode) {
+func (l *lister) file(s PathSource, name string, mode fs.FileMode) {
 	display := path.Join(s.Display, name)
 	if l.seen[display] {
 		return
@@ -179,7 +179,7 @@ func (l *lister) file(s Source, name string, mode fs.FileMode) {
 	case len(l.seen) > l.limits.Files:
 		l.exceed(display, fmt.Sprintf("there are more than %d files", l.limits.Files), "name fewer folders at once")
 	case mode.IsRegular():
-		l.texts = append(l.texts, Text{FS: s.FS, Name: name, Path: display})
+		l.texts = append(l.texts, FileText{FS: s.FS, Name: name, Path: display})
 	default:
 		what := "a device, a pipe or a socket"
 		if mode&fs.ModeSymlink != 0 {
@@ -190,7 +190,7 @@ func (l *lister) file(s Source, name string, mode fs.FileMode) {
 }
 
 // readText reads the file into the buffer, at most one byte more than the limit.
-func (t Text) readText(limit int64, buffer *bytes.Buffer) ([]byte, error) {
+func (t FileText) readText(limit int64, buffer *bytes.Buffer) ([]byte, error) {
 	if t.FS == nil {
 		return t.Data, nil
 	}
@@ -242,7 +242,7 @@ func openRegular(fsys fs.FS, name string) (fs.File, fs.FileInfo, error) {
 }
 
 // readFast is read with fewer system calls. It does not check whether the file changes meanwhile.
-func (t Text) readFast(limit int64, buffer *[]byte) ([]byte, error) {
+func (t FileText) readFast(limit int64, buffer *[]byte) ([]byte, error) {
 	if t.FS == nil {
 		return t.Data, nil
 	}
@@ -258,7 +258,7 @@ func (t Text) readFast(limit int64, buffer *[]byte) ([]byte, error) {
 
 // Texts reads the files that Load reads, in the same order and within the same limits. It returns files
 // that it skips as findings, and an error for a file that it could not read.
-func Texts(sources []Source, limits Limits) ([]Text, diag.List, error) {
+func Texts(sources []PathSource, limits Limits) ([]FileText, diag.List, error) {
 	limits = limits.orDefault()
 	found, err := listSources(sources, limits)
 	if err != nil {

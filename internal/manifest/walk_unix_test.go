@@ -32,8 +32,8 @@ func TestWalk(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = root.Close() }()
-	sources := []Source{{FS: root.FS(), Path: "m", Display: "here"}, {FS: root.FS(), Path: "m/b.yaml", Display: "here"}}
-	set, findings, err := Load(t.Context(), sources, Options{})
+	sources := []PathSource{{FS: root.FS(), Path: "m", Display: "here"}, {FS: root.FS(), Path: "m/b.yaml", Display: "here"}}
+	set, findings, err := Load(t.Context(), sources, LoadSettings{})
 	if err != nil {
 		t.Fatal(err)
 	}

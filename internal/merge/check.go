@@ -63,30 +63,30 @@ type checker struct {
 	filled []Value
 }
 
-// sending is what a request has for a place: the whole value, some fields of an object, or nothing.
-type sending struct {
+// sentPart is what a request has for a place: the whole value, some fields of an object, or nothing.
+type sentPart struct {
 	isWhole bool
 	fields  map[string]any
 }
 
 // sendingOf returns what a merge patch with a value for a place sends there; was is the value before.
-func sendingOf(patch, was any) sending {
+func sendingOf(patch, was any) sentPart {
 	fields, isObject := patch.(map[string]any)
 	if _, wasObject := was.(map[string]any); isObject && wasObject {
-		return sending{fields: fields}
+		return sentPart{fields: fields}
 	}
-	return sending{isWhole: true}
+	return sentPart{isWhole: true}
 }
 
-func (s sending) sentField(name string, was any) sending {
+func (s sentPart) sentField(name string, was any) sentPart {
 	if patch, isSent := s.fields[name]; isSent {
 		return sendingOf(patch, was)
 	}
-	return sending{isWhole: s.isWhole}
+	return sentPart{isWhole: s.isWhole}
 }
 
 // checkPlace checks a place; was is the value before.
-func (c *checker) checkPlace(n node, was any, sent sending) {
+func (c *checker) checkPlace(n node, was any, sent sentPart) {
 	switch {
 	case n.rules.isExcluded() || n.rules.areEmpty(n.want, n.have):
 	case n.want == nil && n.rules.isEmpty(was):
@@ -99,7 +99,7 @@ func (c *checker) checkPlace(n node, was any, sent sending) {
 }
 
 // checkKept checks a place that has a value after the request.
-func (c *checker) checkKept(n node, was any, sent sending) {
+func (c *checker) checkKept(n node, was any, sent sentPart) {
 	have := n.have
 	if n.rules.isEmpty(have) && sent.fields != nil {
 		have = map[string]any{} // the request asked for some of its fields only
@@ -131,7 +131,7 @@ func unionOfKeys(a, b map[string]any) []string {
 }
 
 // checkList checks the elements of a list, and their order.
-func (c *checker) checkList(l list, was []any, sent sending) {
+func (c *checker) checkList(l list, was []any, sent sentPart) {
 	l.pairMoved()
 	if !l.rules.isSet() && len(findDisplaced(l.of)) > 0 {
 		c.reportMismatch(l.node, sent.isWhole)

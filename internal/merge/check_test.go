@@ -83,10 +83,10 @@ func TestRemovalsThatAreOwed(t *testing.T) {
 		after := effect.Apply(res.Patch, in.Live)
 		now := keepRemoved(in.Rules, clone(after), in.Live)
 		found, _ := Write{Rules: in.Rules, Before: in.Live, Request: res.Patch, Now: now}.Check()
-		owed := Input{Rules: in.Rules, Desired: in.Desired, Live: now, Applied: WithNotRemoved(in.Rules, in.Desired, after, found)}
+		owed := Sides{Rules: in.Rules, Desired: in.Desired, Live: now, Applied: WithNotRemoved(in.Rules, in.Desired, after, found)}
 		next := Compare(owed)
 		for _, m := range found {
-			isLine := func(c Change) bool { return c.Path == m.Path && (c.Class == Removed || c.Class == RemovedConflict) }
+			isLine := func(c Difference) bool { return c.Path == m.Path && (c.Class == Removed || c.Class == RemovedConflict) }
 			if m.Fault == NotRemoved && !slices.ContainsFunc(next.Changes, isLine) {
 				t.Fatalf("%s is not removed again:%s\n now %s\n base %s\n changes %+v", m.Path, in, encode(now), encode(owed.Applied), next.Changes)
 			}

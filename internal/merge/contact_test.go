@@ -80,7 +80,7 @@ func TestFirstContact(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in := Input{
+			in := Sides{
 				Rules: specRules(), Applied: decode(t, c.applied), Pending: some(decode(t, c.pending)),
 				Desired: decode(t, c.desired), Live: decode(t, c.live),
 			}
@@ -99,131 +99,131 @@ func TestFirstContact(t *testing.T) {
 func TestSectionZero(t *testing.T) {
 	for name, c := range map[string]struct {
 		applied, pending, desired, live, patch string
-		change                                 Change
+		change                                 Difference
 		preserved, collateral                  []string
 	}{
 		"0.2 a write without an answer is ours": {
 			applied: `{"tls":{"forced":"1"}}`, pending: `{"tls":{"forced":"2"}}`,
 			desired: `{"tls":{"forced":"1"}}`, live: `{"tls":{"forced":"2"}}`,
-			patch: `{"tls":{"forced":"1"}}`, change: Change{Path: "tls.forced", Class: Changed},
+			patch: `{"tls":{"forced":"1"}}`, change: Difference{Path: "tls.forced", Class: Changed},
 		},
 		"0.2 a pending key that git dropped goes": {
 			applied: `{}`, pending: `{"x":"1"}`, desired: `{}`, live: `{"x":"1"}`,
-			patch: `{"x":null}`, change: Change{Path: "x", Class: Removed},
+			patch: `{"x":null}`, change: Difference{Path: "x", Class: Removed},
 		},
 		"0.16 absent host is a wildcard, its live value stays": {
 			applied: `{}`, desired: `{"locations":[{"path":"/a","ttl":"2"}]}`, live: `{"locations":[{"path":"/a","host":"h","ttl":"1","x":"1"}]}`,
 			patch:  `{"locations":[{"path":"/a","host":"h","ttl":"2","x":"1"}]}`,
-			change: Change{Path: "locations[/a].ttl", Class: TakeOver}, preserved: []string{"locations[/a].host", "locations[/a].x"},
+			change: Difference{Path: "locations[/a].ttl", Class: TakeOver}, preserved: []string{"locations[/a].host", "locations[/a].x"},
 		},
 		"0.16 exact keys pair before wildcards": {
 			applied: `{}`, desired: `{"locations":[{"path":"/a","ttl":"2"},{"path":"/a","host":"h"}]}`,
 			live:   `{"locations":[{"path":"/a","host":"i","ttl":"1"},{"path":"/a","host":"h"}]}`,
 			patch:  `{"locations":[{"path":"/a","host":"i","ttl":"2"},{"path":"/a","host":"h"}]}`,
-			change: Change{Path: "locations[/a].ttl", Class: TakeOver}, preserved: []string{"locations[/a].host"},
+			change: Difference{Path: "locations[/a].ttl", Class: TakeOver}, preserved: []string{"locations[/a].host"},
 		},
 		"0.16 ambiguous, same length: by position, nothing carried": {
 			applied: `{"locations":[]}`, desired: `{"locations":[{"path":"/a"},{"path":"/b","ttl":"2"}]}`,
 			live:   `{"locations":[{"path":"/a","host":"h","x":"1"},{"path":"/a","host":"i"}]}`,
 			patch:  `{"locations":[{"path":"/a"},{"path":"/b","ttl":"2"}]}`,
-			change: Change{Path: "locations[i/a]", Class: DriftOverwrite}, collateral: []string{"locations[/a].host", "locations[/a].x"},
+			change: Difference{Path: "locations[i/a]", Class: DriftOverwrite}, collateral: []string{"locations[/a].host", "locations[/a].x"},
 		},
 		"0.17 kept fields take the documented type": {
 			applied: `{}`, desired: `{"upstreams":[{"name":"a","servers":[{"host":"h","port":"1","weight":"2"}]}]}`,
 			live:   `{"upstreams":[{"name":"a","scheme":true,"q":"3","z":4,"servers":[{"host":"h","port":1,"weight":1}]}]}`,
 			patch:  `{"upstreams":[{"name":"a","scheme":"true","q":3,"z":4,"servers":[{"host":"h","port":"1","weight":"2"}]}]}`,
-			change: Change{Path: "upstreams[a].servers[h:1].weight", Class: TakeOver}, preserved: []string{"upstreams[a].q", "upstreams[a].scheme", "upstreams[a].z"},
+			change: Difference{Path: "upstreams[a].servers[h:1].weight", Class: TakeOver}, preserved: []string{"upstreams[a].q", "upstreams[a].scheme", "upstreams[a].z"},
 		},
 		"B3 the server's own fields go along as they are live": {
 			applied: `{}`, desired: `{"locations":[{"path":"/a","ttl":"2","rid":"mine"}]}`, live: `{"locations":[{"path":"/a","ttl":"1","rid":"7","x":{"n":null,"l":[null,1]}}]}`,
 			patch:  `{"locations":[{"path":"/a","rid":"7","ttl":"2","x":{"l":[1]}}]}`,
-			change: Change{Path: "locations[/a].ttl", Class: TakeOver}, preserved: []string{"locations[/a].x"},
+			change: Difference{Path: "locations[/a].ttl", Class: TakeOver}, preserved: []string{"locations[/a].x"},
 		},
 		"B3 an old discriminator's sibling goes": {
 			applied: `{}`, desired: `{"rules":[{"name":"r","action":{"type":"deny"}}]}`, live: `{"rules":[{"name":"r","action":{"type":"limit","limit":{"n":1},"x":"1"}}]}`,
 			patch:  `{"rules":[{"name":"r","action":{"type":"deny","x":"1"}}]}`,
-			change: Change{Path: "rules[r].action.type", Class: TakeOver}, preserved: []string{"rules[r].action.x"}, collateral: []string{"rules[r].action.limit"},
+			change: Difference{Path: "rules[r].action.type", Class: TakeOver}, preserved: []string{"rules[r].action.x"}, collateral: []string{"rules[r].action.limit"},
 		},
 		"B3 nothing is carried by position": {
 			applied: `{"plain":[{"a":1}]}`, desired: `{"plain":[{"a":2}]}`, live: `{"plain":[{"a":1,"b":1}]}`,
 			patch:  `{"plain":[{"a":2}]}`,
-			change: Change{Path: "plain[0].a", Class: Changed}, collateral: []string{"plain[0].b"},
+			change: Difference{Path: "plain[0].a", Class: Changed}, collateral: []string{"plain[0].b"},
 		},
 		"removed with what lies below": {
 			applied: `{"upstreams":[{"name":"a"},{"name":"b"}]}`, desired: `{"upstreams":[{"name":"a"}]}`,
 			live:   `{"upstreams":[{"name":"a"},{"name":"b","x":"1"}]}`,
 			patch:  `{"upstreams":[{"name":"a"}]}`,
-			change: Change{Path: "upstreams[b]", Class: Removed},
+			change: Difference{Path: "upstreams[b]", Class: Removed},
 		},
 		"removed list with what was added to it": {
 			applied: `{"upstreams":[{"name":"a","scheme":"x"}]}`, desired: `{}`, live: `{"upstreams":[{"name":"a","scheme":"y"},{"name":"b"}]}`,
-			patch: `{"upstreams":null}`, change: Change{Path: "upstreams", Class: RemovedConflict},
+			patch: `{"upstreams":null}`, change: Difference{Path: "upstreams", Class: RemovedConflict},
 		},
 		"an element deleted outside git comes back": {
 			applied: `{"upstreams":[{"name":"a"}]}`, desired: `{"upstreams":[{"name":"a","scheme":null}]}`, live: `{"upstreams":[]}`,
-			patch: `{"upstreams":[{"name":"a"}]}`, change: Change{Path: "upstreams[a]", Class: DriftOverwrite},
+			patch: `{"upstreams":[{"name":"a"}]}`, change: Difference{Path: "upstreams[a]", Class: DriftOverwrite},
 		},
 		"moved in live": {
 			applied: `{"rules":[{"name":"r"},{"name":"s"},{"name":"t"}]}`, desired: `{"rules":[{"name":"r"},{"name":"s"},{"name":"t"}]}`,
 			live:   `{"rules":[{"name":"t"},{"name":"r"},{"name":"s"}]}`,
 			patch:  `{"rules":[{"name":"r"},{"name":"s"},{"name":"t"}]}`,
-			change: Change{Path: "rules[t]", Class: DriftOverwrite, Moved: true},
+			change: Difference{Path: "rules[t]", Class: DriftOverwrite, Moved: true},
 		},
 		"moved in git": {
 			applied: `{"rules":[{"name":"t"},{"name":"r"},{"name":"s"}]}`, desired: `{"rules":[{"name":"r"},{"name":"s"},{"name":"t"}]}`,
 			live:   `{"rules":[{"name":"t"},{"name":"r"},{"name":"s"}]}`,
 			patch:  `{"rules":[{"name":"r"},{"name":"s"},{"name":"t"}]}`,
-			change: Change{Path: "rules[t]", Class: Changed, Moved: true},
+			change: Difference{Path: "rules[t]", Class: Changed, Moved: true},
 		},
 		"moved in both": {
 			applied: `{"rules":[{"name":"s"},{"name":"r"},{"name":"t"}]}`, desired: `{"rules":[{"name":"r"},{"name":"s"},{"name":"t"}]}`,
 			live:   `{"rules":[{"name":"t"},{"name":"r"},{"name":"s"}]}`,
 			patch:  `{"rules":[{"name":"r"},{"name":"s"},{"name":"t"}]}`,
-			change: Change{Path: "rules[t]", Class: Conflict, Moved: true},
+			change: Difference{Path: "rules[t]", Class: Conflict, Moved: true},
 		},
 		"moved, nobody knows by whom": {
 			desired: `{"rules":[{"name":"r"},{"name":"s"}]}`, live: `{"rules":[{"name":"s"},{"name":"r"}]}`,
-			patch: `{"rules":[{"name":"r"},{"name":"s"}]}`, change: Change{Path: "rules[r]", Class: UnknownBase, Moved: true},
+			patch: `{"rules":[{"name":"r"},{"name":"s"}]}`, change: Difference{Path: "rules[r]", Class: UnknownBase, Moved: true},
 		},
 		"an added element without a record": {
 			desired: `{"rules":[]}`, live: `{"rules":[{"name":"s"}]}`,
-			patch: `{"rules":[]}`, change: Change{Path: "rules[s]", Class: UnknownBase},
+			patch: `{"rules":[]}`, change: Difference{Path: "rules[s]", Class: UnknownBase},
 		},
 		"one scalar added in the middle": {
 			applied: `{"plain":["a","c"]}`, desired: `{"plain":["a","b","c"]}`, live: `{"plain":["a","c"]}`,
-			patch: `{"plain":["a","b","c"]}`, change: Change{Path: "plain[1]", Class: Changed},
+			patch: `{"plain":["a","b","c"]}`, change: Difference{Path: "plain[1]", Class: Changed},
 		},
 		"scalars of a set are shown by value": {
 			applied: `{"locations":[{"path":"/a","tags":["x"]}]}`, desired: `{"locations":[{"path":"/a","tags":["y","x"]}]}`, live: `{"locations":[{"path":"/a","tags":["x"]}]}`,
-			patch: `{"locations":[{"path":"/a","tags":["x","y"]}]}`, change: Change{Path: "locations[/a].tags[y]", Class: Changed},
+			patch: `{"locations":[{"path":"/a","tags":["x","y"]}]}`, change: Difference{Path: "locations[/a].tags[y]", Class: Changed},
 		},
 		"odd names are quoted": {
 			applied: `{}`, desired: `{"a.b":{"":"1"}}`, live: `{"a.b":{}}`,
-			patch: `{"a.b":{"":"1"}}`, change: Change{Path: `["a.b"][""]`, Class: Changed},
+			patch: `{"a.b":{"":"1"}}`, change: Difference{Path: `["a.b"][""]`, Class: Changed},
 		},
 		"keys that would look alike are shown whole": {
 			applied: `{"locations":[]}`, desired: `{"locations":[{"path":"/a","host":"h"}]}`, live: `{"locations":[{"path":"/a","host":"i"}]}`,
-			patch: `{"locations":[{"path":"/a","host":"h"}]}`, change: Change{Path: "locations[h/a]", Class: Changed},
+			patch: `{"locations":[{"path":"/a","host":"h"}]}`, change: Difference{Path: "locations[h/a]", Class: Changed},
 		},
 		"keys of one list that a wildcard makes alike are shown whole": {
 			applied: `{"locations":[{"path":"/a","b":"1"},{"path":"/a","host":"h","b":"1"}]}`,
 			desired: `{"locations":[{"path":"/a","b":"1"},{"path":"/a","host":"h","b":"2"}]}`,
 			live:    `{"locations":[{"path":"/a","b":"1"},{"path":"/a","host":"h","b":"1"}]}`,
 			patch:   `{"locations":[{"path":"/a","b":"1"},{"path":"/a","host":"h","b":"2"}]}`,
-			change:  Change{Path: "locations[h/a].b", Class: Changed},
+			change:  Difference{Path: "locations[h/a].b", Class: Changed},
 		},
 		"nulls inside lists are not sent": {
 			applied: `{}`, desired: `{"plain":[null,{"a":null,"b":"1"}]}`, live: `{"plain":[{"a":"x"},null]}`,
-			patch: `{"plain":[{"b":"1"}]}`, change: Change{Path: "plain[0].b", Class: Changed}, collateral: []string{"plain[1]"},
+			patch: `{"plain":[{"b":"1"}]}`, change: Difference{Path: "plain[0].b", Class: Changed}, collateral: []string{"plain[1]"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			res := Compare(Input{
+			res := Compare(Sides{
 				Rules: specRules(), Applied: decode(t, c.applied), Pending: some(decode(t, c.pending)),
 				Desired: decode(t, c.desired), Live: decode(t, c.live),
 			})
 			wantPatch(t, res, c.patch)
-			if !slices.ContainsFunc(res.Changes, func(ch Change) bool {
+			if !slices.ContainsFunc(res.Changes, func(ch Difference) bool {
 				return ch.Path == c.change.Path && ch.Class == c.change.Class && ch.Moved == c.change.Moved
 			}) {
 				t.Errorf("want %+v, got %+v", c.change, res.Changes)
@@ -257,7 +257,7 @@ func TestOverrides(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in := Input{
+			in := Sides{
 				Rules: overridden(), Applied: decode(t, `{"tls":{"forced":"2"},"locations":[{"path":"/a","ttl":"9"}]}`),
 				Desired: decode(t, c.desired), Live: decode(t, c.live),
 			}
@@ -269,7 +269,7 @@ func TestOverrides(t *testing.T) {
 	}
 	t.Run("ignored in an element without a key", func(t *testing.T) {
 		rules := &Rules{Fields: map[string]*Rules{"l": {Fields: map[string]*Rules{"a": {Ignore: true}}}}}
-		in := Input{Rules: rules, Desired: decode(t, `{"l":[{"a":1,"b":1}]}`), Live: decode(t, `{"l":[{"a":2,"b":2}]}`)}
+		in := Sides{Rules: rules, Desired: decode(t, `{"l":[{"a":1,"b":1}]}`), Live: decode(t, `{"l":[{"a":2,"b":2}]}`)}
 		wantPatch(t, Compare(in), `{"l":[{"a":2,"b":1}]}`)
 		in.Live = decode(t, `{"l":[{"a":2,"b":1}]}`)
 		wantPatch(t, Compare(in), "")
@@ -278,7 +278,7 @@ func TestOverrides(t *testing.T) {
 		rules := &Rules{Fields: map[string]*Rules{"l": {Key: []string{"n"}, Item: &Rules{Fields: map[string]*Rules{
 			"id": {Omit: true}, "deep": {Item: &Rules{Fields: map[string]*Rules{"id": {Omit: true}}}},
 		}}}}}
-		res := Compare(Input{
+		res := Compare(Sides{
 			Rules:   rules,
 			Desired: decode(t, `{"l":[{"n":"a","id":"mine","b":1}]}`),
 			Live:    decode(t, `{"l":[{"n":"a","id":"7","b":2,"deep":[{"id":1,"c":2}]}]}`),
@@ -290,7 +290,7 @@ func TestOverrides(t *testing.T) {
 	})
 	t.Run("key", func(t *testing.T) {
 		rules := &Rules{Fields: map[string]*Rules{"l": {Key: []string{"id"}, Join: ":", Set: true}}}
-		wantPatch(t, Compare(Input{
+		wantPatch(t, Compare(Sides{
 			Rules: rules, Desired: decode(t, `{"l":[{"id":1,"a":2},{"id":2}]}`), Live: decode(t, `{"l":[{"id":2},{"id":1,"a":1,"z":1}]}`),
 		}), `{"l":[{"id":2},{"id":1,"a":2,"z":1}]}`)
 	})
@@ -314,7 +314,7 @@ func TestUnplaced(t *testing.T) {
 		"keys that can't agree": {[]string{"a", "b"}, `[{"a":3},{"a":2,"b":2,"c":1}]`, `[{"a":1,"b":7,"ign":1},{"a":2,"b":2}]`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			res := Compare(Input{
+			res := Compare(Sides{
 				Rules:   &Rules{Fields: map[string]*Rules{"l": {Key: c.key, Item: item}}},
 				Desired: map[string]any{"l": decode(t, c.desired)}, Live: map[string]any{"l": decode(t, c.live)},
 			})
@@ -326,7 +326,7 @@ func TestUnplaced(t *testing.T) {
 }
 
 func TestListsThatAreSent(t *testing.T) {
-	res := Compare(Input{
+	res := Compare(Sides{
 		Rules: specRules(), Applied: decode(t, `{}`),
 		Desired: decode(t, `{"upstreams":[{"name":"a","servers":[{"host":"h","port":"1"}]}],"plain":["x"]}`),
 		Live:    decode(t, `{"upstreams":[{"name":"a","servers":[]}],"plain":["x"]}`),

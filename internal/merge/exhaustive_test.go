@@ -84,7 +84,7 @@ func (u universe) compareAll(t *testing.T, o override) (count int) {
 	for _, want := range u.git {
 		for _, live := range u.live {
 			for _, record := range u.withRecords() {
-				in := merge.Input{Rules: rules, Applied: record[0], Desired: want, Live: live}
+				in := merge.Sides{Rules: rules, Applied: record[0], Desired: want, Live: live}
 				if record[1] != nil {
 					in.Pending = []any{record[1]}
 				}
@@ -105,7 +105,7 @@ func (u universe) compareAll(t *testing.T, o override) (count int) {
 func encode(v any) string { return string(canon.Bytes(v)) }
 
 // judge returns what is wrong with a comparison, or "".
-func judge(l *law, in merge.Input) string {
+func judge(l *law, in merge.Sides) string {
 	res := merge.Compare(in)
 	if len(res.Mixed)+len(res.Unplaced) > 0 {
 		return "" // nothing is sent
@@ -150,8 +150,8 @@ func patched(patch, live any) any {
 // verdict is what a comparison found, and what it should have.
 type verdict struct {
 	law         *law
-	in          merge.Input
-	res         merge.Result
+	in          merge.Sides
+	res         merge.Comparison
 	records     had
 	goal, after any
 }
@@ -163,7 +163,7 @@ func (v verdict) unreached() string {
 		resent := *l
 		resent.resend = true
 		other := resent.goal(git{v: v.in.Desired}.field(name), live, v.records.field(name))
-		left := slices.ContainsFunc(v.res.Changes, func(c merge.Change) bool { return c.Left && c.At[0].Field == name })
+		left := slices.ContainsFunc(v.res.Changes, func(c merge.Difference) bool { return c.Left && c.At[0].Field == name })
 		reached := l.reaches(goal, after) || l.mayResend(v.records.field(name)) && l.reaches(other, after)
 		if !reached && (!left || !l.reaches(live, after)) {
 			return fmt.Sprintf("%s is %s after the request, and should be %s", name, encode(after), encode(goal))
@@ -251,10 +251,10 @@ func (v verdict) misjudged() string {
 
 // unshown: the lines show all that the request does. One line less, and the check of the request finds it.
 func (v verdict) unshown() string {
-	var lines []effect.Line
+	var lines []effect.ShownChange
 	for _, c := range v.res.Changes {
 		if !c.Left {
-			lines = append(lines, effect.Line{Path: c.Path, At: c.At, Live: c.Live, After: c.Desired, Moved: c.Moved})
+			lines = append(lines, effect.ShownChange{Path: c.Path, At: c.At, Live: c.Live, After: c.Desired, Moved: c.Moved})
 		}
 	}
 	changes := len(lines)
@@ -262,7 +262,7 @@ func (v verdict) unshown() string {
 		if c.Value == nil {
 			continue // a null says nothing
 		}
-		lines = append(lines, effect.Line{Path: c.Path, At: c.At, Live: c.Value})
+		lines = append(lines, effect.ShownChange{Path: c.Path, At: c.At, Live: c.Value})
 	}
 	if v.res.Patch == nil {
 		if len(lines) > 0 {

@@ -18,7 +18,7 @@ func FuzzCompare(f *testing.F) {
 	f.Add(`null`, `1`, `[1]`, `"x"`, false)
 	f.Add(``, ``, `{"rate":"1e400"}`, `{"rate":1e401}`, false)
 	f.Fuzz(func(t *testing.T, applied, pending, desired, live string, override bool) {
-		in := Input{Rules: specRules()}
+		in := Sides{Rules: specRules()}
 		if override {
 			in.Rules = overridden()
 		}

@@ -21,7 +21,7 @@ type spot struct {
 }
 
 // TouchedByGit reports whether the two versions differ in the place of a change.
-func (h *History) TouchedByGit(c Change) bool {
+func (h *History) TouchedByGit(c Difference) bool {
 	s := spot{rules: h.rules, was: h.was, now: h.now, had: h.was != nil, has: true}
 	for i, step := range c.At {
 		if c.Moved && i == len(c.At)-1 {
@@ -36,7 +36,7 @@ func (h *History) TouchedByGit(c Change) bool {
 }
 
 // stepDown follows step i of the place of a change.
-func (h *History) stepDown(s spot, c Change, i int) spot {
+func (h *History) stepDown(s spot, c Difference, i int) spot {
 	step := c.At[i]
 	if !step.Element {
 		below := spot{rules: s.rules.fieldRules(step.Field)}
@@ -125,7 +125,7 @@ func (l *versions) findGone(r *Rules, live any) (any, bool) {
 
 // changedOrder reports whether git changed the order of a moved element and of those that it has
 // to pass. A conflict is about the whole list.
-func (h *History) changedOrder(s spot, c Change, i int) bool {
+func (h *History) changedOrder(s spot, c Difference, i int) bool {
 	l := h.listAt(s, c.At[:len(c.At)-1])
 	was := l.of
 	if i >= len(was) || was[i] < 0 {

@@ -54,7 +54,7 @@ func (d dice) overriding(r *Rules) *Rules {
 			node.Key = [][]string{nil, {"type"}, {"ttl"}, {"host"}, {"x"}, {"name", "scheme"}}[d.roll(6)]
 			node.Join = ":"
 		case 5:
-			node.Type = []Type{Unknown, Text, Bool, Number}[d.roll(4)]
+			node.Type = []ScalarType{Unknown, Text, Bool, Number}[d.roll(4)]
 		default:
 			node.Discriminator = "type"
 		}
@@ -69,25 +69,25 @@ func nameless(r *Rules) bool {
 }
 
 // lines are what a plan shows of a result.
-func (r Result) lines() []effect.Line {
-	var lines []effect.Line
+func (r Comparison) lines() []effect.ShownChange {
+	var lines []effect.ShownChange
 	for _, c := range r.Changes {
 		if !c.Left {
-			lines = append(lines, effect.Line{Path: c.Path, At: c.At, Live: c.Live, After: c.Desired, Moved: c.Moved})
+			lines = append(lines, effect.ShownChange{Path: c.Path, At: c.At, Live: c.Live, After: c.Desired, Moved: c.Moved})
 		}
 	}
 	for _, v := range r.Collateral {
 		if v.Value == nil {
 			continue // a null says nothing
 		}
-		lines = append(lines, effect.Line{Path: v.Path, At: v.At, Live: v.Value})
+		lines = append(lines, effect.ShownChange{Path: v.Path, At: v.At, Live: v.Value})
 	}
 	return lines
 }
 
 // request draws a comparison under random overrides, and returns the body that
 // would be sent for it; nil where nothing is or may be.
-func request(t *rapid.T) (Input, Result, []byte) {
+func request(t *rapid.T) (Sides, Comparison, []byte) {
 	in := triples(t)
 	in.Rules = dice{t}.overriding(in.Rules)
 	in.LeaveDrift = dice{t}.in(5)
@@ -124,7 +124,7 @@ func TestAMissingLineIsFound(t *testing.T) {
 		}
 		d := dice{t}
 		// What is left is not sent, and an empty value in place of another one changes nothing.
-		if shown := slices.DeleteFunc(slices.Clone(res.Changes), func(c Change) bool {
+		if shown := slices.DeleteFunc(slices.Clone(res.Changes), func(c Difference) bool {
 			return c.Left || !c.Moved && oracleEmpty(&Rules{}, c.Live) && oracleEmpty(&Rules{}, c.Desired)
 		}); len(shown) > 0 {
 			without := res

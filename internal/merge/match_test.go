@@ -37,7 +37,7 @@ func TestALongSetIsMatchedWhole(t *testing.T) {
 	slices.Reverse(turned)
 	rules := &Rules{Fields: map[string]*Rules{"l": {Set: true}}}
 	for _, now := range [][]any{more, turned} {
-		for _, in := range []Input{
+		for _, in := range []Sides{
 			{Rules: rules, Applied: spec(was), Live: spec(was), Desired: spec(now)},
 			{Rules: rules, Applied: spec(now), Live: spec(now), Desired: spec(was)},
 			{Rules: rules, Live: spec(now), Desired: spec(was)},

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Input is one comparison of decoded JSON (numbers as json.Number). A nil Applied is no record.
-type Input struct {
+// Sides is one comparison of decoded JSON (numbers as json.Number). A nil Applied is no record.
+type Sides struct {
 	Rules *Rules
 	// Applied is the spec that was last applied with success. Pending are those whose
 	// write was begun and not confirmed since, oldest first.
@@ -20,27 +20,27 @@ type Input struct {
 	LeaveDrift bool
 }
 
-// Class is the verdict on one path (docs/design.md B4).
-type Class string
+// ChangeKind is the verdict on one path (docs/design.md B4).
+type ChangeKind string
 
 // The classes of docs/design.md B4.
 const (
-	Converged       Class = "converged"
-	Changed         Class = "change"
-	DriftOverwrite  Class = "drift-overwritten"
-	TakeOver        Class = "take-over"
-	Conflict        Class = "conflict"
-	Removed         Class = "removed"
-	RemovedConflict Class = "removed-conflict"
-	Unmanaged       Class = "unmanaged"
-	UnknownBase     Class = "unknown-base"
+	Converged       ChangeKind = "converged"
+	Changed         ChangeKind = "change"
+	DriftOverwrite  ChangeKind = "drift-overwritten"
+	TakeOver        ChangeKind = "take-over"
+	Conflict        ChangeKind = "conflict"
+	Removed         ChangeKind = "removed"
+	RemovedConflict ChangeKind = "removed-conflict"
+	Unmanaged       ChangeKind = "unmanaged"
+	UnknownBase     ChangeKind = "unknown-base"
 )
 
-// Change is one path whose live value differs from git's.
-type Change struct {
-	Path  string `json:"path"` // shown to people: locations[/static/*].cache.edgeTTL
-	At    []Step `json:"-"`    // the same place in the spec
-	Class Class  `json:"class"`
+// Difference is one path whose live value differs from git's.
+type Difference struct {
+	Path  string     `json:"path"` // shown to people: locations[/static/*].cache.edgeTTL
+	At    []Step     `json:"-"`    // the same place in the spec
+	Class ChangeKind `json:"class"`
 	// Base, Live and Desired are nil where the value is absent or null, which mean the same here.
 	Base    any   `json:"base,omitempty"`
 	Live    any   `json:"live,omitempty"`
@@ -58,13 +58,13 @@ type Value struct {
 	At    []Step `json:"-"` // the same place in the spec
 }
 
-// Result is the outcome of a comparison. It may share subtrees with the input: change neither.
-type Result struct {
+// Comparison is the outcome of a comparison. It may share subtrees with the input: change neither.
+type Comparison struct {
 	Patch map[string]any // the merge patch of the spec; nil where nothing needs sending
 	// Changes are the differing paths, in the order of their paths. A change that needs nothing sent (Converged) is
 	// in Notes, which are empty without any record.
-	Changes []Change
-	Notes   []Change
+	Changes []Difference
+	Notes   []Difference
 	// Preserved are live-only fields of paired list elements that a list that is sent whole takes along.
 	Preserved []Value
 	// Collateral are live values that git never had and that are lost with a list without a key that is sent whole, with
@@ -91,7 +91,7 @@ type SentList struct {
 // Compare returns the smallest merge patch after which live has everything that desired says and
 // nothing that git removed, and the reason of each difference (docs/design.md B5, 0.1 to 0.4). It
 // takes what is no object for an empty one, and never changes the inputs.
-func Compare(in Input) Result {
+func Compare(in Sides) Comparison {
 	root := in.rootNode()
 	want, _ := in.Desired.(map[string]any)
 	have, _ := in.Live.(map[string]any)
@@ -103,7 +103,7 @@ func Compare(in Input) Result {
 	if patch, changed := w.objectToSend(root, want, have); changed {
 		w.res.Patch = patch
 	}
-	byPath := func(a, b Change) int { return strings.Compare(a.Path, b.Path) }
+	byPath := func(a, b Difference) int { return strings.Compare(a.Path, b.Path) }
 	slices.SortStableFunc(w.res.Changes, byPath)
 	slices.SortStableFunc(w.res.Notes, byPath)
 	for _, values := range [][]Value{w.res.Preserved, w.res.Collateral, w.res.FirstContact, w.res.Unplaced} {
@@ -112,19 +112,19 @@ func Compare(in Input) Result {
 	return w.res
 }
 
-func (in Input) rootNode() node {
+func (in Sides) rootNode() node {
 	return node{
 		rules: in.Rules, base: base{applied: in.Applied, pending: in.Pending},
 		want: in.Desired, have: in.Live, byKey: true,
 	}
 }
 
-// Type is the documented type of a scalar.
-type Type uint8
+// ScalarType is the documented type of a scalar.
+type ScalarType uint8
 
 // The types of a node. Values of unknown nodes are compared as docs/design.md 0.18 says.
 const (
-	Unknown Type = iota
+	Unknown ScalarType = iota
 	Text
 	Bool
 	Number
@@ -133,7 +133,7 @@ const (
 // Rules say how one node of the tree is compared; nil means the defaults:
 // unknown type, lists by position and ordered.
 type Rules struct {
-	Type Type
+	Type ScalarType
 	// Ignore leaves the node out of comparison and patch. A list that is sent whole
 	// takes along live's values of ignored and read-only nodes.
 	Ignore bool
@@ -165,7 +165,7 @@ func (r *Rules) fieldRules(name string) *Rules { return r.orDefaults().Fields[na
 func (r *Rules) isOmitted() bool               { return r.orDefaults().Omit }
 func (r *Rules) isSet() bool                   { return r.orDefaults().Set }
 func (r *Rules) keyFields() []string           { return r.orDefaults().Key }
-func (r *Rules) scalarType() Type              { return r.orDefaults().Type }
+func (r *Rules) scalarType() ScalarType        { return r.orDefaults().Type }
 
 // elementRules returns the rules of a list's elements. Rules made from an override of a
 // list that the schema does not know hold the elements' fields themselves.

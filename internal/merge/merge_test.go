@@ -27,7 +27,7 @@ func caseRules() *Rules {
 func TestDesignCases(t *testing.T) {
 	for _, c := range []struct {
 		name, base, desired, live, patch string
-		class                            Class
+		class                            ChangeKind
 		path                             string
 	}{
 		{"1", `{"a":1}`, `{"a":1}`, `{"a":1}`, "", "", ""},
@@ -88,7 +88,7 @@ func TestDesignCases(t *testing.T) {
 		{"34", `{}`, `{"a":""}`, `{"a":null}`, `{"a":""}`, Changed, "a"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			res := Compare(Input{
+			res := Compare(Sides{
 				Rules: caseRules(), Applied: decode(t, c.base),
 				Desired: decode(t, c.desired), Live: decode(t, c.live),
 			})
@@ -97,14 +97,14 @@ func TestDesignCases(t *testing.T) {
 			if c.class == "" && len(all) == 0 {
 				return
 			}
-			if !slices.ContainsFunc(all, func(ch Change) bool { return ch.Class == c.class && ch.Path == c.path }) {
+			if !slices.ContainsFunc(all, func(ch Difference) bool { return ch.Class == c.class && ch.Path == c.path }) {
 				t.Errorf("want %s at %s, got %+v", c.class, c.path, all)
 			}
 		})
 	}
 }
 
-func wantPatch(t *testing.T, res Result, want string) {
+func wantPatch(t *testing.T, res Comparison, want string) {
 	t.Helper()
 	got := ""
 	if res.Patch != nil {
@@ -190,7 +190,7 @@ func TestDiffCorpus(t *testing.T) {
 			}
 			continue
 		}
-		res := Compare(Input{Applied: target, Desired: modified, Live: target})
+		res := Compare(Sides{Applied: target, Desired: modified, Live: target})
 		if !reflect.DeepEqual(any(res.Patch), patch) || len(res.FirstContact) > 0 {
 			t.Errorf("vector %d (%s): from %s to %s: %s, want %s", i, v.Source, v.Target, v.Changed, encode(res.Patch), v.Patch)
 		}
@@ -273,7 +273,7 @@ func TestScalars(t *testing.T) {
 		}
 	}
 	for _, c := range []struct {
-		t        Type
+		t        ScalarType
 		in, want any
 	}{
 		{Text, json.Number("443"), "443"},

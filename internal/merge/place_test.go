@@ -144,7 +144,7 @@ func TestHistoryOfAnOrder(t *testing.T) {
 		"what it passes is new":   {"bx", "b", "xb", "bx", "rules[x]"},
 		"another moves in live":   {"abcd", "abcd", "abdc", "bacd", "rules[a] rules[d]"},
 	} {
-		in := Input{Rules: specRules(), Applied: list(c.applied), Desired: list(c.desired), Live: list(c.live)}
+		in := Sides{Rules: specRules(), Applied: list(c.applied), Desired: list(c.desired), Live: list(c.live)}
 		history := NewHistory(in.Rules, list(c.was), in.Desired)
 		var touched []string
 		for _, change := range Compare(in).Changes {
@@ -172,7 +172,7 @@ func TestHistoryOfPlaces(t *testing.T) {
 		"one comes first, and no others was changed":  {"abc", "abc", "nabc", "abc", "+n"},
 		"all of it was said before":                   {"abc", "nabx", "nabx", "abc", ""},
 	} {
-		in := Input{Rules: specRules(), Applied: list(c.applied), Desired: list(c.desired), Live: list(c.live)}
+		in := Sides{Rules: specRules(), Applied: list(c.applied), Desired: list(c.desired), Live: list(c.live)}
 		history := NewHistory(in.Rules, list(c.was), in.Desired)
 		var touched []string
 		for _, change := range Compare(in).Changes {

@@ -33,20 +33,20 @@ func TestProperties(t *testing.T) {
 	})
 }
 
-func anyPatch(res Result) any {
+func anyPatch(res Comparison) any {
 	if res.Patch == nil {
 		return map[string]any{}
 	}
 	return res.Patch
 }
 
-func reached(in Input, live any) bool {
+func reached(in Sides, live any) bool {
 	return oracleCovers(in.Rules, in.Desired, live) &&
 		goneAll(in, live)
 }
 
 // goneAll reports whether nothing that git had before and dropped is there.
-func goneAll(in Input, live any) bool {
+func goneAll(in Sides, live any) bool {
 	for _, record := range append([]any{in.Applied}, in.Pending...) {
 		if !oracleGone(in.Rules, record, in.Desired, live) {
 			return false
@@ -56,7 +56,7 @@ func goneAll(in Input, live any) bool {
 }
 
 // goalHolds is P1 to P3 and P8, the order, which is part of covering.
-func goalHolds(fail func(string), in Input, after any) {
+func goalHolds(fail func(string), in Sides, after any) {
 	if !oracleCovers(in.Rules, in.Desired, after) {
 		fail("P1, P8 not all that git says is there")
 	}
@@ -77,7 +77,7 @@ func goalHolds(fail func(string), in Input, after any) {
 }
 
 // patchIsRight is P4 and P10, and that no patch is without a reason.
-func patchIsRight(fail func(string), in Input, res Result) {
+func patchIsRight(fail func(string), in Sides, res Comparison) {
 	if res.Patch == nil != (len(res.Changes) == 0 && len(res.Collateral) == 0) {
 		fail("a patch without a reason, or the other way round")
 	}
@@ -91,7 +91,7 @@ func patchIsRight(fail func(string), in Input, res Result) {
 
 // onlyPositional reports whether taking away from a list without keys may be what
 // the patch is for, which the oracle does not look at.
-func onlyPositional(in Input) bool {
+func onlyPositional(in Sides) bool {
 	for _, c := range Compare(in).Changes {
 		if c.Class == Removed || c.Class == RemovedConflict {
 			return true
@@ -102,7 +102,7 @@ func onlyPositional(in Input) bool {
 
 // keepsWhatIsNotGits is P6, P7, first contact (0.1), kept fields in their
 // documented types (0.17) and overrides (0.20).
-func keepsWhatIsNotGits(fail func(string), in Input, res Result, after any) {
+func keepsWhatIsNotGits(fail func(string), in Sides, res Comparison, after any) {
 	root := place{rules: in.Rules, records: append([]any{in.Applied}, in.Pending...), want: in.Desired, live: in.Live, result: after}
 	if at := keptLost(root); at != "" {
 		fail("P6, P7 lost " + at)
@@ -126,7 +126,7 @@ func keepsWhatIsNotGits(fail func(string), in Input, res Result, after any) {
 
 // isMinimal is P5: without any one of its leaves, the patch does not do. An
 // ignored field goes along where its object is made.
-func isMinimal(fail func(string), in Input, res Result) {
+func isMinimal(fail func(string), in Sides, res Comparison) {
 	var walk func(r *Rules, patch, root map[string]any, path string)
 	walk = func(r *Rules, patch, root map[string]any, path string) {
 		for k, v := range patch {
@@ -151,7 +151,7 @@ func isMinimal(fail func(string), in Input, res Result) {
 }
 
 // isStale reports whether a null stands for a discriminator's old sibling.
-func isStale(res Result, path string) bool {
+func isStale(res Comparison, path string) bool {
 	for _, c := range res.Collateral {
 		if "."+c.Path == path {
 			return true

@@ -197,7 +197,7 @@ func numberText(v any) (string, bool) {
 }
 
 // toType returns a scalar in the documented type if that loses nothing (docs/design.md 0.17).
-func toType(t Type, v any) any {
+func toType(t ScalarType, v any) any {
 	s, kind := scalarText(v)
 	switch {
 	case t == Text && (kind == isBool || kind == isNumber):

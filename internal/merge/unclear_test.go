@@ -22,9 +22,9 @@ func TestOurOwnDoingIsNoDrift(t *testing.T) {
 		}
 		begun := rapid.SampledFrom([]any{in.Desired, in.Live}).Draw(t, "begun")
 		before := Sendable(nil, in.Applied)
-		first := Compare(Input{Rules: in.Rules, Applied: in.Applied, Desired: begun, Live: before, TakeOver: true})
+		first := Compare(Sides{Rules: in.Rules, Applied: in.Applied, Desired: begun, Live: before, TakeOver: true})
 		for name, live := range map[string]any{"lost": before, "arrived": effect.Apply(anyPatch(first), before)} {
-			next := Input{Rules: in.Rules, Applied: in.Applied, Pending: some(begun), Desired: in.Desired, Live: live, TakeOver: true}
+			next := Sides{Rules: in.Rules, Applied: in.Applied, Pending: some(begun), Desired: in.Desired, Live: live, TakeOver: true}
 			for _, c := range Compare(next).Changes {
 				found++
 				if c.Class == DriftOverwrite || c.Class == Conflict || c.Class == RemovedConflict {
@@ -63,7 +63,7 @@ func TestALostWriteExplainsNothing(t *testing.T) {
 func TestOriginOfAnUnclearWrite(t *testing.T) {
 	for name, c := range map[string]struct {
 		pending, desired, live string
-		class                  Class // empty for no change
+		class                  ChangeKind // empty for no change
 	}{
 		"lost":                                 {`{"a":"1"}`, `{"a":"1"}`, `{"a":"2"}`, UnknownBase},
 		"lost, and git adds a field":           {`{"a":"1"}`, `{"a":"2","b":"1"}`, `{"a":"2","b":"2"}`, UnknownBase},
@@ -77,8 +77,8 @@ func TestOriginOfAnUnclearWrite(t *testing.T) {
 		"arrived, and then changed in live":    {`{"a":"1","b":"1"}`, `{"a":"1","b":"1"}`, `{"a":"1","b":"2"}`, UnknownBase},
 		"arrived, changed in git, and in live": {`{"a":"1","b":"1"}`, `{"a":"2","b":"2"}`, `{"a":"1","b":"2"}`, Changed},
 	} {
-		in := Input{Pending: some(decode(t, c.pending)), Desired: decode(t, c.desired), Live: decode(t, c.live)}
-		var class Class
+		in := Sides{Pending: some(decode(t, c.pending)), Desired: decode(t, c.desired), Live: decode(t, c.live)}
+		var class ChangeKind
 		for _, change := range Compare(in).Changes {
 			class = change.Class
 		}

@@ -1,7 +1,7 @@
 package merge
 
-func (w *walker) recordChange(n node, class Class) {
-	w.res.Changes = append(w.res.Changes, Change{
+func (w *walker) recordChange(n node, class ChangeKind) {
+	w.res.Changes = append(w.res.Changes, Difference{
 		Path: n.path, At: n.at.steps(), Class: class,
 		Base: n.recordBefore(), Live: n.have, Desired: Sendable(n.rules, n.want),
 	})
@@ -13,12 +13,12 @@ func (w *walker) noteAgreed(n node) {
 		return
 	}
 	if b := n.recordBefore(); !scalarEqual(n.rules, b, n.want) {
-		w.res.Notes = append(w.res.Notes, Change{Path: n.path, At: n.at.steps(), Class: Converged, Base: b, Live: n.have, Desired: n.want})
+		w.res.Notes = append(w.res.Notes, Difference{Path: n.path, At: n.at.steps(), Class: Converged, Base: b, Live: n.have, Desired: n.want})
 	}
 }
 
 // classify is the table of docs/design.md B4 for a place where git and live differ.
-func (w *walker) classify(n node) Class {
+func (w *walker) classify(n node) ChangeKind {
 	b := n.recordBefore()
 	liveIsBase := b != nil && (n.rules.areEmpty(b, n.have) || n.have != nil && Covers(n.rules, b, n.have))
 	switch {
@@ -38,7 +38,7 @@ func (w *walker) classify(n node) Class {
 	return Conflict
 }
 
-func classifyRemoved(n node, b any, liveIsBase bool) Class {
+func classifyRemoved(n node, b any, liveIsBase bool) ChangeKind {
 	switch {
 	case n.rules.isEmpty(b) && n.banned:
 		return DriftOverwrite
@@ -48,7 +48,7 @@ func classifyRemoved(n node, b any, liveIsBase bool) Class {
 	return RemovedConflict
 }
 
-func (w *walker) classifyOrder(l list) Class {
+func (w *walker) classifyOrder(l list) ChangeKind {
 	before := l.recordBefore()
 	recorded := withoutNulls(before)
 	inOrder := func(of []any) bool { return len(findDisplaced(pairRenamed(l.rules, before, of, recorded).of)) == 0 }

@@ -4,7 +4,7 @@ import "trueup/internal/canon"
 
 // Refilled returns desired without the nulls that were applied and that live has a value for, and these values. If
 // the server did not keep what was sent, they are its own, and another null would change nothing. It never mutates.
-func Refilled(in Input) (desired any, back []Value) {
+func Refilled(in Sides) (desired any, back []Value) {
 	in.Pending = nil
 	desired = withoutRefilled(in.rootNode(), &back)
 	return desired, back
@@ -43,9 +43,9 @@ func withoutRefilled(n node, back *[]Value) any {
 
 // LeftAlone lists the fields of live that git neither has nor had: the server's defaults, and what
 // another client set (docs/design.md B4). Git owns the whole of a list that it has.
-func LeftAlone(in Input) []Change { return leftAlone(nil, in.rootNode()) }
+func LeftAlone(in Sides) []Difference { return leftAlone(nil, in.rootNode()) }
 
-func leftAlone(found []Change, n node) []Change {
+func leftAlone(found []Difference, n node) []Difference {
 	if n.rules.isExcluded() {
 		return found
 	}
@@ -58,7 +58,7 @@ func leftAlone(found []Change, n node) []Change {
 			if _, said := want[k]; said {
 				found = leftAlone(found, c)
 			} else if c.have != nil && k != stale && !c.base.isKnown() {
-				found = append(found, Change{Path: c.path, At: c.at.steps(), Class: Unmanaged, Live: c.have})
+				found = append(found, Difference{Path: c.path, At: c.at.steps(), Class: Unmanaged, Live: c.have})
 			}
 		}
 	case []any:

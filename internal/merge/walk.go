@@ -10,7 +10,7 @@ import (
 
 // walker makes the patch and lists the changes in one walk, so that neither lacks anything.
 type walker struct {
-	res             Result
+	res             Comparison
 	takeOver, leave bool
 	// recorded says that the object has a record to judge by: one that was applied, or a write without an
 	// answer that live shows.
@@ -116,11 +116,11 @@ func (w *walker) recordDifference(n node) (any, bool) {
 }
 
 // leavesLive reports whether live's value stays. A list that is sent whole is judged as a whole.
-func (w *walker) leavesLive(c Class) bool { return w.leave && !w.whole && w.mayBeOthers(c) }
+func (w *walker) leavesLive(c ChangeKind) bool { return w.leave && !w.whole && w.mayBeOthers(c) }
 
 // mayBeOthers reports whether a class does not prove that git changed the value. Without a record, git may have, unless a
 // person has said that git owns the object.
-func (w *walker) mayBeOthers(c Class) bool {
+func (w *walker) mayBeOthers(c ChangeKind) bool {
 	return c == DriftOverwrite || c == UnknownBase && !w.takeOver
 }
 
@@ -184,7 +184,7 @@ func (w *walker) lostNulls(n node) {
 }
 
 // leavesList reports whether a list of these changes stays as live has it, and marks them.
-func (w *walker) leavesList(path string, changes []Change) bool {
+func (w *walker) leavesList(path string, changes []Difference) bool {
 	drifted := 0
 	for _, c := range changes {
 		if w.mayBeOthers(c.Class) {
@@ -309,6 +309,6 @@ func (w *walker) recordMoved(l list) {
 	class := w.classifyOrder(l)
 	for _, i := range elsewhere {
 		c := l.ofGit(i, i)
-		w.res.Changes = append(w.res.Changes, Change{Path: c.path, At: c.at.steps(), Class: class, Moved: true, live: l.of})
+		w.res.Changes = append(w.res.Changes, Difference{Path: c.path, At: c.at.steps(), Class: class, Moved: true, live: l.of})
 	}
 }

@@ -33,7 +33,7 @@ type adviser struct {
 }
 
 // adviseOnPlan collects advice on what the plan creates, changes and posts. It has the classes of requests that objects change.
-func (p *Planner) adviseOnPlan(out *Plan, all *study, classes map[kind.Key][]routing.Class) {
+func (p *Planner) adviseOnPlan(out *Plan, all *study, classes map[kind.Key][]routing.RequestClass) {
 	a := &adviser{Planner: p, routes: map[kind.Key]served{}, reached: map[string]reach{}}
 	a.hostnames = sync.OnceValue(func() purge.Hosts { return purge.NewHosts(slices.Collect(maps.Keys(p.hosts))) })
 	for i := range out.Items {
@@ -46,7 +46,7 @@ func (p *Planner) adviseOnPlan(out *Plan, all *study, classes map[kind.Key][]rou
 			found.addFindings(o.Sift(a.unpurged(it, o, all.waiting, classes[it.Key])))
 		}
 		if o != nil && o.Kind.RequestOnly() {
-			found = newAdvised(manifest.Advise(o, o.Tree(), manifest.Options{Precedence: p.in.Project.Platform.Precedence}))
+			found = newAdvised(manifest.Advise(o, o.Tree(), manifest.LoadSettings{Precedence: p.in.Project.Platform.Precedence}))
 			found.addFindings(o.Sift(a.ofRequest(o)))
 		}
 		out.Advice = append(out.Advice, keepFew(found.shown)...)
@@ -66,7 +66,7 @@ func (a *adviser) ofRequest(o *manifest.Object) diag.List {
 // served is the object that serves a hostname, before and after apply.
 type served struct {
 	key           kind.Key
-	before, after *routing.Config
+	before, after *routing.CDNConfig
 }
 
 // servedBy returns the object that serves a kind.HostKey, once git is applied.
@@ -94,9 +94,9 @@ func (a *adviser) servesPaths(hostname string) served {
 	return s
 }
 
-func configOf(spec []byte) *routing.Config {
+func configOf(spec []byte) *routing.CDNConfig {
 	if spec == nil {
-		return &routing.Config{}
+		return &routing.CDNConfig{}
 	}
 	return routing.ReadSpec(spec)
 }
@@ -163,7 +163,7 @@ func adviseOnEverything(o *manifest.Object, spec purge.Spec, by served, hosts ma
 }
 
 // locationsOf returns the locations of a site that are for some of the hosts.
-func locationsOf(s *routing.Config, hosts map[string]bool) (list []*routing.Location) {
+func locationsOf(s *routing.CDNConfig, hosts map[string]bool) (list []*routing.Location) {
 	for i := range s.Locations {
 		for host := range hosts {
 			if l := &s.Locations[i]; l.MayServe(host) {

@@ -19,9 +19,9 @@ import (
 )
 
 // unpurged advises on classes of requests whose cached copies a patch outdates, and no waiting request covers.
-func (a *adviser) unpurged(it *Item, o *manifest.Object, waiting map[string][]*manifest.Object, classes []routing.Class) (found diag.List) {
+func (a *adviser) unpurged(it *Item, o *manifest.Object, waiting map[string][]*manifest.Object, classes []routing.RequestClass) (found diag.List) {
 	covers := map[string]func(path, host string) bool{}
-	isCovered := func(c routing.Class) bool {
+	isCovered := func(c routing.RequestClass) bool {
 		hostname, isNamed := a.purgedBy(c.Host)
 		host := c.Host
 		if !isNamed {
@@ -32,7 +32,7 @@ func (a *adviser) unpurged(it *Item, o *manifest.Object, waiting map[string][]*m
 		}
 		return covers[hostname](purgeOf(c), host)
 	}
-	places := sync.OnceValue(func() places { return newPlaces(o.Tree(), it) }) // few plans need it
+	places := sync.OnceValue(func() servingFields { return newPlaces(o.Tree(), it) }) // few plans need it
 	var all []outdated
 	index := map[string]int{}
 	for _, c := range classes {
@@ -60,7 +60,7 @@ func (a *adviser) unpurged(it *Item, o *manifest.Object, waiting map[string][]*m
 
 // outdated are classes of requests whose cached copies are stale in the same way.
 type outdated struct {
-	classes []routing.Class
+	classes []routing.RequestClass
 	// precedence is the index of the first under which copies are stale. sure means that they are under all.
 	precedence int
 	sure       bool
@@ -71,7 +71,7 @@ type outdated struct {
 }
 
 // outdatedBy returns what a class has; ok is false if no cached copy is stale.
-func outdatedBy(c routing.Class) (out outdated, ok bool) {
+func outdatedBy(c routing.RequestClass) (out outdated, ok bool) {
 	out.sure = true
 	for r := range c.Before {
 		facets := routing.StaleFacets(c.Before[r].Location, c.After[r].Location)
@@ -93,7 +93,7 @@ func outdatedBy(c routing.Class) (out outdated, ok bool) {
 
 func (out outdated) adviceMessage(hostname string) string {
 	const format = "%s of %s changes: copies cached now stay %s, and this plan does not purge them"
-	classes := mapList(out.classes, func(c routing.Class) string {
+	classes := mapList(out.classes, func(c routing.RequestClass) string {
 		name := c.Host + c.Pattern
 		if c.Host == hostname {
 			name = c.Pattern
@@ -118,7 +118,7 @@ func (out outdated) adviceMessage(hostname string) string {
 const maxNamed = 5
 
 // fixOf returns how to purge classes of requests, and no others.
-func (a *adviser) fixOf(classes []routing.Class) string {
+func (a *adviser) fixOf(classes []routing.RequestClass) string {
 	var addresses, fixes []string
 	hosts, unnamed := map[string]bool{}, map[string]bool{}
 	for _, c := range classes {
@@ -169,22 +169,22 @@ func (a *adviser) purgedBy(host string) (hostname string, ok bool) {
 }
 
 // purgeOf returns the path of a purge that covers a class.
-func purgeOf(c routing.Class) string {
+func purgeOf(c routing.RequestClass) string {
 	if c.Pattern == "*" {
 		return allPaths
 	}
 	return c.Pattern
 }
 
-// places finds the fields of a manifest that change how requests are served.
-type places struct {
+// servingFields finds the fields of a manifest that change how requests are served.
+type servingFields struct {
 	item      *Item
 	locations map[[2]string]routing.Location
 	upstreams map[string]string
 }
 
-func newPlaces(tree map[string]any, it *Item) places {
-	p := places{it, map[[2]string]routing.Location{}, map[string]string{}}
+func newPlaces(tree map[string]any, it *Item) servingFields {
+	p := servingFields{it, map[[2]string]routing.Location{}, map[string]string{}}
 	routes := routing.Read(tree)
 	for _, l := range slices.Backward(routes.Locations) {
 		p.locations[[2]string{l.Host, l.Path}] = l
@@ -202,18 +202,18 @@ var tableOfFields = map[routing.Facet]string{
 }
 
 // fieldOf returns the field of a location that differs, that of its upstream, or the list of locations.
-func (p places) fieldOf(l *routing.Location, facets []routing.Facet) string {
+func (p servingFields) fieldOf(l *routing.Location, facets []routing.Facet) string {
 	in, known := p.locations[[2]string{l.Host, l.Path}]
 	upstream := p.upstreams[in.Upstream]
 	switch {
 	case upstream != "" && slices.Equal(facets, []routing.Facet{routing.Origin}) && p.item.Touches(upstream):
 		return upstream + ".servers"
-	case !known || !p.item.Touches(in.Field()):
+	case !known || !p.item.Touches(in.FieldPath()):
 		return "spec." + locations
 	case len(facets) == 1:
-		return in.Field() + "." + tableOfFields[facets[0]]
+		return in.FieldPath() + "." + tableOfFields[facets[0]]
 	}
-	return in.Field()
+	return in.FieldPath()
 }
 
 // invalidates returns a function that reports whether a request invalidates a path of a host, or of any if it is "".

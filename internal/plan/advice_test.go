@@ -429,8 +429,8 @@ func TestAdviceOnTheCorpus(t *testing.T) {
 	if root == "" {
 		t.Skip("TRUEUP_CORPUS is not set: it names the folder of the test corpus")
 	}
-	source := manifest.Source{FS: os.DirFS(root), Path: "cdns"}
-	set, findings, err := manifest.Load(t.Context(), []manifest.Source{source}, manifest.Options{})
+	source := manifest.PathSource{FS: os.DirFS(root), Path: "cdns"}
+	set, findings, err := manifest.Load(t.Context(), []manifest.PathSource{source}, manifest.LoadSettings{})
 	if err != nil || findings.HasErrors() {
 		t.Fatal(err, findings)
 	}

@@ -30,7 +30,7 @@ func (p *Plan) BlockAbove(most kind.Risk) {
 		}
 	}
 	p.Digest, p.Summary = "", p.CountItems()
-	p.Requests = slices.DeleteFunc(slices.Clone(p.Requests), func(l routing.Line) bool {
+	p.Requests = slices.DeleteFunc(slices.Clone(p.Requests), func(l routing.RequestLine) bool {
 		return !slices.ContainsFunc(l.Objects, func(key kind.Key) bool { return !held[key] })
 	})
 }

@@ -27,14 +27,14 @@ const MaxFile = 64 << 20
 // planFile is the content of a plan's file.
 type planFile struct {
 	Plan
-	Requests []routing.Line `json:"requests"`
-	Checksum string         `json:"checksum"`
+	Requests []routing.RequestLine `json:"requests"`
+	Checksum string                `json:"checksum"`
 }
 
 // EncodePlan writes the file of a plan, which must be one of Redact: canonical JSON with a checksum over all of it, and a
 // newline. It makes the text twice, first for the checksum, because it holds only a few objects of it in memory.
 func EncodePlan(w io.Writer, p *Plan, at time.Time) error {
-	file := planFile{*p, []routing.Line{}, canon.Sum{}.String()}
+	file := planFile{*p, []routing.RequestLine{}, canon.Sum{}.String()}
 	file.CreatedAt = at.UTC().Truncate(time.Second)
 	file.Items = []Item{}
 	text, err := canon.Canonical([]byte(mustEncode(file)))

@@ -193,7 +193,7 @@ func TestAKeptPlanIsShownAsItWas(t *testing.T) {
 func rendered(t tester, format string, p *plan.Plan) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := report.Write(&out, format, report.Document{Command: "plan", Plan: p}, report.Options{Verbose: true, ShowUnmanaged: true}); err != nil {
+	if err := report.Write(&out, format, report.Document{Command: "plan", Plan: p}, report.FormatOptions{Verbose: true, ShowUnmanaged: true}); err != nil {
 		t.Fatalf("%s: %v", format, err)
 	}
 	return out.String()
@@ -261,7 +261,7 @@ func TestWhatAPlanAsserts(t *testing.T) {
 		`CDN/a: live: tls.forced was "false"; now it needs no change`: func(w *world) { w.has("CDN/a", oneWant) },
 		`CDN/a: live: it was deleted`:                                 func(w *world) { w.in.Live = live.State{Hosts: map[string]kind.Key{}} },
 		`CDN/a: live: another object has this name: its uid changed from`: func(w *world) {
-			w.has("CDN/a", oneHave, func(o *kind.Object) { o.UID = "another" })
+			w.has("CDN/a", oneHave, func(o *kind.LiveObject) { o.UID = "another" })
 		},
 		`CDN/a: ledger: tls.forced, as last applied, changed from "no" to "false"`: func(w *world) {
 			w.applied("CDN/a", strings.Replace(oneApplied, `"no"`, `"false"`, 1))

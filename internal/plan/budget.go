@@ -95,7 +95,7 @@ func (b *budget) spendBudget() {
 	}
 	var late []use
 	for _, u := range b.posts {
-		if !b.tryPost(u) {
+		if !b.reservePost(u) {
 			late = append(late, u)
 		}
 	}
@@ -145,9 +145,9 @@ func activeSince(rec ledger.Record, now time.Time) (since time.Time, ok bool) {
 	return *at, now.Sub(*at) < activeFor
 }
 
-// tryPost adds a request to the budget, or reports that it does not fit. If the platform counts more,
+// reservePost adds a request to the budget, or reports that it does not fit. If the platform counts more,
 // it may reject a request that fits here, which loses nothing.
-func (b *budget) tryPost(u use) bool {
+func (b *budget) reservePost(u use) bool {
 	if !u.item.Resend {
 		if b.total.once.Add(u.usage).Exceeds(purge.HostLimits()) != nil {
 			return false

@@ -19,7 +19,7 @@ import (
 func TestBudget(t *testing.T) {
 	const one = `{hostname: shop.example.com, paths: [/a, /a, "/b/*"]}`
 	for name, tt := range map[string]struct {
-		state ledger.State
+		state ledger.RequestState
 		age   time.Duration
 		want  int
 	}{
@@ -35,8 +35,8 @@ func TestBudget(t *testing.T) {
 		p := served(t, purge("b", one), purge("a", one), purge("c", `{hostname: docs.example.com, paths: [/x]}`)).
 			foreign("CDN/docs", `{hostname: docs.example.com}`).
 			sent("Purge/old", tt.state, one, now().Add(-tt.age)).make()
-		active := plan.Budget{Requests: tt.want, Paths: tt.want, Prefixes: tt.want}
-		for item, want := range map[string]plan.Budget{
+		active := plan.HostBudget{Requests: tt.want, Paths: tt.want, Prefixes: tt.want}
+		for item, want := range map[string]plan.HostBudget{
 			"Purge/a": {Requests: tt.want + 1, Paths: tt.want + 1, Prefixes: tt.want + 1},
 			"Purge/b": {Requests: tt.want + 2, Paths: tt.want + 2, Prefixes: tt.want + 2},
 		} {
@@ -44,7 +44,7 @@ func TestBudget(t *testing.T) {
 				t.Errorf("%s: %s has %+v, want %+v", name, item, got, want)
 			}
 		}
-		if got := find(t, p, "Purge/c").Purge; got.Budget != (plan.Budget{Requests: 1, Paths: 1}) || got.Active != (plan.Budget{}) {
+		if got := find(t, p, "Purge/c").Purge; got.Budget != (plan.HostBudget{Requests: 1, Paths: 1}) || got.Active != (plan.HostBudget{}) {
 			t.Errorf("%s: another hostname has %+v", name, got)
 		}
 	}
@@ -232,11 +232,11 @@ func draw(t *rapid.T) drawn {
 
 func (d *drawn) add(t *rapid.T, name string, n int) {
 	age := time.Duration(rapid.IntRange(0, 26*3600).Draw(t, "age")) * time.Second
-	state := rapid.SampledFrom([]ledger.State{ledger.Posted, ledger.Posted, ledger.Unknown, ledger.Rejected}).Draw(t, "state")
+	state := rapid.SampledFrom([]ledger.RequestState{ledger.Posted, ledger.Posted, ledger.Unknown, ledger.Rejected}).Draw(t, "state")
 	d.past = append(d.past, past(name, state, n, now().Add(-age)))
 }
 
-func past(name string, state ledger.State, n int, at time.Time) ledger.Record {
+func past(name string, state ledger.RequestState, n int, at time.Time) ledger.Record {
 	return ledger.Record{
 		Key: kind.Key{Kind: "Purge", Name: name}, State: state, FirstClaimAt: &at, ClaimedAt: &at,
 		Spec: fmt.Appendf(nil, `{"hostname":"shop.example.com","paths":%s}`, list(0, n, "/*")),

@@ -19,7 +19,7 @@ type Past struct {
 	Blame Blame
 	// Project is trueup.yaml of the base, nil where the base has none. It counts
 	// only where Blame names a base.
-	Project *Project
+	Project *ProjectSettings
 	// Set are the manifests of the base, but for files that are now as they were;
 	// nil where no base could be read.
 	Set *manifest.Set
@@ -43,18 +43,18 @@ func (p Past) findBefore(key kind.Key, now *manifest.Object) (was *manifest.Obje
 }
 
 // explainChanges adds to changes of a live spec the causes of their classes, their units, and their places in the manifest.
-func (d *decision) explainChanges(found []merge.Change, live any) []Change {
+func (d *decision) explainChanges(found []merge.Difference, live any) []Change {
 	changes := make([]Change, len(found))
 	fields := make([]string, len(found))
-	byPath := sync.OnceValue(func() map[string]merge.Change { // few plans need it
-		paths := make(map[string]merge.Change, len(found))
+	byPath := sync.OnceValue(func() map[string]merge.Difference { // few plans need it
+		paths := make(map[string]merge.Difference, len(found))
 		for _, c := range slices.Backward(found) {
 			paths[c.Path] = c
 		}
 		return paths
 	})
 	for i, c := range found {
-		changes[i] = Change{Change: c, Cause: causeOf(c.Class), Position: positionOf(c), Units: d.unitsOf(c, byPath, live)}
+		changes[i] = Change{Difference: c, Cause: causeOf(c.Class), Position: positionOf(c), Units: d.unitsOf(c, byPath, live)}
 		fields[i] = "spec." + merge.FormatPlace(c.At)
 	}
 	for i, place := range d.manifest.Places(fields) {
@@ -64,7 +64,7 @@ func (d *decision) explainChanges(found []merge.Change, live any) []Change {
 }
 
 // unitsOf returns the units of the two values of a change. If no change is of the field that has the unit, live has both.
-func (d *decision) unitsOf(c merge.Change, byPath func() map[string]merge.Change, live any) Units {
+func (d *decision) unitsOf(c merge.Difference, byPath func() map[string]merge.Difference, live any) Units {
 	field, known := d.manifest.Kind.Spec().FieldAt(kind.PathParts(c.Path))
 	if !known || field.Unit == "" {
 		return Units{}
@@ -81,7 +81,7 @@ func (d *decision) unitsOf(c merge.Change, byPath func() map[string]merge.Change
 }
 
 // leftAlone notes the live fields that git does not mention and the request leaves.
-func (d *decision) leftAlone(in merge.Input) {
+func (d *decision) leftAlone(in merge.Sides) {
 	if !d.in.Options.ShowUnmanaged {
 		return
 	}
@@ -92,7 +92,7 @@ func (d *decision) leftAlone(in merge.Input) {
 	for _, c := range d.item.Notes {
 		shown[c.Path] = true
 	}
-	found := slices.DeleteFunc(merge.LeftAlone(in), func(c merge.Change) bool { return shown[c.Path] })
+	found := slices.DeleteFunc(merge.LeftAlone(in), func(c merge.Difference) bool { return shown[c.Path] })
 	d.item.Notes = append(d.item.Notes, d.explainChanges(found, in.Live)...)
 }
 
@@ -171,7 +171,7 @@ func (p *Planner) explainItems(out *Plan, past Past) {
 		}
 		touched := p.touchedByGit(was, now)
 		for c := range it.allChanges() {
-			c.Cause, c.By = blameCause(c.Cause, touched(c.Change))
+			c.Cause, c.By = blameCause(c.Cause, touched(c.Difference))
 		}
 	}
 }
@@ -190,9 +190,9 @@ func touchedWhole(c Cause, was, now *manifest.Object) bool {
 }
 
 // touchedByGit returns a function that reports whether git changed the place of a change since the base.
-func (p *Planner) touchedByGit(was, now *manifest.Object) func(merge.Change) bool {
+func (p *Planner) touchedByGit(was, now *manifest.Object) func(merge.Difference) bool {
 	if was != nil && was.Digest == now.Digest {
-		return func(merge.Change) bool { return false }
+		return func(merge.Difference) bool { return false }
 	}
 	var before any
 	if was != nil {
@@ -271,7 +271,7 @@ func (p *Planner) nameItem(it *Item, trail Trail) {
 	if now == nil {
 		return
 	}
-	differs := map[*manifest.Object]func(merge.Change) bool{}
+	differs := map[*manifest.Object]func(merge.Difference) bool{}
 	for c := range it.allChanges() {
 		if !isUnnamed(c.Cause, c.By) {
 			continue
@@ -280,7 +280,7 @@ func (p *Planner) nameItem(it *Item, trail Trail) {
 			if differs[was] == nil {
 				differs[was] = p.touchedByGit(was, now)
 			}
-			return !differs[was](c.Change)
+			return !differs[was](c.Difference)
 		})
 	}
 }

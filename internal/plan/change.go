@@ -10,7 +10,7 @@ import (
 
 // Change is one path whose live value differs from git's, and why it does.
 type Change struct {
-	merge.Change
+	merge.Difference
 	// Cause is what made the line, By whether this change of git has a part in it.
 	Cause Cause `json:"cause,omitempty"`
 	By    By    `json:"by,omitempty"`
@@ -47,7 +47,7 @@ type Units struct {
 }
 
 // positionOf returns the position of a moved element, or of a new one that is not the last, or nil.
-func positionOf(c merge.Change) *Position {
+func positionOf(c merge.Difference) *Position {
 	if !c.Moved && c.Of == 0 {
 		return nil
 	}
@@ -97,11 +97,11 @@ type Blame struct {
 
 // ServerNormalised is the class of a value that the server did not keep when git's was last sent, unless another client
 // changed it since; and of one that the server did not remove (docs/design.md B8).
-const ServerNormalised merge.Class = "server-normalised"
+const ServerNormalised merge.ChangeKind = "server-normalised"
 
 // tableOfClasses says what each class means: its cause, unless history or the ledger shows another one, whether another
 // client made the change, and whether it needs no request.
-var tableOfClasses = map[merge.Class]struct {
+var tableOfClasses = map[merge.ChangeKind]struct {
 	cause         Cause
 	drift, unsent bool
 }{
@@ -117,10 +117,10 @@ var tableOfClasses = map[merge.Class]struct {
 	ServerNormalised:      {cause: FromRefusal, drift: true},
 }
 
-func causeOf(c merge.Class) Cause { return tableOfClasses[c].cause }
+func causeOf(c merge.ChangeKind) Cause { return tableOfClasses[c].cause }
 
 // IsShown reports whether every report shows a change of the class. The others need no request.
-func IsShown(c merge.Class) bool { return !tableOfClasses[c].unsent }
+func IsShown(c merge.ChangeKind) bool { return !tableOfClasses[c].unsent }
 
 // WeighRisks fills in the risk of each change and object, which follows from the table of risks.
 func (p *Plan) WeighRisks() {

@@ -93,7 +93,7 @@ func (d *decision) appliedNow() bool {
 // isReplaced reports whether live is another object than the one in the ledger.
 func (d *decision) isReplaced() bool { return ofAnother(d.rec, d.live) }
 
-func ofAnother(rec ledger.Record, live kind.Object) bool {
+func ofAnother(rec ledger.Record, live kind.LiveObject) bool {
 	return rec.UID != "" && live.UID != "" && rec.UID != live.UID
 }
 
@@ -177,7 +177,7 @@ func (d *decision) notKept() {
 }
 
 // notRemoved reclassifies the removals that trueup sent before and the server did not carry out.
-func (d *decision) notRemoved(in merge.Input) {
+func (d *decision) notRemoved(in merge.Sides) {
 	if d.rec.Owed == nil || d.isReplaced() {
 		return
 	}
@@ -206,7 +206,7 @@ const (
 )
 
 // judgeResult adds hints about unusual differences, and blocks those that a person must decide about.
-func (d *decision) judgeResult(res merge.Result) {
+func (d *decision) judgeResult(res merge.Comparison) {
 	if d.isReplaced() {
 		d.item.addHint(hintReplaced)
 	}
@@ -231,7 +231,7 @@ func (d *decision) judgeResult(res merge.Result) {
 }
 
 // mergeInput returns the input of merge, and the server's values where git has null.
-func (d *decision) mergeInput() (in merge.Input, back []merge.Value) {
+func (d *decision) mergeInput() (in merge.Sides, back []merge.Value) {
 	in, back = mergeInputOf(d.rules[d.manifest.Kind.Name], d.rec, d.manifest.Spec, d.live)
 	if d.was = in.Live; !d.rec.NotConverged {
 		d.git = in.Desired
@@ -245,9 +245,9 @@ func (d *decision) leaveRefilled(back []merge.Value) {
 	if len(back) == 0 {
 		return
 	}
-	left := make([]merge.Change, len(back))
+	left := make([]merge.Difference, len(back))
 	for i, v := range back {
-		left[i] = merge.Change{Path: v.Path, At: v.At, Class: merge.Unmanaged, Live: v.Value, Left: true}
+		left[i] = merge.Difference{Path: v.Path, At: v.At, Class: merge.Unmanaged, Live: v.Value, Left: true}
 	}
 	d.item.Notes = append(d.item.Notes, d.explainChanges(left, nil)...)
 	text := "git has null for " + back[0].Path
@@ -260,8 +260,8 @@ func (d *decision) leaveRefilled(back []merge.Value) {
 // mergeInputOf returns the input of merge, without a record of another object. It leaves out the nulls
 // that the server replaced when they were last sent, and returns its values. Equal texts become one
 // tree, because merge changes none.
-func mergeInputOf(rules *merge.Rules, rec ledger.Record, spec []byte, live kind.Object) (in merge.Input, back []merge.Value) {
-	in = merge.Input{Rules: rules, Desired: canon.MustDecode(spec), Live: canon.MustDecode(live.Spec)}
+func mergeInputOf(rules *merge.Rules, rec ledger.Record, spec []byte, live kind.LiveObject) (in merge.Sides, back []merge.Value) {
+	in = merge.Sides{Rules: rules, Desired: canon.MustDecode(spec), Live: canon.MustDecode(live.Spec)}
 	tree := func(record ledger.JSON) any {
 		switch {
 		case bytes.Equal(record, live.Spec):

@@ -21,7 +21,7 @@ func TestClasses(t *testing.T) {
 		name, base, git, live string
 		// patch is of the spec, "" for none; class is that of tls.forced.
 		patch string
-		class merge.Class
+		class merge.ChangeKind
 	}{
 		{"in sync", `forced: "true"`, `forced: "true"`, `forced: "true"`, "", ""},
 		{"in sync in another type", `forced: "true"`, `forced: "true"`, `forced: true`, "", ""},
@@ -45,7 +45,7 @@ func TestClasses(t *testing.T) {
 				return
 			}
 			same(t, "body", body(t, it), map[string]any{"spec": tree(t, tt.patch)})
-			same(t, "classes", changes(it), map[string]merge.Class{"tls.forced": tt.class})
+			same(t, "classes", changes(it), map[string]merge.ChangeKind{"tls.forced": tt.class})
 			if it.Op != plan.Patch || it.Request.Method != "PATCH" || it.Request.Path != "/cdns/shop" ||
 				it.Request.ContentType != "application/merge-patch+json" {
 				t.Errorf("request %+v", it.Request)
@@ -57,7 +57,7 @@ func TestClasses(t *testing.T) {
 func TestWithoutARecordTheOriginIsUnknown(t *testing.T) {
 	w := git(t, cdn("shop", `{hostname: shop.example.com, tls: {forced: "true"}}`)).
 		has(shop, `{hostname: shop.example.com, tls: {forced: "false", enabled: "true"}}`)
-	same(t, "classes", changes(w.item(shop)), map[string]merge.Class{"tls.forced": merge.UnknownBase})
+	same(t, "classes", changes(w.item(shop)), map[string]merge.ChangeKind{"tls.forced": merge.UnknownBase})
 	if p := w.make(); p.Summary.Drifted != 1 || !p.HasDifferences() || !p.SendsAnything() {
 		t.Errorf("summary %+v", p.Summary)
 	}
@@ -138,7 +138,7 @@ func TestWhatBecameAsGitSaysIsANote(t *testing.T) {
 // TestTerminatingAndBareObjectsAreLeftAlone: and nobody says that they are as in git.
 func TestTerminatingAndBareObjectsAreLeftAlone(t *testing.T) {
 	const want = `{hostname: shop.example.com, tls: {forced: "true"}}`
-	for name, change := range map[string]func(*kind.Object){"terminating": terminating, "bare": bare} {
+	for name, change := range map[string]func(*kind.LiveObject){"terminating": terminating, "bare": bare} {
 		p := git(t, cdn("shop", want)).has(shop, want, change).make()
 		if drift := plan.NarrowToDrift(p); !p.HasDifferences() || !drift.HasDifferences() || drift.Summary.Unchanged != 0 || drift.Summary.Drifted != 1 {
 			t.Errorf("%s: %+v", name, drift)

@@ -69,7 +69,7 @@ func TestCoveredPathsArePointedOut(t *testing.T) {
 // TestNobodyKnowsWhatAnOpenRequestCovers: it may not have been executed.
 func TestNobodyKnowsWhatAnOpenRequestCovers(t *testing.T) {
 	const all = `{hostname: shop.example.com, paths: ["/*"]}`
-	for _, state := range []ledger.State{ledger.Unknown, ledger.Claimed, ledger.Rejected, ledger.Adopted} {
+	for _, state := range []ledger.RequestState{ledger.Unknown, ledger.Claimed, ledger.Rejected, ledger.Adopted} {
 		w := served(t, purge("b", relSpec)).sent("Purge/old", state, all, now())
 		if it := w.item("Purge/b"); len(it.Hints) != 0 {
 			t.Errorf("%s: %q", state, it.Hints)

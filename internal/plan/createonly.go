@@ -81,7 +81,7 @@ func (d *decision) compareCreated() {
 	if d.live.Digest != d.manifest.Digest {
 		in, _ := d.mergeInput()
 		if !merge.Covers(in.Rules, in.Desired, in.Live) {
-			d.reportChanged(in)
+			d.reportDifference(in)
 			return
 		}
 	}
@@ -91,9 +91,9 @@ func (d *decision) compareCreated() {
 	d.addProgress()
 }
 
-// reportChanged reports how git differs from a live object. Nothing can change such an object, so
+// reportDifference reports how git differs from a live object. Nothing can change such an object, so
 // without a record of another spec, git changed.
-func (d *decision) reportChanged(in merge.Input) {
+func (d *decision) reportDifference(in merge.Sides) {
 	switch {
 	case in.Applied != nil:
 	case d.wasMade() && d.rec.Spec != nil:
@@ -193,7 +193,7 @@ func (d *decision) foundElsewhere() bool {
 }
 
 // wasRenamed reports whether the server renamed another object, and no other open request fits this one.
-func (d *decision) wasRenamed(obj kind.Object) (renames bool) {
+func (d *decision) wasRenamed(obj kind.LiveObject) (renames bool) {
 	for key, rec := range d.eachRecord() {
 		if key != d.item.Key && rec.IsOpen() && d.fitsRecord(rec, obj) {
 			return false
@@ -205,7 +205,7 @@ func (d *decision) wasRenamed(obj kind.Object) (renames bool) {
 
 // findCandidates are the live objects that the open request may have made: they fit, no other record is of
 // their name or uid, and none was there before the claim.
-func (d *decision) findCandidates() []kind.Object {
+func (d *decision) findCandidates() []kind.LiveObject {
 	names, uids := map[string]bool{}, map[string]bool{"": false}
 	for key, rec := range d.eachRecord() {
 		names[key.Name] = true
@@ -214,7 +214,7 @@ func (d *decision) findCandidates() []kind.Object {
 			uids[rec.UID] = rec.UID != ""
 		}
 	}
-	var found []kind.Object
+	var found []kind.LiveObject
 	for _, obj := range d.in.Live.Unmanaged {
 		before := d.rec.Before != nil && d.rec.Before.Has(obj.Name, obj.UID)
 		known := names[obj.Name] || uids[obj.UID]
@@ -251,7 +251,7 @@ func (d *decision) showCandidates() {
 }
 
 // fitsRecord reports whether a live object has what the request of a record sent, and was made after it.
-func (d *decision) fitsRecord(rec ledger.Record, obj kind.Object) bool {
+func (d *decision) fitsRecord(rec ledger.Record, obj kind.LiveObject) bool {
 	made, err := madeAt(obj)
 	if err != nil || !made.After(rec.FirstClaimAt.Add(-clockSkew)) || obj.Spec == nil || rec.Spec == nil {
 		return false
@@ -259,6 +259,6 @@ func (d *decision) fitsRecord(rec ledger.Record, obj kind.Object) bool {
 	return merge.Covers(d.rules[obj.Kind.Name], canon.MustDecode(rec.Spec), canon.MustDecode(obj.Spec))
 }
 
-func madeAt(obj kind.Object) (time.Time, error) {
+func madeAt(obj kind.LiveObject) (time.Time, error) {
 	return time.Parse(time.RFC3339, obj.CreationTimestamp)
 }

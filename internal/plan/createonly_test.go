@@ -75,7 +75,7 @@ func TestASnapshotIsNeverChanged(t *testing.T) {
 // TestAMomentThatPassed: what the ledger knows and live lacks is never made
 // again without a person's word (docs/design.md 0.5).
 func TestAMomentThatPassed(t *testing.T) {
-	for _, state := range []ledger.State{ledger.Posted, ledger.Adopted} {
+	for _, state := range []ledger.RequestState{ledger.Posted, ledger.Adopted} {
 		w := git(t, snapshot("db", "data"), snapshot("here", "data")).
 			has("VolumeSnapshot/here", disked("data")).sent("VolumeSnapshot/here", ledger.Posted, disked("data"), now()).
 			sent(db, state, disked("data"), now())
@@ -106,7 +106,7 @@ func TestAllowedToBeMadeAgain(t *testing.T) {
 // TestAllowedAndNotMade: a run that was allowed to and was refused, or did not
 // come to it, leaves no permission behind.
 func TestAllowedAndNotMade(t *testing.T) {
-	for _, state := range []ledger.State{"", ledger.Rejected} {
+	for _, state := range []ledger.RequestState{"", ledger.Rejected} {
 		w := git(t, snapshot("db", "data")).sent(db, state, disked("data"), now()).applied(db, disked("data")).
 			with(func(o *plan.Options) { o.AllowEmptyLive = true })
 		blocked(t, w.item(db), true, "no longer exists", "--accept recreate=")
@@ -123,7 +123,7 @@ func TestATerminatingSnapshot(t *testing.T) {
 }
 
 func TestAnUnsettledSnapshotWaitsForAPerson(t *testing.T) {
-	for _, state := range []ledger.State{ledger.Claimed, ledger.Unknown} {
+	for _, state := range []ledger.RequestState{ledger.Claimed, ledger.Unknown} {
 		w := git(t, snapshot("db", "data")).sent(db, state, disked("data"), ago())
 		message, fix := ledger.ExplainRecord(w.in.Ledger.Records[key(t, db)])
 		blocked(t, w.item(db), true, message, fix)

@@ -20,7 +20,7 @@ func driftOf(it Item) []Change {
 		}
 	}
 	if it.Deleted || it.Failed {
-		drift = append(drift, Change{Change: merge.Change{Class: merge.DriftOverwrite}})
+		drift = append(drift, Change{Difference: merge.Difference{Class: merge.DriftOverwrite}})
 	}
 	return drift
 }
@@ -123,9 +123,9 @@ func (it Item) isToSend(hasOwn bool) bool {
 
 // DoubtListed returns a function that reports whether to read a listed object by name: trueup wrote it lately, and it seems to
 // be changed outside git. The list may lag behind.
-func DoubtListed(in Inputs, now time.Time) func(kind.Key, kind.Object) bool {
+func DoubtListed(in Inputs, now time.Time) func(kind.Key, kind.LiveObject) bool {
 	p := sync.OnceValue(func() *Planner { return NewPlanner(in) })
-	return func(key kind.Key, listed kind.Object) bool {
+	return func(key kind.Key, listed kind.LiveObject) bool {
 		if !in.Ledger.Records[key].WrittenLately(now) || in.Set.Find(key) == nil {
 			return false
 		}

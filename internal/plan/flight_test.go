@@ -87,8 +87,10 @@ func TestAnUnknownRequestIsNeverSent(t *testing.T) {
 // TestOpenRequestsThatLeftGit are never sent, and never forgotten (docs/design.md 0.10).
 func TestOpenRequestsThatLeftGit(t *testing.T) {
 	const old = "Purge/old"
-	left := func(state ledger.State, at time.Time) *world { return served(t).proven().sent(old, state, relSpec, at) }
-	for _, state := range []ledger.State{ledger.Claimed, ledger.Unknown} {
+	left := func(state ledger.RequestState, at time.Time) *world {
+		return served(t).proven().sent(old, state, relSpec, at)
+	}
+	for _, state := range []ledger.RequestState{ledger.Claimed, ledger.Unknown} {
 		p := left(state, ago()).make()
 		it := find(t, p, old)
 		blocked(t, it, true, "not in git now", "won't send it again", "ledger resolve "+old)
@@ -100,7 +102,7 @@ func TestOpenRequestsThatLeftGit(t *testing.T) {
 	if it := find(t, p, old); it.Op != plan.InFlight || it.NeedsPerson || !strings.Contains(it.Reason, "claimed by") {
 		t.Errorf("another run's: %+v", it)
 	}
-	for _, state := range []ledger.State{"", ledger.Posted, ledger.Rejected, ledger.Adopted, ledger.Abandoned} {
+	for _, state := range []ledger.RequestState{"", ledger.Posted, ledger.Rejected, ledger.Adopted, ledger.Abandoned} {
 		if p := left(state, ago()).make(); len(p.Items) != 1 {
 			t.Errorf("%q: %+v", state, p.Items)
 		}
@@ -154,8 +156,8 @@ func (w *world) after(k string, names ...string) *world {
 	return w.record(k, func(r *ledger.Record) { r.Before = &before })
 }
 
-func madeAt(text string) func(*kind.Object) {
-	return func(o *kind.Object) { o.CreationTimestamp = text }
+func madeAt(text string) func(*kind.LiveObject) {
+	return func(o *kind.LiveObject) { o.CreationTimestamp = text }
 }
 
 // TestASnapshotIsFound: the name first, then the list (docs/design.md 0.5).

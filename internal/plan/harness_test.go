@@ -48,9 +48,9 @@ func git(t tester, documents ...string) *world {
 	t.Helper()
 	ws := kind.Workspace{Name: "acme", UUID: "5a1d"}
 	return &world{t, plan.Inputs{
-		Tool: "trueup test", Target: plan.Target{Workspace: ws}, Set: load(t, documents...),
+		Tool: "trueup test", Target: plan.Destination{Workspace: ws}, Set: load(t, documents...),
 		Live: live.State{
-			Objects: map[kind.Key]kind.Object{}, Absent: map[kind.Key]bool{}, Hosts: map[string]kind.Key{},
+			Objects: map[kind.Key]kind.LiveObject{}, Absent: map[kind.Key]bool{}, Hosts: map[string]kind.Key{},
 		},
 		Ledger: ledger.View{
 			ID: "ledger-1", Records: map[kind.Key]ledger.Record{},
@@ -62,8 +62,8 @@ func git(t tester, documents ...string) *world {
 
 func load(t tester, documents ...string) *manifest.Set {
 	t.Helper()
-	source := manifest.Source{Display: "-", Data: []byte(strings.Join(documents, "\n---\n"))}
-	set, findings, err := manifest.Load(context.Background(), []manifest.Source{source}, manifest.Options{Workspace: "acme"})
+	source := manifest.PathSource{Display: "-", Data: []byte(strings.Join(documents, "\n---\n"))}
+	set, findings, err := manifest.Load(context.Background(), []manifest.PathSource{source}, manifest.LoadSettings{Workspace: "acme"})
 	if err != nil || findings.HasErrors() {
 		t.Fatalf("load: %v %v", err, findings)
 	}
@@ -117,7 +117,7 @@ func spec(t tester, text string) []byte {
 }
 
 // object is a live object, as a server would answer it.
-func object(t tester, name, spec string, more ...func(*kind.Object)) kind.Object {
+func object(t tester, name, spec string, more ...func(*kind.LiveObject)) kind.LiveObject {
 	t.Helper()
 	k := key(t, name)
 	of, _ := kind.FindKind(k.Kind)
@@ -133,16 +133,16 @@ func object(t tester, name, spec string, more ...func(*kind.Object)) kind.Object
 	return o
 }
 
-func terminating(o *kind.Object) { o.Terminating = true }
+func terminating(o *kind.LiveObject) { o.Terminating = true }
 
-func bare(o *kind.Object) { o.Spec, o.Digest, o.Host = nil, canon.Sum{}, "" }
+func bare(o *kind.LiveObject) { o.Spec, o.Digest, o.Host = nil, canon.Sum{}, "" }
 
-func status(text string) func(*kind.Object) {
-	return func(o *kind.Object) { o.Status = []byte(text) }
+func status(text string) func(*kind.LiveObject) {
+	return func(o *kind.LiveObject) { o.Status = []byte(text) }
 }
 
 // has adds a live object that the manifests name.
-func (w *world) has(name, spec string, more ...func(*kind.Object)) *world {
+func (w *world) has(name, spec string, more ...func(*kind.LiveObject)) *world {
 	w.t.Helper()
 	o := object(w.t, name, spec, more...)
 	w.in.Live.Objects[o.Key()] = o
@@ -160,7 +160,7 @@ func (w *world) foreign(name, spec string) *world {
 	return w
 }
 
-func (w *world) host(o kind.Object) {
+func (w *world) host(o kind.LiveObject) {
 	host := kind.HostKey(o.Host)
 	if _, ok := w.in.Live.Hosts[host]; host != "" && !ok && !o.Terminating {
 		w.in.Live.Hosts[host] = o.Key()
@@ -177,7 +177,7 @@ func (w *world) pending(name, text string) *world {
 }
 
 // sent records that a request was sent with a spec, and came to a state at a time.
-func (w *world) sent(name string, state ledger.State, text string, at time.Time) *world {
+func (w *world) sent(name string, state ledger.RequestState, text string, at time.Time) *world {
 	w.t.Helper()
 	k, _ := kind.FindKind(key(w.t, name).Kind)
 	return w.record(name, func(r *ledger.Record) {
@@ -285,8 +285,8 @@ func encoded(t tester, v any) []byte {
 }
 
 // changes are the classes of an item's changes, by path.
-func changes(it plan.Item) map[string]merge.Class {
-	m := map[string]merge.Class{}
+func changes(it plan.Item) map[string]merge.ChangeKind {
+	m := map[string]merge.ChangeKind{}
 	for _, c := range it.Changes {
 		m[c.Path] = c.Class
 	}

@@ -16,7 +16,7 @@ import (
 type Inputs struct {
 	Tool    string
 	Sandbox bool
-	Target  Target
+	Target  Destination
 	Set     *manifest.Set
 	Live    live.State
 	// Release drops the spec of each live object once it is planned, to save memory. Explain then needs a base with
@@ -29,7 +29,7 @@ type Inputs struct {
 	At      ledger.Instant
 	Options Options
 	// Project is trueup.yaml; it has no Path where there is none.
-	Project Project
+	Project ProjectSettings
 	// Base proves that manifests were in git before; only deletions rest on it.
 	Base Base
 }

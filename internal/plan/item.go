@@ -146,39 +146,39 @@ func (p *Plan) OnlyObject(key kind.Key) *Plan {
 func (p *Plan) withItems(items []Item) *Plan {
 	out := *p
 	out.Items, out.Unmanaged, out.Digest = items, nil, ""
-	out.Requests = slices.DeleteFunc(slices.Clone(p.Requests), func(l routing.Line) bool {
+	out.Requests = slices.DeleteFunc(slices.Clone(p.Requests), func(l routing.RequestLine) bool {
 		return !slices.ContainsFunc(items, func(it Item) bool { return slices.Contains(l.Objects, it.Key) })
 	})
 	out.Summary = out.CountItems()
 	return &out
 }
 
-// State says in a few words how an object of git and the live one compare.
-type State string
+// ObjectStanding says in a few words how an object of git and the live one compare.
+type ObjectStanding string
 
 // The values of State. status asks for no deletion, so none is to come.
 const (
-	Unchanged State = "unchanged"
-	ToCreate  State = "to create"
-	ToChange  State = "to change"
-	ToPost    State = "to post"
-	NotRead   State = "not read" // the platform could not be asked
-	Drifted   State = "drifted"  // only another client changed it
-	Posted    State = "posted"
-	NotReady  State = "not ready"
-	Failed    State = "failed"
-	Stopped   State = "blocked"
-	Claimed   State = "in flight"
-	Later     State = "deferred"
-	LeftAlone State = "kept"
-	LeftGit   State = "not in git now"
-	NotInGit  State = "not in git"
+	Unchanged ObjectStanding = "unchanged"
+	ToCreate  ObjectStanding = "to create"
+	ToChange  ObjectStanding = "to change"
+	ToPost    ObjectStanding = "to post"
+	NotRead   ObjectStanding = "not read" // the platform could not be asked
+	Drifted   ObjectStanding = "drifted"  // only another client changed it
+	Posted    ObjectStanding = "posted"
+	NotReady  ObjectStanding = "not ready"
+	Failed    ObjectStanding = "failed"
+	Stopped   ObjectStanding = "blocked"
+	Claimed   ObjectStanding = "in flight"
+	Later     ObjectStanding = "deferred"
+	LeftAlone ObjectStanding = "kept"
+	LeftGit   ObjectStanding = "not in git now"
+	NotInGit  ObjectStanding = "not in git"
 )
 
 // ObjectState is the state of one object of git or live.
 type ObjectState struct {
 	kind.Key
-	State State `json:"state"`
+	State ObjectStanding `json:"state"`
 	// Path and Line are where the manifest is; empty where there is none.
 	Path string `json:"path,omitempty"`
 	Line int    `json:"line,omitempty"`
@@ -246,7 +246,7 @@ func (it Item) LeftGit() bool {
 	return it.Cause == FromRemoval || it.Cause == FromThisChange && departs && it.Path == ""
 }
 
-func (it Item) stateOf() State {
+func (it Item) stateOf() ObjectStanding {
 	k, _ := kind.FindKind(it.Kind)
 	switch {
 	case it.Failed:
@@ -262,7 +262,7 @@ func (it Item) stateOf() State {
 }
 
 // tableOfStates has the state of an operation, unless Item.state finds a more exact one.
-var tableOfStates = map[Op]State{
+var tableOfStates = map[Op]ObjectStanding{
 	None: Unchanged, Create: ToCreate, Patch: ToChange, Post: ToPost,
 	Blocked: Stopped, InFlight: Claimed, Deferred: Later, Kept: LeftAlone,
 }

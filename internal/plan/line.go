@@ -26,10 +26,10 @@ type Line struct {
 // The classes of lines that no Change is about: what a creation brings; live values that a list which is sent whole keeps, and
 // that it loses; and live list elements that only a take-over drops.
 const (
-	Added   merge.Class = "added"
-	Stays   merge.Class = "stays"
-	NotSent merge.Class = "not-sent"
-	Lost    merge.Class = "lost"
+	Added   merge.ChangeKind = "added"
+	Stays   merge.ChangeKind = "stays"
+	NotSent merge.ChangeKind = "not-sent"
+	Lost    merge.ChangeKind = "lost"
 )
 
 // AllLines returns all that a report may show of an item: its ServedLines, its notes, and lines of the classes above.
@@ -49,10 +49,10 @@ func (it Item) AllLines() []Line {
 	return append(append(lines, it.linesOf(Stays, it.Preserved)...), it.linesOf(NotSent, it.Collateral)...)
 }
 
-func (it Item) linesOf(class merge.Class, values []merge.Value) []Line {
+func (it Item) linesOf(class merge.ChangeKind, values []merge.Value) []Line {
 	k, known := kind.FindKind(it.Kind)
 	return mapList(values, func(v merge.Value) Line {
-		c := Change{Change: merge.Change{Path: v.Path, At: v.At, Class: class, Live: v.Value}, Risk: kind.RiskServes}
+		c := Change{Difference: merge.Difference{Path: v.Path, At: v.At, Class: class, Live: v.Value}, Risk: kind.RiskServes}
 		if known {
 			c.Risk = k.Spec().FindField(v.Path).RiskOfRemoval(v.Value)
 		}
@@ -60,10 +60,10 @@ func (it Item) linesOf(class merge.Class, values []merge.Value) []Line {
 	})
 }
 
-// alike is what changes have in common that are one line.
-type alike struct {
+// lineKey is what changes have in common that are one line.
+type lineKey struct {
 	path                string // without the element
-	class               merge.Class
+	class               merge.ChangeKind
 	cause               Cause
 	by                  By
 	commit              string
@@ -76,14 +76,14 @@ type alike struct {
 // other value in several elements of a list, that is one line, where the first of them is. ServedLines
 // also says what is no longer served.
 func (it Item) Lines() []Line {
-	lines, first := make([]Line, 0, len(it.Changes)), map[alike]int{}
+	lines, first := make([]Line, 0, len(it.Changes)), map[lineKey]int{}
 	for _, c := range it.Changes {
 		list, element, field := inElement(c.Path)
 		if field == "" || c.Moved || !isScalar(c.Live) || !isScalar(c.Desired) || c.Base != nil && !isScalar(c.Base) {
 			lines = append(lines, Line{Change: c})
 			continue
 		}
-		id := alike{list + "." + field, c.Class, c.Cause, c.By, "", c.Base, c.Live, c.Desired, c.Left, c.Units}
+		id := lineKey{list + "." + field, c.Class, c.Cause, c.By, "", c.Base, c.Live, c.Desired, c.Left, c.Units}
 		if c.Commit != nil {
 			id.commit = c.Commit.ID
 		}
@@ -129,7 +129,7 @@ func isScalar(v any) bool {
 }
 
 // Parts returns what a line of an object is about: the list elements and fields of a value that goes or comes, or one field.
-func (l Line) Parts(kindName string) []kind.Part {
+func (l Line) Parts(kindName string) []kind.PartCount {
 	value := l.Live
 	if l.Moved || l.Live != nil && l.Desired != nil {
 		value = nil
@@ -138,7 +138,7 @@ func (l Line) Parts(kindName string) []kind.Part {
 	}
 	k, ok := kind.FindKind(kindName)
 	if !ok {
-		return []kind.Part{{Noun: "field", N: 1}}
+		return []kind.PartCount{{Noun: "field", N: 1}}
 	}
 	return k.Parts(l.Path, value)
 }
@@ -190,7 +190,7 @@ func appendAdditions(found []Line, k *kind.Kind, rules *merge.Rules, at []merge.
 
 func additionLine(k *kind.Kind, path string, value any) Line {
 	risk := k.Spec().FindField(path).RiskOf(nil, value, nil)
-	return Line{Change: Change{Change: merge.Change{Path: path, Class: Added, Desired: value}, Risk: risk}}
+	return Line{Change: Change{Difference: merge.Difference{Path: path, Class: Added, Desired: value}, Risk: risk}}
 }
 
 func isListOfObjects(v any) bool {

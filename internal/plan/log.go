@@ -24,8 +24,8 @@ func ChangesOf(ws kind.Workspace, e ledger.LogEntry) Logged {
 		before = patchToPast(e)
 	}
 	it := Item{Key: e.Key}
-	for _, c := range merge.Compare(merge.Input{Rules: rules, Applied: before, Desired: decodedObject(e.Sent), Live: before}).Changes {
-		it.Changes = append(it.Changes, Change{Change: c})
+	for _, c := range merge.Compare(merge.Sides{Rules: rules, Applied: before, Desired: decodedObject(e.Sent), Live: before}).Changes {
+		it.Changes = append(it.Changes, Change{Difference: c})
 	}
 	concealerOf(ws, e.Key).redactItem(&it)
 	return Logged{e, it.Changes}

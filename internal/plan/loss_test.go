@@ -38,7 +38,7 @@ func (p platform) call(method, path string, body any) map[string]any {
 // are gone that a line removes, and no other; nothing else is said to be lost.
 func TestEachLossIsOneLine(t *testing.T) {
 	const marker = "set-by-another-client"
-	s, err := sandbox.Open(sandbox.Options{Now: now, Quirks: []string{"defaults"}})
+	s, err := sandbox.Open(sandbox.ServerOptions{Now: now, Quirks: []string{"defaults"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -151,7 +151,7 @@ func (p *Planner) WorkspaceUnproven() bool {
 }
 
 // RemakeItem plans one object again, as if live were the given object (nil: none).
-func (p *Planner) RemakeItem(key kind.Key, obj *kind.Object) (Item, diag.List) {
+func (p *Planner) RemakeItem(key kind.Key, obj *kind.LiveObject) (Item, diag.List) {
 	d := &decision{Planner: p, manifest: p.in.Set.Find(key), rec: p.in.Ledger.Records[key]}
 	if obj != nil {
 		d.live, d.exists = *obj, true
@@ -181,7 +181,7 @@ type decision struct {
 	*Planner
 	item     Item
 	manifest *manifest.Object
-	live     kind.Object // the zero value unless it exists
+	live     kind.LiveObject // the zero value unless it exists
 	exists   bool
 	rec      ledger.Record
 	findings diag.List

@@ -51,22 +51,22 @@ type Plan struct {
 	// Offline says that git was compared with git, and live was not looked at.
 	Offline bool `json:"offline,omitempty"`
 	// Commit is the one that was checked out, or empty.
-	Commit string `json:"commit,omitempty"`
-	Target Target `json:"target"`
+	Commit string      `json:"commit,omitempty"`
+	Target Destination `json:"target"`
 	// Ledger is the id of the ledger, or empty, and LedgerStore where it is kept;
 	// LedgerProblem says why it could not be used.
 	Ledger        string `json:"ledger,omitempty"`
 	LedgerStore   string `json:"ledgerStore,omitempty"`
 	LedgerProblem string `json:"ledgerProblem,omitempty"`
 	// Settings are the settings of the project that differ from the base.
-	Settings []Setting `json:"settings,omitempty"`
+	Settings []ChangedSetting `json:"settings,omitempty"`
 	// Manifests is the digest of all objects that were read. Options are what was chosen by options
 	// and by the project; both are asserted.
 	Manifests *canon.Sum     `json:"manifests,omitempty"`
 	Options   map[string]any `json:"options,omitempty"`
 	Items     []Item         `json:"items"`
 	// Requests is what the plan does to requests, the worst first.
-	Requests []routing.Line `json:"requests,omitempty"`
+	Requests []routing.RequestLine `json:"requests,omitempty"`
 	// HidesRequests says that Requests is left out, because it may have sensitive values.
 	HidesRequests bool `json:"hidesRequests,omitempty"`
 	// Unmanaged are live objects that are not in git.
@@ -85,11 +85,11 @@ type Plan struct {
 	Summary Summary `json:"summary"`
 
 	// outside returns how live answers requests otherwise than git because of items.
-	outside func([]Item) routing.Result
+	outside func([]Item) routing.SiteEffects
 }
 
-// Target is where the plan's requests would go.
-type Target struct {
+// Destination is where the plan's requests would go.
+type Destination struct {
 	Origins   map[kind.Area]string `json:"origins"`
 	Workspace kind.Workspace       `json:"workspace"`
 }
@@ -182,8 +182,8 @@ type Item struct {
 // Recorded names a transition of a record of the ledger.
 type Recorded struct {
 	// Seq counts the transitions of the record from 1.
-	Seq   int          `json:"seq"`
-	State ledger.State `json:"state,omitempty"`
+	Seq   int                 `json:"seq"`
+	State ledger.RequestState `json:"state,omitempty"`
 }
 
 // Request is one call of the platform's API.
@@ -217,15 +217,15 @@ type PurgeInfo struct {
 	Everything bool `json:"everything,omitempty"`
 	// Active is what counts against the limits of the hostname before this plan. Budget
 	// adds what the plan posts up to this request, or all of it if this is deferred.
-	Active Budget `json:"active"`
-	Budget Budget `json:"budget"`
-	Limits Budget `json:"limits"`
+	Active HostBudget `json:"active"`
+	Budget HostBudget `json:"budget"`
+	Limits HostBudget `json:"limits"`
 	// Earliest is when a deferred request fits, if nothing else is posted.
 	Earliest time.Time `json:"earliest,omitzero"`
 }
 
-// Budget counts against the limits of one hostname (docs/platform.md 8).
-type Budget = purge.Usage
+// HostBudget counts against the limits of one hostname (docs/platform.md 8).
+type HostBudget = purge.Usage
 
 // newPurgeInfo returns what a request of the spec invalidates, without its budget.
 func newPurgeInfo(spec purge.Spec) *PurgeInfo {

@@ -14,7 +14,7 @@ import (
 // MakeOffline compares git with the base only, as if that were live and applied. The plan has no requests,
 // because apply decides them against live, and asserts nothing.
 func MakeOffline(in Inputs, past Past) *Plan {
-	in.Live.Objects, in.Ledger.Records = map[kind.Key]kind.Object{}, map[kind.Key]ledger.Record{}
+	in.Live.Objects, in.Ledger.Records = map[kind.Key]kind.LiveObject{}, map[kind.Key]ledger.Record{}
 	unclear := map[kind.Key]bool{}
 	for _, o := range in.Set.Objects {
 		was, known := past.findBefore(o.Key(), o)
@@ -22,7 +22,7 @@ func MakeOffline(in Inputs, past Past) *Plan {
 			unclear[o.Key()] = true
 		}
 		if was != nil {
-			in.Live.Objects[o.Key()] = kind.Object{Kind: o.Kind, Name: o.Name, Host: was.Host, Spec: was.Spec, Digest: was.Digest}
+			in.Live.Objects[o.Key()] = kind.LiveObject{Kind: o.Kind, Name: o.Name, Host: was.Host, Spec: was.Spec, Digest: was.Digest}
 			in.Ledger.Records[o.Key()] = ledger.Record{Applied: was.Spec}
 		}
 	}

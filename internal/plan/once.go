@@ -146,7 +146,7 @@ func (p *Planner) serverOf(hostname string) (kind.Key, string, bool) {
 	if o, found := p.in.Live.Objects[key]; found {
 		return key, o.Host, ok
 	}
-	if i := slices.IndexFunc(p.in.Live.Unmanaged, func(o kind.Object) bool { return o.Key() == key }); i >= 0 {
+	if i := slices.IndexFunc(p.in.Live.Unmanaged, func(o kind.LiveObject) bool { return o.Key() == key }); i >= 0 {
 		return key, p.in.Live.Unmanaged[i].Host, ok
 	}
 	return key, host, ok

@@ -32,8 +32,8 @@ func TestAPurgeIsPosted(t *testing.T) {
 	same(t, "what it invalidates", it.Purge, plan.PurgeInfo{
 		Hostname: "shop.example.com", Subdomains: []string{"www", "img"}, Paths: 2, Prefixes: 1,
 		Sample: []string{"/b", "/a", "/c/*"},
-		Budget: plan.Budget{Requests: 1, Paths: 2, Prefixes: 1},
-		Limits: plan.Budget{Requests: 100, Paths: 20000, Prefixes: 1000},
+		Budget: plan.HostBudget{Requests: 1, Paths: 2, Prefixes: 1},
+		Limits: plan.HostBudget{Requests: 100, Paths: 20000, Prefixes: 1000},
 	})
 	it = served(t, purge("rel", `{hostname: shop.example.com, subdomains: null, paths: `+list(0, 12, "")+`}`)).item(rel)
 	if _, sent := body(t, it)["spec"].(map[string]any)["subdomains"]; sent || len(it.Purge.Sample) != 10 || it.Purge.Paths != 12 {
@@ -56,7 +56,7 @@ func TestOnlyTheLedgerDecides(t *testing.T) {
 	const again = `{paths: ["/c/*", /a, /b, /a], subdomains: [img, www], hostname: shop.example.com}`
 	const other = `{hostname: shop.example.com, subdomains: [www, img], paths: [/b, /a, /d]}`
 	for _, tt := range []struct {
-		state ledger.State
+		state ledger.RequestState
 		spec  string
 		op    plan.Op
 		spent string
@@ -162,7 +162,7 @@ func TestAPurgeComesAfterItsCDN(t *testing.T) {
 		w.with(func(o *plan.Options) { o.Targets = onlyKind("Purge") })
 		if it := w.item(rel); tt.want {
 			blocked(t, it, false, "--target CDN/shop")
-			if it.Purge.Budget != (plan.Budget{}) {
+			if it.Purge.Budget != (plan.HostBudget{}) {
 				t.Errorf("%s: a blocked purge uses the budget: %+v", name, it.Purge)
 			}
 		} else if it.Op != plan.Post {
@@ -202,7 +202,7 @@ func TestHostnamesHaveNoCase(t *testing.T) {
 	}
 	p := served(t, purge("rel", `{hostname: shop.example.com, paths: [/a]}`), purge("rel-2", `{hostname: shop.example.com, paths: [/b]}`)).
 		sent("Purge/old", ledger.Posted, `{hostname: SHOP.example.com, paths: [/c]}`, now()).make()
-	if got := find(t, p, "Purge/rel-2").Purge.Budget; got != (plan.Budget{Requests: 3, Paths: 3}) {
+	if got := find(t, p, "Purge/rel-2").Purge.Budget; got != (plan.HostBudget{Requests: 3, Paths: 3}) {
 		t.Errorf("the budget of one hostname is %+v", got)
 	}
 	w := git(t, cdn("shop", `{hostname: Shop.Example.com}`)).foreign("CDN/theirs", shopSpec)

@@ -102,7 +102,7 @@ func withAbsent(object map[string]any, others ...map[string]any) map[string]any 
 }
 
 // SumAfter identifies what live will be if git has the spec and it is applied, as LiveBefore.Sum does.
-func SumAfter(k *kind.Kind, overrides []Override, rec ledger.Record, spec []byte, now kind.Object) string {
+func SumAfter(k *kind.Kind, overrides []Override, rec ledger.Record, spec []byte, now kind.LiveObject) string {
 	rules := RulesFor(k, overrides)
 	in, _ := mergeInputOf(rules, rec, spec, now)
 	after := in.Live

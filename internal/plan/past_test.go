@@ -134,7 +134,7 @@ func TestUndoOfAnyEntry(t *testing.T) {
 			t.Fatalf("%s: %v", spec, err)
 		}
 		taken := plan.TakeLive(k, nil, spec, false).Spec
-		said := plan.SumAfter(k, nil, p.rec, taken, kind.Object{Spec: p.live}) != since[len(since)-1].Live.Sum
+		said := plan.SumAfter(k, nil, p.rec, taken, kind.LiveObject{Spec: p.live}) != since[len(since)-1].Live.Sum
 		p.apply(taken)
 		is, was := plan.TakeLive(k, nil, p.live, true).Spec, plan.TakeLive(k, nil, p.before[n], true).Spec
 		foreign := 0

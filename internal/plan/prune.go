@@ -38,7 +38,7 @@ type BaseTree struct {
 type departed struct {
 	*Planner
 	key  kind.Key
-	live kind.Object
+	live kind.LiveObject
 	rec  ledger.Record
 	// broken says that a manifest has errors.
 	broken bool

@@ -31,12 +31,12 @@ func (w *world) leaves(name, uid string) *world {
 		record(name, func(r *ledger.Record) {
 			r.UID, r.CreationTimestamp, r.Outcome = uid, "2026-11-20T09:00:00Z", &ledger.Outcome{How: ledger.Created, HTTP: 201}
 		})
-	w.live(name, func(o *kind.Object) { o.CreationTimestamp = "2026-11-20T09:00:00Z" })
+	w.live(name, func(o *kind.LiveObject) { o.CreationTimestamp = "2026-11-20T09:00:00Z" })
 	return w
 }
 
 // live changes an object that no manifest names.
-func (w *world) live(name string, change func(*kind.Object)) *world {
+func (w *world) live(name string, change func(*kind.LiveObject)) *world {
 	for i := range w.in.Live.Unmanaged {
 		if o := &w.in.Live.Unmanaged[i]; o.Key() == key(w.t, name) {
 			change(o)
@@ -67,7 +67,7 @@ func missingProofs() []missingProof {
 	rec := func(change func(*ledger.Record)) func(*world) {
 		return func(w *world) { w.record(old, change) }
 	}
-	live := func(change func(*kind.Object)) func(*world) {
+	live := func(change func(*kind.LiveObject)) func(*world) {
 		return func(w *world) { w.live(old, change) }
 	}
 	how := func(how ledger.How) func(*world) {
@@ -92,15 +92,15 @@ func missingProofs() []missingProof {
 		{"deleted before", how(ledger.Removed), "trueup deleted it before, and it is still live", byHand},
 		{"no uid recorded", rec(func(r *ledger.Record) { r.UID = "" }), "no uid or creationTimestamp", byHand},
 		{"no time recorded", rec(func(r *ledger.Record) { r.CreationTimestamp = "" }), "no uid or creationTimestamp", byHand},
-		{"no uid live", live(func(o *kind.Object) { o.UID = "" }), "another object of that name", byHand},
-		{"another uid", live(func(o *kind.Object) { o.UID = "uid-new" }), "another object of that name", byHand},
-		{"another time", live(func(o *kind.Object) { o.CreationTimestamp = "2026-11-20T09:00:01Z" }), "another object of that name", byHand},
+		{"no uid live", live(func(o *kind.LiveObject) { o.UID = "" }), "another object of that name", byHand},
+		{"another uid", live(func(o *kind.LiveObject) { o.UID = "uid-new" }), "another object of that name", byHand},
+		{"another time", live(func(o *kind.LiveObject) { o.CreationTimestamp = "2026-11-20T09:00:01Z" }), "another object of that name", byHand},
 		{"not in base", func(w *world) { w.in.Base = stood(w.t, "HEAD", snapshot("else", "data")) }, "its manifest is not in HEAD", "--base-ref"},
 		{"kept since", func(w *world) { w.in.Base.Newer = stood(w.t, "HEAD^", kept("old", "data")).Trees }, "its manifest was marked trueup.dev/keep", "later commit"},
 		{"moved", func(w *world) { w.in.Base.Elsewhere = map[kind.Key]string{key(w.t, old): "b/old.yaml"} }, "its manifest is in b/old.yaml", "remove it there"},
 		{"no base", func(w *world) { w.in.Base = plan.Base{Problem: "no repository", Fix: "clone it"} }, "nothing proves that it was in git: no repository", "clone it"},
 		{"kept in git", func(w *world) { w.in.Base = stood(w.t, "HEAD", kept("old", "data")) }, "its manifest was marked trueup.dev/keep", "later commit"},
-		{"kept live", live(func(o *kind.Object) { o.Keep = true }), "live is marked trueup.dev/keep", "remove the annotation "},
+		{"kept live", live(func(o *kind.LiveObject) { o.Keep = true }), "live is marked trueup.dev/keep", "remove the annotation "},
 		{"terminating", live(terminating), "being deleted", "wait"},
 	}
 }
@@ -200,7 +200,7 @@ func TestTooManyDeletions(t *testing.T) {
 // TestAServerThatRenames: the ledger knows the object by git's name.
 func TestAServerThatRenames(t *testing.T) {
 	w := departed(t)
-	w.live(old, func(o *kind.Object) { o.Name = "content-1" }).record(old, func(r *ledger.Record) { r.RemoteName = "content-1" })
+	w.live(old, func(o *kind.LiveObject) { o.Name = "content-1" }).record(old, func(r *ledger.Record) { r.RemoteName = "content-1" })
 	if it := w.item(old); it.Op != plan.Delete || it.RemoteName != "content-1" || it.Request.Path != "/volumesnapshots/content-1" {
 		t.Errorf("planned %+v", it)
 	}
@@ -229,7 +229,7 @@ func TestWhatWeDeletedComesBack(t *testing.T) {
 	w := git(t, snapshot("db", "data"), snapshot("next", "data")).sent(db, ledger.Posted, disked("data"), now()).
 		record(db, func(r *ledger.Record) {
 			r.Outcome = &ledger.Outcome{How: ledger.Removed}
-			r.History = []ledger.Step{{Event: "deleted", By: "run 7", At: now()}}
+			r.History = []ledger.LogStep{{Event: "deleted", By: "run 7", At: now()}}
 		})
 	blocked(t, w.item(db), true, "no longer exists: trueup deleted it (run 7 at 2026-11-21T09:00:00Z)", "other data", "--accept recreate=")
 	if it := w.item("VolumeSnapshot/next"); it.Op != plan.Create {

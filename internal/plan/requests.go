@@ -12,35 +12,35 @@ import (
 	"trueup/internal/purge"
 )
 
-// Status is the state of a request that is sent once, by git and the ledger alone.
-type Status string
+// OnceStatus is the state of a request that is sent once, by git and the ledger alone.
+type OnceStatus string
 
 // The statuses of requests.
 const (
 	// Due is in git and was never sent, or provably not executed: the next
 	// apply sends it.
-	Due Status = "due"
+	Due OnceStatus = "due"
 	// Rejected was rejected by the platform: the next apply tries again.
-	Rejected Status = "rejected"
+	Rejected OnceStatus = "rejected"
 	// Begun is claimed by a run that may still be going.
-	Begun Status = "in-flight"
+	Begun OnceStatus = "in-flight"
 	// Again was begun by a run that is gone: the next apply sends it again, safely.
-	Again Status = "again"
+	Again OnceStatus = "again"
 	// Unknown may or may not have been executed: only a person can decide.
-	Unknown Status = "unknown"
+	Unknown OnceStatus = "unknown"
 	// Accepted was sent and accepted, Done was sent by another client, and GivenUp
 	// is never sent.
-	Accepted Status = "posted"
-	Done     Status = "adopted"
-	GivenUp  Status = "abandoned"
+	Accepted OnceStatus = "posted"
+	Done     OnceStatus = "adopted"
+	GivenUp  OnceStatus = "abandoned"
 	// NoLedger is in git, and the ledger can't be used.
-	NoLedger Status = "no-ledger"
+	NoLedger OnceStatus = "no-ledger"
 )
 
 // RequestStatus is a request that is sent once, and what is known of it.
 type RequestStatus struct {
 	kind.Key
-	Status Status `json:"status"`
+	Status OnceStatus `json:"status"`
 	// Active is true if it counts against the limits of its hostname, from Since until Until.
 	Active bool      `json:"active"`
 	Since  time.Time `json:"since,omitzero"`
@@ -59,7 +59,7 @@ type RequestStatus struct {
 
 // Waits reports whether the next apply sends it.
 func (r RequestStatus) Waits() bool {
-	return r.Manifest != nil && slices.Contains([]Status{Due, Rejected, Again}, r.Status)
+	return r.Manifest != nil && slices.Contains([]OnceStatus{Due, Rejected, Again}, r.Status)
 }
 
 // HostUsage is the usage of the limits of a hostname (docs/platform.md 8).
@@ -105,7 +105,7 @@ func ReadRequests(set *manifest.Set, view ledger.View, now time.Time) ([]Request
 
 // sortRank sorts the requests: first those that a person must decide about, last those that are over.
 func (r RequestStatus) sortRank() int {
-	order := []Status{Unknown, Begun, Again, Rejected, Due, NoLedger, Accepted, Done, GivenUp}
+	order := []OnceStatus{Unknown, Begun, Again, Rejected, Due, NoLedger, Accepted, Done, GivenUp}
 	at := 2 * slices.Index(order, r.Status)
 	if r.Active {
 		at--
@@ -116,8 +116,8 @@ func (r RequestStatus) sortRank() int {
 // readRecord fills in what the ledger says. What was sent counts, even if the manifest changed.
 func (r *RequestStatus) readRecord(rec ledger.Record, at ledger.Instant, terms ledger.Terms) {
 	r.Status = cmp.Or(
-		map[ledger.Standing]Status{ledger.InFlight: Begun, ledger.Resendable: Again, ledger.Lost: Unknown}[rec.ClaimStatus(at, terms)],
-		map[ledger.State]Status{
+		map[ledger.Standing]OnceStatus{ledger.InFlight: Begun, ledger.Resendable: Again, ledger.Lost: Unknown}[rec.ClaimStatus(at, terms)],
+		map[ledger.RequestState]OnceStatus{
 			ledger.Rejected: Rejected, ledger.Posted: Accepted, ledger.Adopted: Done, ledger.Abandoned: GivenUp,
 		}[rec.State], Due)
 	r.Says, r.Fix = ledger.ExplainRecord(rec)

@@ -21,28 +21,28 @@ type requests struct {
 	site        func() *routing.Site
 	precedences []routing.Precedence
 	mutex       sync.Mutex
-	alone       map[kind.Key]routing.Result
+	alone       map[kind.Key]routing.SiteEffects
 	// shared are the changes that are compared together, and outside those of objects that were changed outside git alone.
-	shared  []routing.Change
-	outside map[kind.Key]routing.Change
+	shared  []routing.CDNChange
+	outside map[kind.Key]routing.CDNChange
 }
 
 func (p *Planner) newRequests() *requests {
 	return &requests{
-		site: sync.OnceValue(p.newSite), precedences: routing.PrecedencesOf(p.in.Project.Platform.Precedence), outside: map[kind.Key]routing.Change{},
-		alone: map[kind.Key]routing.Result{},
+		site: sync.OnceValue(p.newSite), precedences: routing.PrecedencesOf(p.in.Project.Platform.Precedence), outside: map[kind.Key]routing.CDNChange{},
+		alone: map[kind.Key]routing.SiteEffects{},
 	}
 }
 
 // newSite returns the CDNs of git and of live, with the hosts that they claim in one of them. Each answers as live does.
 func (p *Planner) newSite() *routing.Site {
 	set := slices.DeleteFunc(slices.Clone(p.in.Set.Objects), func(o *manifest.Object) bool { return !answersRequests(o.Kind) })
-	others := slices.DeleteFunc(slices.Clone(p.in.Live.Unmanaged), func(o kind.Object) bool { return !answersRequests(o.Kind) || o.Terminating })
+	others := slices.DeleteFunc(slices.Clone(p.in.Live.Unmanaged), func(o kind.LiveObject) bool { return !answersRequests(o.Kind) || o.Terminating })
 	cdns := make([]routing.CDN, len(set)+len(others))
 	hosts, all := make([]string, len(cdns)), make([]*routing.CDN, len(cdns))
 	parallel.Each(len(cdns), func(i int) {
 		c := &cdns[i]
-		var o kind.Object
+		var o kind.LiveObject
 		if i < len(set) {
 			c.Key = set[i].Key() // by which git knows it
 			o = p.findLive(c.Key)
@@ -63,17 +63,17 @@ func (p *Planner) newSite() *routing.Site {
 func answersRequests(k *kind.Kind) bool { return k.CanPatch() && k.HostField != "" }
 
 // findLive returns the live object of a manifest, or none if it is being deleted.
-func (p *Planner) findLive(key kind.Key) kind.Object {
+func (p *Planner) findLive(key kind.Key) kind.LiveObject {
 	if o := p.in.Live.Objects[key]; !o.Terminating {
 		return o
 	}
-	return kind.Object{}
+	return kind.LiveObject{}
 }
 
 // readLive returns the config of a live object, which study releases only if nobody else may claim its hosts.
-func (p *Planner) readLive(key kind.Key) *routing.Config {
+func (p *Planner) readLive(key kind.Key) *routing.CDNConfig {
 	o := p.findLive(key)
-	if i := slices.IndexFunc(p.in.Live.Unmanaged, func(o kind.Object) bool { return o.Key() == key }); o.Kind == nil && i >= 0 {
+	if i := slices.IndexFunc(p.in.Live.Unmanaged, func(o kind.LiveObject) bool { return o.Key() == key }); o.Kind == nil && i >= 0 {
 		o = p.in.Live.Unmanaged[i]
 	}
 	if o.Spec == nil {
@@ -83,7 +83,7 @@ func (p *Planner) readLive(key kind.Key) *routing.Config {
 }
 
 // routingChange returns what a decision does to a CDN; ok is false if it changes none.
-func (d *decision) routingChange() (c routing.Change, ok bool) {
+func (d *decision) routingChange() (c routing.CDNChange, ok bool) {
 	if !answersRequests(d.manifest.Kind) || d.item.Op != Create && d.item.Op != Patch {
 		return c, false
 	}
@@ -100,11 +100,11 @@ func (d *decision) routingChange() (c routing.Change, ok bool) {
 }
 
 // addChange compares a change, now or together with others. It is safe for concurrent use.
-func (r *requests) addChange(it *Item, c routing.Change) {
+func (r *requests) addChange(it *Item, c routing.CDNChange) {
 	isAlone := !r.site().Shares(it.Key)
-	var result routing.Result
+	var result routing.SiteEffects
 	if isAlone {
-		result = routing.Compare([]routing.Change{c}, nil, r.precedences)
+		result = routing.Compare([]routing.CDNChange{c}, nil, r.precedences)
 	}
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -119,9 +119,9 @@ func (r *requests) addChange(it *Item, c routing.Change) {
 }
 
 // compareShared compares the rest, and returns what the plan does to requests.
-func (r *requests) compareShared() routing.Result {
+func (r *requests) compareShared() routing.SiteEffects {
 	byKey := func(a, b kind.Key) int { return strings.Compare(a.String(), b.String()) }
-	slices.SortFunc(r.shared, func(a, b routing.Change) int { return byKey(a.Key(), b.Key()) })
+	slices.SortFunc(r.shared, func(a, b routing.CDNChange) int { return byKey(a.Key(), b.Key()) })
 	all := r.compareWithSite(r.shared)
 	for _, key := range slices.SortedFunc(maps.Keys(r.alone), byKey) {
 		all.Append(r.alone[key])
@@ -131,23 +131,23 @@ func (r *requests) compareShared() routing.Result {
 }
 
 // compareWithSite compares changes with all of the site.
-func (r *requests) compareWithSite(changes []routing.Change) routing.Result {
+func (r *requests) compareWithSite(changes []routing.CDNChange) routing.SiteEffects {
 	if len(changes) == 0 {
-		return routing.Result{}
+		return routing.SiteEffects{}
 	}
 	return routing.Compare(changes, r.site(), r.precedences)
 }
 
 // compareOutside returns how live answers requests otherwise than git because of objects that were changed outside git
 // alone, or deleted there.
-func (p *Planner) compareOutside(r *requests, items []Item) routing.Result {
-	var changes []routing.Change
+func (p *Planner) compareOutside(r *requests, items []Item) routing.SiteEffects {
+	var changes []routing.CDNChange
 	for _, it := range items {
 		if c, ok := r.outside[it.Key]; ok && it.Op == Patch {
-			changes = append(changes, routing.Change{Before: c.After, After: c.Before})
+			changes = append(changes, routing.CDNChange{Before: c.After, After: c.Before})
 		}
 		if o := p.in.Set.Find(it.Key); it.Deleted && o != nil && answersRequests(o.Kind) {
-			changes = append(changes, routing.Change{Before: routing.NewCDN(it.Key, o.Spec)})
+			changes = append(changes, routing.CDNChange{Before: routing.NewCDN(it.Key, o.Spec)})
 		}
 	}
 	result := r.compareWithSite(changes)
@@ -168,7 +168,7 @@ func (it *Item) isDriftAlone() bool {
 
 // addRequests adds to a plan what it does to requests, and to its items what they stop serving. It returns the classes
 // that change, by object.
-func (p *Planner) addRequests(out *Plan, r *requests) map[kind.Key][]routing.Class {
+func (p *Planner) addRequests(out *Plan, r *requests) map[kind.Key][]routing.RequestClass {
 	result := r.compareShared()
 	sent := map[kind.Key]*Item{}
 	for i := range out.Items {
@@ -182,14 +182,14 @@ func (p *Planner) addRequests(out *Plan, r *requests) map[kind.Key][]routing.Cla
 			out.Requests = append(out.Requests, l)
 		}
 	}
-	classes := map[kind.Key][]routing.Class{}
+	classes := map[kind.Key][]routing.RequestClass{}
 	for _, c := range result.Classes {
 		for _, key := range c.Objects {
 			classes[key] = append(classes[key], c)
 		}
 	}
 	addStops(sent, result.Stops)
-	out.outside = func(items []Item) routing.Result { return p.compareOutside(r, items) }
+	out.outside = func(items []Item) routing.SiteEffects { return p.compareOutside(r, items) }
 	return classes
 }
 

@@ -25,8 +25,8 @@ func RulesFor(k *kind.Kind, overrides []Override) *merge.Rules {
 
 // tableOfTypes and tableOfTypeNames are the types of scalars in the schema and in overrides.
 var (
-	tableOfTypes     = map[kind.Type]merge.Type{kind.Text: merge.Text, kind.Bool: merge.Bool, kind.Number: merge.Number}
-	tableOfTypeNames = map[string]merge.Type{"text": merge.Text, "boolean": merge.Bool, "number": merge.Number}
+	tableOfTypes     = map[kind.Type]merge.ScalarType{kind.Text: merge.Text, kind.Bool: merge.Bool, kind.Number: merge.Number}
+	tableOfTypeNames = map[string]merge.ScalarType{"text": merge.Text, "boolean": merge.Bool, "number": merge.Number}
 )
 
 func fromField(f *kind.Field) *merge.Rules {
@@ -178,13 +178,13 @@ func InOrder(k *kind.Kind, overrides []Override, spec []byte) []byte {
 }
 
 // IsSettled reports whether a live object needs no request if git has the spec.
-func IsSettled(k *kind.Kind, overrides []Override, rec ledger.Record, spec []byte, live kind.Object) bool {
+func IsSettled(k *kind.Kind, overrides []Override, rec ledger.Record, spec []byte, live kind.LiveObject) bool {
 	in, _ := mergeInputOf(RulesFor(k, overrides), rec, spec, live)
 	return merge.Compare(in).Patch == nil
 }
 
 // UnappliedFields returns the fields in which the spec of git differs from a live object because git changed.
-func UnappliedFields(k *kind.Kind, overrides []Override, rec ledger.Record, spec []byte, live kind.Object) (fields []string) {
+func UnappliedFields(k *kind.Kind, overrides []Override, rec ledger.Record, spec []byte, live kind.LiveObject) (fields []string) {
 	in, _ := mergeInputOf(RulesFor(k, overrides), rec, spec, live)
 	for _, c := range merge.Compare(in).Changes {
 		if c.Class != merge.DriftOverwrite && c.Class != merge.UnknownBase {

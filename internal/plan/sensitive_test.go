@@ -30,14 +30,14 @@ func TestNoSecretIsShown(t *testing.T) {
 	value := func(text string) any { return canon.MustDecode([]byte(text)) }
 	item := Item{
 		Changes: []Change{
-			{Change: merge.Change{Path: "token", Base: secret, Live: secret, Desired: secret + "2"}},
-			{Change: merge.Change{Path: "login", Desired: value(`{"password":"hunter2","user":"me"}`)}},
-			{Change: merge.Change{Path: "list[/a]b].key", Live: secret}},
-			{Change: merge.Change{Path: `["a.b"]`, Live: secret}},
-			{Change: merge.Change{Path: "token.below", Live: value(`[{"x":"hunter2"}]`)}},
-			{Change: merge.Change{Path: "name", Live: "me", Desired: nil}},
+			{Difference: merge.Difference{Path: "token", Base: secret, Live: secret, Desired: secret + "2"}},
+			{Difference: merge.Difference{Path: "login", Desired: value(`{"password":"hunter2","user":"me"}`)}},
+			{Difference: merge.Difference{Path: "list[/a]b].key", Live: secret}},
+			{Difference: merge.Difference{Path: `["a.b"]`, Live: secret}},
+			{Difference: merge.Difference{Path: "token.below", Live: value(`[{"x":"hunter2"}]`)}},
+			{Difference: merge.Difference{Path: "name", Live: "me", Desired: nil}},
 		},
-		Notes:        []Change{{Change: merge.Change{Path: "list[x].key", Desired: secret}}},
+		Notes:        []Change{{Difference: merge.Difference{Path: "list[x].key", Desired: secret}}},
 		Preserved:    []merge.Value{{Path: "list[x]", Value: value(`{"key":"hunter2","path":"/x"}`)}},
 		Collateral:   []merge.Value{{Path: "login.password", Value: secret}},
 		FirstContact: []merge.Value{{Path: "list[x].key", Value: secret}},

@@ -13,8 +13,8 @@ import (
 	"trueup/internal/yamltext"
 )
 
-// Project is the content of trueup.yaml.
-type Project struct {
+// ProjectSettings is the content of trueup.yaml.
+type ProjectSettings struct {
 	APIVersion string         `json:"apiVersion"`
 	Kind       string         `json:"kind"`
 	Workspace  kind.Workspace `json:"workspace"`
@@ -34,7 +34,7 @@ type Project struct {
 }
 
 // DeletesAllowed returns how many objects one plan may delete, by default one.
-func (p Project) DeletesAllowed() int {
+func (p ProjectSettings) DeletesAllowed() int {
 	if p.MaxDeletes == nil {
 		return 1
 	}
@@ -67,8 +67,8 @@ func (s DuplicateSettings) String() string {
 	return fmt.Sprintf("status %v, bodyRegex %q", s.Status, s.BodyRegex)
 }
 
-// Setting is a setting of trueup.yaml, or a comment that silences a rule, that differs from the base.
-type Setting struct {
+// ChangedSetting is a setting of trueup.yaml, or a comment that silences a rule, that differs from the base.
+type ChangedSetting struct {
 	// Path and Line are its place. Line is 0 if it is unknown.
 	Path string `json:"path"`
 	Line int    `json:"line,omitempty"`
@@ -81,11 +81,11 @@ type Setting struct {
 	Consequence string `json:"consequence,omitempty"`
 	// Hides are the differences of git and live that the plan does not show because of
 	// the setting.
-	Hides []Hidden `json:"hides,omitempty"`
+	Hides []HiddenField `json:"hides,omitempty"`
 }
 
-// Hidden is a field in which git and live differ without a line in the plan.
-type Hidden struct {
+// HiddenField is a field in which git and live differ without a line in the plan.
+type HiddenField struct {
 	kind.Key
 	Path string `json:"path"`
 	Git  any    `json:"git,omitempty"`
@@ -93,13 +93,13 @@ type Hidden struct {
 }
 
 // compareSettings returns the settings that differ from the base; a nil was is a base without any.
-func (p *Planner) compareSettings(was *Project) []Setting {
+func (p *Planner) compareSettings(was *ProjectSettings) []ChangedSetting {
 	now := p.in.Project
 	if now.Path == "" {
 		return nil
 	}
 	if was == nil {
-		found := []Setting{{Path: now.Path, Field: "project", Now: "new", Consequence: "this change adds trueup.yaml, so all its settings are new"}}
+		found := []ChangedSetting{{Path: now.Path, Field: "project", Now: "new", Consequence: "this change adds trueup.yaml, so all its settings are new"}}
 		return append(found, p.compareOverrides(nil)...)
 	}
 	store := "trueup looks only here for what it sent before"
@@ -110,7 +110,7 @@ func (p *Planner) compareSettings(was *Project) []Setting {
 		store = "trueup records here what it sends"
 	}
 	const purges = "this decides when trueup sends a purge again, or counts it as executed"
-	var found []Setting
+	var found []ChangedSetting
 	for _, s := range []struct{ field, was, now, consequence string }{
 		{"workspace.uuid", was.Workspace.UUID, now.Workspace.UUID, "every request goes to this workspace"},
 		{"workspace.name", was.Workspace.Name, now.Workspace.Name, "manifests without a namespace, and snapshots, belong to this workspace"},
@@ -130,7 +130,7 @@ func (p *Planner) compareSettings(was *Project) []Setting {
 		{"maxDeletes", strconv.Itoa(was.DeletesAllowed()), strconv.Itoa(now.DeletesAllowed()), "apply --prune may delete so many objects"},
 	} {
 		if s.was != s.now {
-			found = append(found, Setting{Path: now.Path, Field: s.field, Was: orNil(s.was), Now: orNil(s.now), Consequence: s.consequence})
+			found = append(found, ChangedSetting{Path: now.Path, Field: s.field, Was: orNil(s.was), Now: orNil(s.now), Consequence: s.consequence})
 		}
 	}
 	return append(found, p.compareOverrides(was.Overrides)...)
@@ -144,12 +144,12 @@ func orNil(text string) any {
 }
 
 // compareOverrides returns the overrides that differ, with the differences that each hides.
-func (p *Planner) compareOverrides(was []Override) []Setting {
+func (p *Planner) compareOverrides(was []Override) []ChangedSetting {
 	before, after := byPlace(was), byPlace(p.in.Options.Overrides)
-	var found []Setting
+	var found []ChangedSetting
 	for _, place := range keysOfBoth(before, after) {
 		if mustEncode(before[place]) != mustEncode(after[place]) {
-			found = append(found, Setting{
+			found = append(found, ChangedSetting{
 				Path: p.in.Project.Path, Field: "overrides: " + place, Was: before[place], Now: after[place],
 			})
 		}
@@ -201,7 +201,7 @@ func byPlace(overrides []Override) map[string]any {
 
 // addHidden adds to the settings the differences that only the base's overrides show: each to the override
 // of its place, of one around it, or below it.
-func (p *Planner) addHidden(settings []Setting, was []Override) {
+func (p *Planner) addHidden(settings []ChangedSetting, was []Override) {
 	before := map[string]*merge.Rules{}
 	for _, k := range kind.AllKinds() {
 		before[k.Name] = RulesFor(k, was)
@@ -221,12 +221,12 @@ func (p *Planner) addHidden(settings []Setting, was []Override) {
 			if shown[c.Path] {
 				continue
 			}
-			h := Hidden{Key: o.Key(), Path: c.Path, Git: c.Desired, Live: c.Live}
+			h := HiddenField{Key: o.Key(), Path: c.Path, Git: c.Desired, Live: c.Live}
 			if at := positionOf(c); at != nil && c.Moved {
 				h.Git, h.Live = fmt.Sprintf("position %d", at.Desired), fmt.Sprintf("position %d", at.Live)
 			}
 			place := "overrides: " + h.Kind + " spec." + merge.FieldPath(c.At)
-			at := slices.IndexFunc(settings, func(s Setting) bool { return areRelated(s.Field, place) })
+			at := slices.IndexFunc(settings, func(s ChangedSetting) bool { return areRelated(s.Field, place) })
 			settings[max(at, 0)].Hides = append(settings[max(at, 0)].Hides, h)
 		}
 	}
@@ -234,9 +234,9 @@ func (p *Planner) addHidden(settings []Setting, was []Override) {
 
 // newSilences returns the comments that silence rules and that the base lacks, with what they hide. Of
 // equal ones, those are new that are more than before.
-func (p *Planner) newSilences(out *Plan, past Past) []Setting {
+func (p *Planner) newSilences(out *Plan, past Past) []ChangedSetting {
 	hushed := slices.Concat(p.in.Set.Silenced, out.Silenced)
-	var found []Setting
+	var found []ChangedSetting
 	for _, o := range p.in.Set.Objects {
 		was, known := past.findBefore(o.Key(), o)
 		if !known {
@@ -251,7 +251,7 @@ func (p *Planner) newSilences(out *Plan, past Past) []Setting {
 		for _, s := range o.Silences {
 			same := [2]string{s.Rule, s.Reason}
 			if had[same]--; had[same] < 0 {
-				found = append(found, Setting{
+				found = append(found, ChangedSetting{
 					Path: o.Path, Line: s.Line, Field: "trueup:ignore " + s.Rule, Now: s.Reason, Consequence: silencedSentence(s, o, hushed),
 				})
 			}
@@ -261,7 +261,7 @@ func (p *Planner) newSilences(out *Plan, past Past) []Setting {
 }
 
 // silencedSentence returns a sentence with the messages that a silence hides of an object.
-func silencedSentence(s yamltext.Mark, o *manifest.Object, hushed diag.List) string {
+func silencedSentence(s yamltext.CommentMark, o *manifest.Object, hushed diag.List) string {
 	var texts []string
 	for _, f := range hushed {
 		if f.Path == o.Path && s.Governs(f) && !slices.Contains(texts, f.Message) {

@@ -25,27 +25,27 @@ func settings(p *plan.Plan) string {
 
 // TestSettingsThatDifferFromTheBase: each with its values and what it does.
 func TestSettingsThatDifferFromTheBase(t *testing.T) {
-	whole := func() plan.Project {
-		return plan.Project{
+	whole := func() plan.ProjectSettings {
+		return plan.ProjectSettings{
 			Path: "trueup.yaml", Workspace: kind.Workspace{Name: "acme", UUID: "5a1d"}, Manifests: []string{"a"},
 			Ledger: plan.LedgerSettings{Store: "file:l", ID: "one"},
 		}
 	}
-	for want, change := range map[string]func(was, now *plan.Project){
-		"": func(_, _ *plan.Project) {},
-		"workspace.uuid: 5a1d → other: every request goes to this workspace": func(_, now *plan.Project) { now.Workspace.UUID = "other" },
-		"workspace.name: acme → other: manifests without a namespace":        func(_, now *plan.Project) { now.Workspace.Name = "other" },
-		"ledger.store: file:l → <nil>: trueup keeps no record":               func(_, now *plan.Project) { now.Ledger = plan.LedgerSettings{} },
-		"ledger.store: <nil> → file:l: trueup records here what it sends":    func(was, _ *plan.Project) { was.Ledger.Store = "" },
-		"ledger.store: file:l → file:m: trueup looks only here":              func(_, now *plan.Project) { now.Ledger.Store = "file:m" },
-		"ledger.id: one → two: trueup does not know":                         func(_, now *plan.Project) { now.Ledger.ID = "two" },
-		"manifests: a → a, b: trueup reads other files":                      func(_, now *plan.Project) { now.Manifests = []string{"a", "b"} },
-		"purge.window: <nil> → 2h: this decides when":                        func(_, now *plan.Project) { now.Purge.Window = "2h" },
-		`purge.duplicate: <nil> → status [409], bodyRegex "x": this decides when`: func(_, now *plan.Project) {
+	for want, change := range map[string]func(was, now *plan.ProjectSettings){
+		"": func(_, _ *plan.ProjectSettings) {},
+		"workspace.uuid: 5a1d → other: every request goes to this workspace": func(_, now *plan.ProjectSettings) { now.Workspace.UUID = "other" },
+		"workspace.name: acme → other: manifests without a namespace":        func(_, now *plan.ProjectSettings) { now.Workspace.Name = "other" },
+		"ledger.store: file:l → <nil>: trueup keeps no record":               func(_, now *plan.ProjectSettings) { now.Ledger = plan.LedgerSettings{} },
+		"ledger.store: <nil> → file:l: trueup records here what it sends":    func(was, _ *plan.ProjectSettings) { was.Ledger.Store = "" },
+		"ledger.store: file:l → file:m: trueup looks only here":              func(_, now *plan.ProjectSettings) { now.Ledger.Store = "file:m" },
+		"ledger.id: one → two: trueup does not know":                         func(_, now *plan.ProjectSettings) { now.Ledger.ID = "two" },
+		"manifests: a → a, b: trueup reads other files":                      func(_, now *plan.ProjectSettings) { now.Manifests = []string{"a", "b"} },
+		"purge.window: <nil> → 2h: this decides when":                        func(_, now *plan.ProjectSettings) { now.Purge.Window = "2h" },
+		`purge.duplicate: <nil> → status [409], bodyRegex "x": this decides when`: func(_, now *plan.ProjectSettings) {
 			now.Purge.Duplicate = plan.DuplicateSettings{Status: []int{409}, BodyRegex: "x"}
 		},
 		"project: <nil> → new: this change adds trueup.yaml, so all its settings are new": nil,
-		"overrides: CDN spec.tls.auto: map[ignore:true] → <nil>: trueup compares the field as its": func(was, _ *plan.Project) {
+		"overrides: CDN spec.tls.auto: map[ignore:true] → <nil>: trueup compares the field as its": func(was, _ *plan.ProjectSettings) {
 			was.Overrides = []plan.Override{{Kind: "cdn", Path: "tls.auto", Ignore: true}}
 		},
 	} {
@@ -66,14 +66,14 @@ func TestSettingsThatDifferFromTheBase(t *testing.T) {
 // TestOverridesShowWhatTheyHide: each difference is listed with the override that hides it, offline too.
 func TestOverridesShowWhatTheyHide(t *testing.T) {
 	w := one(t)
-	w.in.Project = plan.Project{Path: "trueup.yaml"}
+	w.in.Project = plan.ProjectSettings{Path: "trueup.yaml"}
 	w.in.Options.Overrides = []plan.Override{
 		{Kind: "CDN", Path: "spec.tls", Ignore: true},
 		{Kind: "CDN", Path: "spec.hostname", Type: "text"},
 		{Kind: "CDN", Path: "spec.hostname", Order: "set"},
 	}
 	past := since(t, cdn("a", oneHave))
-	past.Project = &plan.Project{}
+	past.Project = &plan.ProjectSettings{}
 	want := "overrides: CDN spec.hostname: <nil> → [map[type:text] map[order:set]]: hides no difference now\n" +
 		"overrides: CDN spec.tls: <nil> → map[ignore:true]: hides 1 difference; CDN/a tls.forced git true live false"
 	for _, p := range []*plan.Plan{w.explained(past), plan.MakeOffline(w.in, past)} {
@@ -85,7 +85,7 @@ func TestOverridesShowWhatTheyHide(t *testing.T) {
 		return fmt.Sprintf("{hostname: a.example.com, locations: [{path: %s}, {path: %s}]}", first, second)
 	}
 	w = git(t, cdn("a", moved("/a", "/b"))).has("CDN/a", moved("/b", "/a")).applied("CDN/a", moved("/a", "/b"))
-	w.in.Project = plan.Project{Path: "trueup.yaml"}
+	w.in.Project = plan.ProjectSettings{Path: "trueup.yaml"}
 	w.in.Options.Overrides = []plan.Override{{Kind: "CDN", Path: "spec.locations", Order: "set"}}
 	if got := settings(w.explained(past)); !strings.Contains(got, "git position 1 live position 2") {
 		t.Errorf("%s", got)
@@ -189,8 +189,8 @@ func only(kindName string) func(*plan.Options) {
 // TestChangesOverrides: what a plan may drop of live objects depends on whether overrides may hide a difference.
 func TestChangesOverrides(t *testing.T) {
 	now := plan.Inputs{Options: plan.Options{Overrides: []plan.Override{{Kind: "CDN", Path: "spec.tls.auto", Ignore: true}}}}
-	same := &plan.Project{Overrides: []plan.Override{{Kind: "cdn", Path: "tls.auto", Ignore: true}}}
-	other := &plan.Project{Overrides: []plan.Override{{Kind: "CDN", Path: "tls.auto", Omit: true}}}
+	same := &plan.ProjectSettings{Overrides: []plan.Override{{Kind: "cdn", Path: "tls.auto", Ignore: true}}}
+	other := &plan.ProjectSettings{Overrides: []plan.Override{{Kind: "CDN", Path: "tls.auto", Omit: true}}}
 	base := plan.Blame{Base: "abc"}
 	for i, c := range []struct {
 		past plan.Past

@@ -29,7 +29,7 @@ func IsWithin(now, shown Item) bool {
 	changes := func(it Item) []Change {
 		return slices.DeleteFunc(slices.Clone(it.Changes), func(c Change) bool { return c.Left })
 	}
-	return isSubset(changes(now), changes(shown), func(c Change) any { return c.Change }) &&
+	return isSubset(changes(now), changes(shown), func(c Change) any { return c.Difference }) &&
 		isSubset(now.Preserved, shown.Preserved, func(v merge.Value) any { return v }) &&
 		isSubset(now.Collateral, shown.Collateral, func(v merge.Value) any { return v }) &&
 		isSubset(now.Lists, shown.Lists, func(l merge.SentList) any { return l.Path })
@@ -58,15 +58,15 @@ func (it Item) Unshown(body []byte, live any) string {
 	if it.Op != Patch {
 		return ""
 	}
-	var lines []effect.Line
+	var lines []effect.ShownChange
 	for _, c := range it.Changes {
 		if !c.Left && IsShown(c.Class) {
-			lines = append(lines, effect.Line{Path: c.Path, At: c.At, Live: c.Live, After: c.Desired, Moved: c.Moved})
+			lines = append(lines, effect.ShownChange{Path: c.Path, At: c.At, Live: c.Live, After: c.Desired, Moved: c.Moved})
 		}
 	}
 	for _, v := range it.Collateral {
 		if v.Value != nil { // a null says nothing, and nothing changes without it
-			lines = append(lines, effect.Line{Path: v.Path, At: v.At, Live: v.Value})
+			lines = append(lines, effect.ShownChange{Path: v.Path, At: v.At, Live: v.Value})
 		}
 	}
 	found := effect.Unshown(body, live, lines)
@@ -119,8 +119,8 @@ func Redact(p *Plan) *Plan {
 		return p
 	}
 	out := *p
-	out.Settings = mapList(p.Settings, func(s Setting) Setting {
-		s.Hides = mapList(s.Hides, func(h Hidden) Hidden {
+	out.Settings = mapList(p.Settings, func(s ChangedSetting) ChangedSetting {
+		s.Hides = mapList(s.Hides, func(h HiddenField) HiddenField {
 			h.Git, h.Live = RedactValue(p.Target.Workspace, h.Key, h.Path, h.Git), RedactValue(p.Target.Workspace, h.Key, h.Path, h.Live)
 			return h
 		})

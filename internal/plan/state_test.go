@@ -24,7 +24,9 @@ func TestStates(t *testing.T) {
 		Properties struct {
 			Objects struct {
 				Items struct {
-					Properties struct{ State struct{ Enum []plan.State } }
+					Properties struct {
+						State struct{ Enum []plan.ObjectStanding }
+					}
 				}
 			}
 		}
@@ -32,18 +34,18 @@ func TestStates(t *testing.T) {
 	if err := json.Unmarshal(text, &schema); err != nil {
 		t.Fatal(err)
 	}
-	changes := func(classes ...merge.Class) (all []plan.Change) {
+	changes := func(classes ...merge.ChangeKind) (all []plan.Change) {
 		for _, c := range classes {
-			all = append(all, plan.Change{Change: merge.Change{Class: c}})
+			all = append(all, plan.Change{Difference: merge.Difference{Class: c}})
 		}
 		return all
 	}
 	p := plan.Plan{Unmanaged: []kind.Key{{Kind: "CDN", Name: "a"}}}
 	unread := load(t, cdn("read", "{hostname: a.example.com}"), snapshot("unread", "d"))
-	want := []plan.State{plan.NotInGit}
+	want := []plan.ObjectStanding{plan.NotInGit}
 	for _, it := range []struct {
 		plan.Item
-		state plan.State
+		state plan.ObjectStanding
 	}{
 		{plan.Item{Op: plan.None}, plan.Unchanged},
 		{plan.Item{Op: plan.Create, Deleted: true}, plan.ToCreate},
@@ -67,7 +69,7 @@ func TestStates(t *testing.T) {
 		p.Items, want = append(p.Items, it.Item), append(want, it.state)
 	}
 	slices.Reverse(p.Items)
-	var got []plan.State
+	var got []plan.ObjectStanding
 	want = append(want, plan.NotRead) // a snapshot comes last
 	for _, s := range plan.ObjectStates(&p, unread, live.Unread{kind.Compute: errors.New("no")}, nil) {
 		got = append(got, s.State)

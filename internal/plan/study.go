@@ -97,7 +97,7 @@ func (p *Planner) studyBatch(s *study, indices []int, decide func(*decision)) {
 // collectAdvice collects the advice on what is created or changed, and compares what that does to requests.
 func (d *decision) collectAdvice(r *requests) advised {
 	o := d.manifest
-	a := newAdvised(manifest.Advise(o, d.manifestSpec(), manifest.Options{Precedence: d.in.Project.Platform.Precedence}))
+	a := newAdvised(manifest.Advise(o, d.manifestSpec(), manifest.LoadSettings{Precedence: d.in.Project.Platform.Precedence}))
 	if c, ok := d.routingChange(); ok {
 		r.addChange(&d.item, c)
 		a.addFindings(o.Sift(d.adviseSharedHost(r)))

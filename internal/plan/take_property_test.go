@@ -47,14 +47,14 @@ func TestAPulledObjectPlansEmpty(t *testing.T) {
 // isTaken takes what is live, and tells whether the loader takes that.
 func isTaken(t rapid.TB, cdn *kind.Kind, live []byte, all bool) bool {
 	taken := plan.TakeLive(cdn, nil, live, all)
-	if !plan.IsSettled(cdn, nil, ledger.Record{}, taken.Spec, kind.Object{Spec: live}) {
+	if !plan.IsSettled(cdn, nil, ledger.Record{}, taken.Spec, kind.LiveObject{Spec: live}) {
 		t.Fatalf("%s does not cover %s", taken.Spec, live)
 	}
 	text, err := yamledit.Write(yamledit.Draft{Kind: cdn, Name: "shop", Spec: taken.Spec, Silence: "live has it"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, findings, err := manifest.Load(context.Background(), []manifest.Source{{Data: text, Display: "-"}}, manifest.Options{})
+	set, findings, err := manifest.Load(context.Background(), []manifest.PathSource{{Data: text, Display: "-"}}, manifest.LoadSettings{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func isTaken(t rapid.TB, cdn *kind.Kind, live []byte, all bool) bool {
 func applied(k *kind.Kind, git, live []byte) []byte {
 	rules, changed := plan.RulesFor(k, nil), canon.MustDecode(git)
 	touch(changed)
-	patch := merge.Compare(merge.Input{
+	patch := merge.Compare(merge.Sides{
 		Rules: rules, Applied: canon.MustDecode(git), Desired: changed, Live: canon.MustDecode(live),
 	}).Patch
 	return canon.Bytes(effect.Apply(patch, canon.MustDecode(live)))

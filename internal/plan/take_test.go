@@ -68,7 +68,7 @@ func TestTake(t *testing.T) {
 			if string(got.Spec) != tt.want || !slices.Equal(got.Left, tt.left) {
 				t.Errorf("Take gives %s and leaves %q, want\n%s and %q", got.Spec, got.Left, tt.want, tt.left)
 			}
-			if !plan.IsSettled(cdn, overrides, ledger.Record{}, got.Spec, kind.Object{Spec: live}) {
+			if !plan.IsSettled(cdn, overrides, ledger.Record{}, got.Spec, kind.LiveObject{Spec: live}) {
 				t.Error("a plan of it would not be empty")
 			}
 		})

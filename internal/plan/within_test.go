@@ -72,7 +72,7 @@ func TestNotWithin(t *testing.T) {
 	const want, live = `{hostname: shop.example.com, tls: {forced: "true"}}`, `{hostname: shop.example.com}`
 	planner := plan.NewPlanner(git(t, cdn("shop", want)).has(shop, live).in)
 	p, _ := planner.MakePlan()
-	for name, change := range map[string]func(*kind.Object){"terminating": terminating, "without a spec": bare} {
+	for name, change := range map[string]func(*kind.LiveObject){"terminating": terminating, "without a spec": bare} {
 		obj := object(t, shop, live, change)
 		if now, _ := planner.RemakeItem(key(t, shop), &obj); plan.IsWithin(now, find(t, p, shop)) {
 			t.Errorf("%s: %s", name, now.Op)

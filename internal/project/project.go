@@ -39,7 +39,7 @@ const maxSize = 1 << 20
 
 // Project is a project file. The zero value is no project.
 type Project struct {
-	plan.Project
+	plan.ProjectSettings
 	Dir  string // the folder of the file, whose content is Text
 	Text []byte
 }
@@ -100,7 +100,7 @@ func Parse(text []byte) (Project, error) {
 		return Project{}, fmt.Errorf("line %d: trueup does not read aliases (*NAME) here: write the value itself", line)
 	}
 	var p Project
-	if err := UnmarshalStrict(text, "project", &p.Project); err != nil {
+	if err := UnmarshalStrict(text, "project", &p.ProjectSettings); err != nil {
 		return Project{}, err
 	}
 	return p, p.CheckSchema()
@@ -126,8 +126,8 @@ func (p Project) FolderInside(cwd, name string) files.Folder {
 }
 
 // PlanSettings returns the settings that decide how a plan is made.
-func (p Project) PlanSettings(cwd string) plan.Project {
-	settings := p.Project
+func (p Project) PlanSettings(cwd string) plan.ProjectSettings {
+	settings := p.ProjectSettings
 	if p.Exists() {
 		settings.Path = p.ShownPath(cwd, File)
 	}
@@ -148,8 +148,8 @@ func (p Project) SchemaAt(full string) string {
 }
 
 // ManifestOptions returns the options for reading the manifests, without Strict.
-func (p Project) ManifestOptions(parallelism int) manifest.Options {
-	return manifest.Options{
+func (p Project) ManifestOptions(parallelism int) manifest.LoadSettings {
+	return manifest.LoadSettings{
 		Workspace: p.Workspace.Name, DeprecatedPurgeURL: p.Purge.DeprecatedURL, Undocumented: p.undocumentedFields(),
 		Precedence: p.Platform.Precedence, Parallelism: parallelism,
 	}
@@ -163,7 +163,7 @@ type Loaded struct {
 }
 
 // LoadManifests reads and checks manifests.
-func (p Project) LoadManifests(ctx context.Context, list []manifest.Source, opts manifest.Options) (Loaded, error) {
+func (p Project) LoadManifests(ctx context.Context, list []manifest.PathSource, opts manifest.LoadSettings) (Loaded, error) {
 	set, findings, err := manifest.Load(ctx, list, opts)
 	if err != nil {
 		return Loaded{}, err
@@ -187,7 +187,7 @@ func (l Loaded) RefuseInvalid(notDone string) error {
 // AddAdvice adds to the findings what manifests alone give cause to advise on.
 func (l *Loaded) AddAdvice() {
 	for _, o := range l.Set.Objects {
-		advice, silenced := manifest.Advise(o, o.Tree(), manifest.Options{Precedence: l.Project.Platform.Precedence})
+		advice, silenced := manifest.Advise(o, o.Tree(), manifest.LoadSettings{Precedence: l.Project.Platform.Precedence})
 		l.Findings, l.Set.Silenced = append(l.Findings, advice...), append(l.Set.Silenced, silenced...)
 	}
 	l.Findings.Sort()

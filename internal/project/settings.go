@@ -34,8 +34,8 @@ func ParseDuration(text string, usual time.Duration) time.Duration {
 }
 
 // DuplicateAnswer returns how to recognise the platform's answer to a name that exists.
-func (p Project) DuplicateAnswer() api.Duplicate {
-	d := api.Duplicate{Status: p.Purge.Duplicate.Status}
+func (p Project) DuplicateAnswer() api.DuplicateAnswer {
+	d := api.DuplicateAnswer{Status: p.Purge.Duplicate.Status}
 	if pattern := p.Purge.Duplicate.BodyRegex; pattern != "" {
 		d.Body, _ = regexp.Compile(pattern) // Check refuses a wrong one
 	}

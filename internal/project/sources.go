@@ -17,7 +17,7 @@ import (
 )
 
 // OpenSources opens PATHs, or else the manifests of the project, or else cwd. stdin opens standard input.
-func (p Project) OpenSources(cwd string, paths []string, stdin func() (io.Reader, error)) ([]manifest.Source, error) {
+func (p Project) OpenSources(cwd string, paths []string, stdin func() (io.Reader, error)) ([]manifest.PathSource, error) {
 	switch {
 	case len(paths) > 0:
 		return OpenPaths(cwd, paths, stdin)
@@ -29,9 +29,9 @@ func (p Project) OpenSources(cwd string, paths []string, stdin func() (io.Reader
 
 // OpenPaths opens PATHs as the user wrote them. No link leads out of cwd for a path inside it; any
 // other is the user's own choice.
-func OpenPaths(cwd string, paths []string, stdin func() (io.Reader, error)) (list []manifest.Source, err error) {
+func OpenPaths(cwd string, paths []string, stdin func() (io.Reader, error)) (list []manifest.PathSource, err error) {
 	for i, path := range paths {
-		var src manifest.Source
+		var src manifest.PathSource
 		switch {
 		case path != "-":
 			at := files.FolderAt(cwd, path)
@@ -52,7 +52,7 @@ func OpenPaths(cwd string, paths []string, stdin func() (io.Reader, error)) (lis
 	return list, nil
 }
 
-func readStdin(stdin func() (io.Reader, error)) (src manifest.Source, err error) {
+func readStdin(stdin func() (io.Reader, error)) (src manifest.PathSource, err error) {
 	input, err := stdin()
 	if err != nil {
 		return src, err
@@ -61,12 +61,12 @@ func readStdin(stdin func() (io.Reader, error)) (src manifest.Source, err error)
 	if err != nil {
 		err = fmt.Errorf("standard input: %w", err)
 	}
-	return manifest.Source{Data: data, Display: "-"}, err
+	return manifest.PathSource{Data: data, Display: "-"}, err
 }
 
 // OpenManifests opens the manifests of the project, which must be below its folder: a pull request must
 // not make trueup show other files of the machine.
-func (p Project) OpenManifests(cwd string) (list []manifest.Source, err error) {
+func (p Project) OpenManifests(cwd string) (list []manifest.PathSource, err error) {
 	for _, path := range p.Manifests {
 		if !filepath.IsLocal(path) {
 			return list, exit.WithCode(exit.Invalid, fmt.Errorf("%s: manifests: %q is outside the folder of the file", File, path))
@@ -84,7 +84,7 @@ func (p Project) OpenManifests(cwd string) (list []manifest.Source, err error) {
 }
 
 // OpenRules opens the folder of the project's own rules, which must be below its folder; ok is false without one.
-func (p Project) OpenRules(cwd string) (src manifest.Source, ok bool, err error) {
+func (p Project) OpenRules(cwd string) (src manifest.PathSource, ok bool, err error) {
 	if p.Rules == "" {
 		return src, false, nil
 	}
@@ -97,7 +97,7 @@ func (p Project) OpenRules(cwd string) (src manifest.Source, ok bool, err error)
 
 // openSource opens a file or folder inside base; shown is the path as the user knows it. The source is inside an os.Root
 // that no link leads out of, and that stays open.
-func openSource(base, inside, shown string) (src manifest.Source, err error) {
+func openSource(base, inside, shown string) (src manifest.PathSource, err error) {
 	if err := notInGit(filepath.Join(base, inside), shown); err != nil {
 		return src, err
 	}

@@ -160,7 +160,7 @@ func TestMappings(t *testing.T) {
 
 func TestReadLines(t *testing.T) {
 	got, err := ReadLines(strings.NewReader("\uFEFF/a\r\n\n # no\n\t/b c \n#/d\n/e#f"))
-	want := []Line{{"/a", 1}, {"/b c", 4}, {"/e#f", 6}}
+	want := []ListEntry{{"/a", 1}, {"/b c", 4}, {"/e#f", 6}}
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %v, %v", got, err)
 	}
@@ -176,7 +176,7 @@ func TestReadSitemap(t *testing.T) {
   <url><lastmod>2026-11-21</lastmod><loc><![CDATA[https://shop.example.com/ü]]></loc></url>
 </urlset>`
 	got, err := ReadSitemap(strings.NewReader(page))
-	want := []Line{{"https://shop.example.com/a?b=1&c", 3}, {"https://shop.example.com/ü", 4}}
+	want := []ListEntry{{"https://shop.example.com/a?b=1&c", 3}, {"https://shop.example.com/ü", 4}}
 	if err != nil || !slices.Equal(got.Pages, want) || got.Index != nil {
 		t.Errorf("got %v, %v", got, err)
 	}

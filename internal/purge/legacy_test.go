@@ -9,12 +9,12 @@ import (
 	"pgregory.net/rapid"
 )
 
-func legacy() Legacy {
-	return Legacy{Hosts: NewHosts([]string{"shop.example.com", "example.com", "Blog.Example.org.", "Bücher.example.com"}), Service: "https://purge.example.net/v1/"}
+func legacy() LegacyList {
+	return LegacyList{Hosts: NewHosts([]string{"shop.example.com", "example.com", "Blog.Example.org.", "Bücher.example.com"}), Service: "https://purge.example.net/v1/"}
 }
 
 // place places the entries of a list, and returns why the others have no place.
-func (l Legacy) place(list ...Line) (wanted []Wanted, unplaced []string) {
+func (l LegacyList) place(list ...ListEntry) (wanted []Wanted, unplaced []string) {
 	for _, line := range list {
 		if found, err := l.ParseEntry(line.Text); err != nil {
 			unplaced = append(unplaced, err.Error())
@@ -44,7 +44,7 @@ func TestLegacyPlaces(t *testing.T) {
 		"https://purge.example.net/v1/?soft=1&u=//shop.example.com/b&u=https://example.com/c&x=/d": "shop.example.com  /b,example.com  /c",
 		"HTTPS://PURGE.example.net/v1/all?q=https://example.com/c%23d":                             "example.com  /c",
 	} {
-		wanted, unplaced := legacy().place(Line{text, 1})
+		wanted, unplaced := legacy().place(ListEntry{text, 1})
 		var got []string
 		for _, w := range wanted {
 			got = append(got, w.Hostname+" "+w.Subdomain+" "+w.Path)
@@ -60,7 +60,7 @@ func TestLegacyPlaces(t *testing.T) {
 func TestLegacyOfAnUnknownService(t *testing.T) {
 	l := legacy()
 	l.Service = ""
-	wanted, unplaced := l.place(Line{"https://old.example.net/purge?target=https://example.com/c", 1})
+	wanted, unplaced := l.place(ListEntry{"https://old.example.net/purge?target=https://example.com/c", 1})
 	if len(wanted) != 1 || wanted[0].Path != "/c" || len(unplaced) > 0 {
 		t.Errorf("%+v, %+v", wanted, unplaced)
 	}
@@ -103,7 +103,7 @@ func TestLegacyPlacesNothingElse(t *testing.T) {
 		"3":                                                         "neither a path",
 		"<nil>":                                                     "neither a path",
 	} {
-		wanted, unplaced := legacy().place(Line{text, 7})
+		wanted, unplaced := legacy().place(ListEntry{text, 7})
 		if len(wanted) > 0 || len(unplaced) != 1 || !strings.Contains(unplaced[0], part) || !strings.Contains(unplaced[0], ": ") {
 			t.Errorf("%q: %+v, %+v", text, wanted, unplaced)
 		}
@@ -127,7 +127,7 @@ func TestLegacyQueries(t *testing.T) {
 	} {
 		l := legacy()
 		l.Query, l.Host = c.policy, "www.example.com"
-		wanted, unplaced := l.place(Line{c.text, 1})
+		wanted, unplaced := l.place(ListEntry{c.text, 1})
 		switch {
 		case len(wanted)+len(unplaced) != 1:
 			t.Errorf("%s: %+v, %+v", c.text, wanted, unplaced)
@@ -169,9 +169,9 @@ func TestLegacyPurgesWhatIsAsked(t *testing.T) {
 			host := rapid.SampledFrom([]string{"shop.example.com", "www.shop.example.com", "img.shop.example.com", "example.com", "a.example.com", "b.net"}).Draw(t, "host")
 			return "https://" + host + rapid.StringMatching(`(/[ab]{1,2}){1,3}/?\*?`).Draw(t, "path")
 		})
-		var list []Line
+		var list []ListEntry
 		for i, text := range rapid.SliceOfN(address, 0, 30).Draw(t, "list") {
-			list = append(list, Line{text, i + 1})
+			list = append(list, ListEntry{text, i + 1})
 		}
 		wanted, unplaced := legacy().place(list...)
 		if len(wanted)+len(unplaced) != len(list) {

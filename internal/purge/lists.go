@@ -16,8 +16,8 @@ import (
 	"sync"
 )
 
-// Line is an entry of a list, and its line number from 1.
-type Line struct {
+// ListEntry is an entry of a list, and its line number from 1.
+type ListEntry struct {
 	Text string
 	Line int
 }
@@ -26,17 +26,17 @@ type Line struct {
 const maxLine = 64 << 10
 
 // ReadLines reads a list with one entry a line. It skips blank lines and those that start with #, and trims entries.
-func ReadLines(r io.Reader) ([]Line, error) {
+func ReadLines(r io.Reader) ([]ListEntry, error) {
 	s := bufio.NewScanner(r)
 	s.Buffer(make([]byte, 0, 4096), maxLine)
-	var list []Line
+	var list []ListEntry
 	for n := 1; s.Scan(); n++ {
 		line := s.Bytes()
 		if n == 1 {
 			line = bytes.TrimPrefix(line, []byte("\uFEFF"))
 		}
 		if text := strings.TrimSpace(string(line)); text != "" && text[0] != '#' {
-			list = append(list, Line{text, n})
+			list = append(list, ListEntry{text, n})
 		}
 	}
 	err := s.Err()
@@ -48,8 +48,8 @@ func ReadLines(r io.Reader) ([]Line, error) {
 
 // Sitemap lists pages, or other sitemaps (sitemaps.org).
 type Sitemap struct {
-	Pages []Line
-	Index []Line // the addresses of other sitemaps
+	Pages []ListEntry
+	Index []ListEntry // the addresses of other sitemaps
 }
 
 // errDTD rejects a document type, which could name files and addresses.
@@ -63,8 +63,8 @@ func ReadSitemap(r io.Reader) (s Sitemap, err error) {
 	}
 	var root struct {
 		XMLName xml.Name
-		Pages   []Line `xml:"url>loc"`
-		Index   []Line `xml:"sitemap>loc"`
+		Pages   []ListEntry `xml:"url>loc"`
+		Index   []ListEntry `xml:"sitemap>loc"`
 	}
 	for root.XMLName.Local == "" && err == nil {
 		var token xml.Token
@@ -92,7 +92,7 @@ func ReadSitemap(r io.Reader) (s Sitemap, err error) {
 }
 
 // UnmarshalXML reads the text of an element, and the line where it ends.
-func (l *Line) UnmarshalXML(d *xml.Decoder, start xml.StartElement) error {
+func (l *ListEntry) UnmarshalXML(d *xml.Decoder, start xml.StartElement) error {
 	err := d.DecodeElement(&l.Text, &start)
 	if len(l.Text) > maxLine {
 		err = fmt.Errorf("it has an address of more than %d bytes", maxLine)
@@ -102,8 +102,8 @@ func (l *Line) UnmarshalXML(d *xml.Decoder, start xml.StartElement) error {
 	return err
 }
 
-// Legacy converts lists of the older purge service (docs/platform.md 9).
-type Legacy struct {
+// LegacyList converts lists of the older purge service (docs/platform.md 9).
+type LegacyList struct {
 	Hosts Hosts // the hostnames that a purge may name
 	// Service is the address of the older service, or empty if unknown. The query of a request to it
 	// names what to purge.
@@ -128,7 +128,7 @@ var notAlone = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(
 
 // ParseEntry returns what an entry of a list asks to purge: an address, or all that a request to the older service
 // names. It guesses nothing, because a purge is sent once. Its errors say what to write instead.
-func (l Legacy) ParseEntry(text string) (wanted []Wanted, err error) {
+func (l LegacyList) ParseEntry(text string) (wanted []Wanted, err error) {
 	if notAlone().MatchString(text) {
 		return nil, errors.New("has more than one address: write one address a line, and comments on their own line")
 	}
@@ -152,7 +152,7 @@ func (l Legacy) ParseEntry(text string) (wanted []Wanted, err error) {
 
 // namedAddresses returns the addresses in the query of a request to the older service. If that service is unknown, a
 // request is any address with such a query on another host than Hosts.
-func (l Legacy) namedAddresses(text string) (named []string, isRequest bool) {
+func (l LegacyList) namedAddresses(text string) (named []string, isRequest bool) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" {
 		return nil, false
@@ -165,20 +165,20 @@ func (l Legacy) namedAddresses(text string) (named []string, isRequest bool) {
 	}
 	for part := range strings.SplitSeq(u.RawQuery, "&") {
 		_, value, _ := strings.Cut(part, "=")
-		if value, err := url.QueryUnescape(value); err == nil && isAddress(value) {
+		if value, err := url.QueryUnescape(value); err == nil && isPageAddress(value) {
 			named = append(named, value)
 		}
 	}
 	return named, isRequest || len(named) > 0
 }
 
-// isAddress reports whether a text begins like the address of a page.
-func isAddress(text string) bool {
+// isPageAddress reports whether a text begins like the address of a page.
+func isPageAddress(text string) bool {
 	scheme, _, ok := strings.Cut(strings.ToLower(text), "//")
 	return ok && (scheme == "" || scheme == "http:" || scheme == "https:")
 }
 
-func (l Legacy) parseAddress(text string) (w Wanted, err error) {
+func (l LegacyList) parseAddress(text string) (w Wanted, err error) {
 	text, _, _ = strings.Cut(text, "#")
 	text, query, asks := strings.Cut(text, "?")
 	if strings.HasSuffix(text, "**") {
@@ -212,7 +212,7 @@ func (l Legacy) parseAddress(text string) (w Wanted, err error) {
 	return w, err
 }
 
-func (l Legacy) wantedOn(host string) (Wanted, error) {
+func (l LegacyList) wantedOn(host string) (Wanted, error) {
 	hostname, subdomain, ok := l.Hosts.FindHostname(host)
 	switch {
 	case host == "":
@@ -227,7 +227,7 @@ func (l Legacy) wantedOn(host string) (Wanted, error) {
 	return Wanted{Hostname: hostname, Subdomain: subdomain}, nil
 }
 
-func (l Legacy) askedPath(path, query string) (string, error) {
+func (l LegacyList) askedPath(path, query string) (string, error) {
 	switch {
 	case l.Query == QueryDropped:
 		return path, nil
@@ -265,7 +265,7 @@ func isSubdomain(subdomain, hostname string) bool {
 // ReadLegacyList reads a list of addresses, one a line or as JSON. In JSON, it takes every text of a list, and the
 // texts in objects that look like an address or a path. Members prefixes, hosts and purge_everything mean what they say.
 // Other values of a list are entries, too, which have no place.
-func ReadLegacyList(data []byte) ([]Line, error) {
+func ReadLegacyList(data []byte) ([]ListEntry, error) {
 	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
 	if first := bytes.TrimLeft(data, " \t\r\n"); len(first) > 0 && (first[0] == '[' || first[0] == '{') {
 		return readJSON(data)
@@ -292,13 +292,13 @@ type jsonList struct {
 	*json.Decoder
 	data     []byte
 	at, line int // line is the line of offset at
-	entries  []Line
+	entries  []ListEntry
 }
 
 // maxNested limits nested lists and objects.
 const maxNested = 1000
 
-func readJSON(data []byte) ([]Line, error) {
+func readJSON(data []byte) ([]ListEntry, error) {
 	l := &jsonList{Decoder: json.NewDecoder(bytes.NewReader(data)), data: data, line: 1}
 	l.UseNumber()
 	for {
@@ -348,7 +348,7 @@ func (l *jsonList) readValue(token json.Token, of string, inObject bool, depth i
 	case of == "hosts":
 		text = strings.TrimRight(text, "/*") + "/*"
 	}
-	l.entries = append(l.entries, Line{text, l.lineAt(int(l.InputOffset()))})
+	l.entries = append(l.entries, ListEntry{text, l.lineAt(int(l.InputOffset()))})
 	return nil
 }
 
@@ -356,7 +356,7 @@ func (l *jsonList) readValue(token json.Token, of string, inObject bool, depth i
 func isNoEntry(name string, token json.Token) bool {
 	text, _ := token.(string)
 	text = strings.TrimSpace(text)
-	return token == nil || !slices.Contains(entryMembers(), name) && !isAddress(text) && !strings.HasPrefix(text, "/")
+	return token == nil || !slices.Contains(entryMembers(), name) && !isPageAddress(text) && !strings.HasPrefix(text, "/")
 }
 
 // everything is the member, without underscores, by which other tools purge all that they have.

@@ -36,7 +36,7 @@ func (s *Session) ApplyPlan(ctx context.Context) (apply.Result, int) {
 	deps := apply.Deps{
 		Writer: client,
 		Clock:  s.ClockReader(client),
-		Replan: func(key kind.Key, obj *kind.Object) (plan.Item, error) {
+		Replan: func(key kind.Key, obj *kind.LiveObject) (plan.Item, error) {
 			item, findings := s.planner.RemakeItem(key, obj)
 			if findings.HasErrors() {
 				return plan.Item{}, errors.New(findings[0].Message)
@@ -50,7 +50,7 @@ func (s *Session) ApplyPlan(ctx context.Context) (apply.Result, int) {
 		Hurry:    s.env.Hurry,
 		Sleep:    s.env.Sleep,
 		Now:      s.env.Now,
-		Options: apply.Options{
+		Options: apply.SendOptions{
 			Parallelism:      s.env.API.Parallelism,
 			AcceptNormalised: s.options.accepts(normalised),
 			Wait:             s.options.Wait,
@@ -137,7 +137,7 @@ func ExitCode(res apply.Result) int {
 type Probe struct {
 	kind   *kind.Kind
 	key    kind.Key
-	Source manifest.Source
+	Source manifest.PathSource
 }
 
 // NewProbe returns a probe for a hostname.
@@ -147,7 +147,7 @@ func NewProbe(hostname string) (Probe, error) {
 		"apiVersion": k.APIVersion, "kind": k.Name, "metadata": map[string]any{"name": name},
 		"spec": map[string]any{"hostname": hostname, "paths": []string{"/.well-known/" + name}},
 	})
-	return Probe{k, kind.Key{Kind: k.Name, Name: name}, manifest.Source{Data: text, Display: "--probe-duplicates"}}, err
+	return Probe{k, kind.Key{Kind: k.Name, Name: name}, manifest.PathSource{Data: text, Display: "--probe-duplicates"}}, err
 }
 
 // NarrowToProbe reduces the plan to the probe.

@@ -37,7 +37,7 @@ func TestExitCode(t *testing.T) {
 				if turned {
 					v = tt.ends[len(tt.ends)-1-i]
 				}
-				res.Outcomes = append(res.Outcomes, apply.Outcome{Verdict: v, Sent: tt.sent && i == 0})
+				res.Outcomes = append(res.Outcomes, apply.ItemOutcome{Verdict: v, Sent: tt.sent && i == 0})
 			}
 			if got := ExitCode(res); got != tt.want {
 				t.Errorf("%v, sent %v: %d, want %d", tt.ends, tt.sent, got, tt.want)

@@ -23,13 +23,13 @@ import (
 type Options struct {
 	// Options are those that need no manifests; PrepareSession adds the rest.
 	plan.Options
-	ReadOnly    bool              // set by commands that change nothing
-	All         bool              // also list the kinds that no manifest is of
-	EachArea    bool              // compare what can be read if an area can't: Unread has the rest
-	PastErrors  bool              // go on with the files that have no errors; for commands that change nothing
-	Whole       bool              // keep the specs of live objects that are not in git
-	More        []manifest.Source // manifests that are not in git
-	Accept      []string          // what a person accepts, in the forms of Acceptances
+	ReadOnly    bool                  // set by commands that change nothing
+	All         bool                  // also list the kinds that no manifest is of
+	EachArea    bool                  // compare what can be read if an area can't: Unread has the rest
+	PastErrors  bool                  // go on with the files that have no errors; for commands that change nothing
+	Whole       bool                  // keep the specs of live objects that are not in git
+	More        []manifest.PathSource // manifests that are not in git
+	Accept      []string              // what a person accepts, in the forms of Acceptances
 	BaseRef     string
 	DespiteHold string        // why the apply goes on despite a hold; empty if it does not
 	SkipApplied bool          // make no plan if the ledger says that all of this was applied
@@ -122,7 +122,7 @@ func (o Options) MatchManifests(set *manifest.Set) error {
 			return fmt.Errorf("--accept %s names no manifest%s", value, diag.DidYouMean(name, namesOf(set)))
 		}
 	}
-	return MatchManifests(o.Patterns, set)
+	return CheckPatterns(o.Patterns, set)
 }
 
 // leaveOutBroken returns the manifests of files without errors, and the files that have some. There are no such files if
@@ -141,14 +141,14 @@ func (o Options) leaveOutBroken(l project.Loaded) (sound *manifest.Set, broken [
 		}
 	}
 	sound = l.Set.Without(broken)
-	if len(sound.Objects) == 0 || MatchManifests(o.Patterns, sound) != nil {
+	if len(sound.Objects) == 0 || CheckPatterns(o.Patterns, sound) != nil {
 		return nil, nil
 	}
 	return sound, broken
 }
 
-// MatchManifests rejects a pattern that matches no manifest.
-func MatchManifests(patterns []string, set *manifest.Set) error {
+// CheckPatterns rejects a pattern that matches no manifest.
+func CheckPatterns(patterns []string, set *manifest.Set) error {
 	for _, pattern := range patterns {
 		filter, _ := kind.ParseFilter(pattern) // the caller has read it
 		if !slices.ContainsFunc(set.Objects, func(obj *manifest.Object) bool { return filter(obj.Key()) }) {
@@ -191,33 +191,33 @@ func ParseKeys(flag string, values []string) (map[kind.Key]bool, error) {
 // maxDifferences limits the lines of DifferencesFrom.
 const maxDifferences = 20
 
-// Expectation is the plan of --expect. The zero value allows any plan.
-type Expectation struct {
+// ExpectedPlan is the plan of --expect. The zero value allows any plan.
+type ExpectedPlan struct {
 	Digest string
 	file   string // has the plan; empty if only the digest is known
 }
 
 // ReadExpectation reads FILE or sha256:… of --expect; full is the absolute path of FILE. trueup compares the plan in
 // the file, and never sends it. It reads the file again for differences, and holds no second plan until then.
-func ReadExpectation(arg, full string) (Expectation, error) {
+func ReadExpectation(arg, full string) (ExpectedPlan, error) {
 	switch {
 	case arg == "":
-		return Expectation{}, nil
+		return ExpectedPlan{}, nil
 	case strings.HasPrefix(arg, "sha256:"):
 		var sum canon.Sum
 		if err := sum.UnmarshalText([]byte(arg)); err != nil {
-			return Expectation{}, fmt.Errorf("--expect: %w", err)
+			return ExpectedPlan{}, fmt.Errorf("--expect: %w", err)
 		}
-		return Expectation{Digest: sum.String()}, nil
+		return ExpectedPlan{Digest: sum.String()}, nil
 	}
 	p, err := ReadPlan(full)
 	if err == nil && p.Offline {
 		err = exit.WithCode(exit.Stale, errors.New("it was made with --offline and does not know what is live"))
 	}
 	if err != nil {
-		return Expectation{}, fmt.Errorf("--expect %s: %w; nothing was sent: make a new plan with plan --out FILE", arg, err)
+		return ExpectedPlan{}, fmt.Errorf("--expect %s: %w; nothing was sent: make a new plan with plan --out FILE", arg, err)
 	}
-	return Expectation{Digest: p.Digest, file: full}, nil
+	return ExpectedPlan{Digest: p.Digest, file: full}, nil
 }
 
 // ReadPlan reads the file of a plan. If it was changed, the error has the exit code Stale.
@@ -246,7 +246,7 @@ func ReadPlan(full string) (*plan.Plan, error) {
 }
 
 // DifferencesFrom returns the differences of a plan from the expected one, as lines for a person, or nil.
-func (e Expectation) DifferencesFrom(now *plan.Plan) []string {
+func (e ExpectedPlan) DifferencesFrom(now *plan.Plan) []string {
 	if e.Digest == "" || e.Digest == now.Digest {
 		return nil
 	}

@@ -21,11 +21,11 @@ func (s *Session) compareCommit(ctx context.Context) history.Order {
 	return s.env.History.Order(ctx, appliedBy(s.inputs.Ledger.Head), !s.options.ReadOnly)
 }
 
-func appliedBy(h *ledger.Head) history.Applied {
+func appliedBy(h *ledger.Head) history.AppliedCommit {
 	if h == nil {
-		return history.Applied{}
+		return history.AppliedCommit{}
 	}
-	return history.Applied{Commit: h.NewestCommit(), Ancestors: h.Ancestors}
+	return history.AppliedCommit{Commit: h.NewestCommit(), Ancestors: h.Ancestors}
 }
 
 // orderNote says that the commit is older than the one that was applied, or that nothing shows whether it is. It is
@@ -154,5 +154,5 @@ func (s *Session) managedSpec(key kind.Key) []byte {
 
 // resultOf adds an outcome to those of a result.
 func resultOf(v apply.Verdict, r apply.Result) apply.Result {
-	return apply.Result{Outcomes: append(r.Outcomes[:len(r.Outcomes):len(r.Outcomes)], apply.Outcome{Verdict: v})}
+	return apply.Result{Outcomes: append(r.Outcomes[:len(r.Outcomes):len(r.Outcomes)], apply.ItemOutcome{Verdict: v})}
 }

@@ -28,7 +28,7 @@ import (
 type Env struct {
 	config.Options
 	Paths   []string // the PATH arguments
-	History *history.Reader
+	History *history.CommitReader
 	Report  func(apply.Event) // Report gets the events of apply. Hurry is that of apply.Deps.
 	Hurry   <-chan struct{}
 }
@@ -80,7 +80,7 @@ func PrepareSession(ctx context.Context, env Env, l project.Loaded, o Options) (
 	options.Unread, options.ShowUnmanaged = manifest.Unread(l.Findings), env.Verbose
 	s.inputs = plan.Inputs{
 		Tool: env.Tool, Sandbox: env.Sandbox, Set: l.Set, Options: options, Project: l.Project.PlanSettings(env.Dir),
-		Target:      plan.Target{Origins: s.Platform.Origins, Workspace: s.Platform.Workspace},
+		Target:      plan.Destination{Origins: s.Platform.Origins, Workspace: s.Platform.Workspace},
 		LedgerStore: s.Platform.Ledger.Store,
 	}
 	if o.Prune {
@@ -255,7 +255,7 @@ func (s *Session) admitPlatform(ctx context.Context) error {
 	return nil
 }
 
-func (s *Session) readLive(ctx context.Context, reader live.Reader) (err error) {
+func (s *Session) readLive(ctx context.Context, reader live.ObjectReader) (err error) {
 	progress, end := s.env.Begin("reading what is live")
 	defer end()
 	wanted := 0
@@ -264,7 +264,7 @@ func (s *Session) readLive(ctx context.Context, reader live.Reader) (err error) 
 			wanted++
 		}
 	}
-	opts := live.Options{
+	opts := live.FetchOptions{
 		Parallelism: s.env.API.Parallelism, Names: s.inputs.Ledger.RemoteNames(), Whole: s.options.Whole,
 		Progress: func(done int) { progress(done, wanted) }, Doubt: plan.DoubtListed(s.inputs, s.Platform.API.Now()),
 	}
@@ -330,7 +330,7 @@ func PlanOffline(ctx context.Context, env Env, l project.Loaded, o Options, stor
 	}
 	setProject(&options, l.Project, env)
 	return plan.MakeOffline(plan.Inputs{
-		Tool: env.Tool, Target: plan.Target{Workspace: l.Project.Workspace}, LedgerStore: store,
+		Tool: env.Tool, Target: plan.Destination{Workspace: l.Project.Workspace}, LedgerStore: store,
 		Set: l.Set, Options: options, Project: l.Project.PlanSettings(env.Dir),
 	}, past), nil
 }

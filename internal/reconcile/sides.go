@@ -91,7 +91,7 @@ func (s *Session) RequestSides() []routing.Side {
 }
 
 // liveCDN returns what answers requests, or nil if the object serves nothing.
-func liveCDN(o kind.Object) *routing.CDN {
+func liveCDN(o kind.LiveObject) *routing.CDN {
 	if o.Kind.SentOnce() || o.Host == "" || o.Terminating {
 		return nil
 	}

@@ -25,14 +25,14 @@ func ofMany(n int) *plan.Plan {
 // or would be lost.
 func ofLarge(n int) *plan.Plan {
 	item := plan.Item{Key: key("CDN", "shop"), Op: plan.Patch, Request: &plan.Request{Body: []byte(`{"spec":{"locations":[]}}`)}}
-	var found []merge.Change
+	var found []merge.Difference
 	for i := range n {
 		path := "locations[/section-" + strconv.Itoa(i) + "/*]"
 		location := map[string]any{"path": path, "upstream": "origin"}
 		found = append(found,
-			merge.Change{Path: path + ".cache.edgeTTL", Class: merge.Changed, Live: "60", Desired: "3600"},
-			merge.Change{Path: path + ".new", Class: merge.Changed, Desired: location, Moved: i%2 == 0},
-			merge.Change{Path: path, Class: merge.TakeOver, Live: location})
+			merge.Difference{Path: path + ".cache.edgeTTL", Class: merge.Changed, Live: "60", Desired: "3600"},
+			merge.Difference{Path: path + ".new", Class: merge.Changed, Desired: location, Moved: i%2 == 0},
+			merge.Difference{Path: path, Class: merge.TakeOver, Live: location})
 		item.FirstContact = append(item.FirstContact, merge.Value{Path: path, Value: location})
 		item.Preserved = append(item.Preserved, merge.Value{Path: path + ".imgsvc", Value: location})
 	}
@@ -47,13 +47,13 @@ func BenchmarkWrite(b *testing.B) {
 		"objects=100": ofMany(100), "objects=1000": ofMany(1000), "locations=500": ofLarge(500), "locations=5000": ofLarge(5000),
 	} {
 		for _, format := range Formats() {
-			b.Run(format+"/"+name, func(b *testing.B) { benchmarkWrite(b, format, pl, view.Options{}) })
+			b.Run(format+"/"+name, func(b *testing.B) { benchmarkWrite(b, format, pl, view.TextOptions{}) })
 		}
-		b.Run("text in colour/"+name, func(b *testing.B) { benchmarkWrite(b, "text", pl, view.Options{Color: true, Width: 120}) })
+		b.Run("text in colour/"+name, func(b *testing.B) { benchmarkWrite(b, "text", pl, view.TextOptions{Color: true, Width: 120}) })
 	}
 }
 
-func benchmarkWrite(b *testing.B, name string, pl *plan.Plan, opts view.Options) {
+func benchmarkWrite(b *testing.B, name string, pl *plan.Plan, opts view.TextOptions) {
 	b.Helper()
 	b.ReportAllocs()
 	for b.Loop() {
@@ -74,7 +74,7 @@ func TestCostOfManyObjects(t *testing.T) {
 	cost := func(pl *plan.Plan, format string) uint64 {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		if err := Write(io.Discard, format, Document{Command: "plan", Plan: pl}, view.Options{}); err != nil {
+		if err := Write(io.Discard, format, Document{Command: "plan", Plan: pl}, view.TextOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		runtime.ReadMemStats(&after)

@@ -74,7 +74,7 @@ func TestCausesEqualTheLines(t *testing.T) {
 			}
 			giveCause(it, rapid.IntRange(0, 99).Draw(rt, "cause"))
 		}
-		opts := view.Options{Width: 400, Verbose: rapid.Bool().Draw(rt, "verbose")}
+		opts := view.TextOptions{Width: 400, Verbose: rapid.Bool().Draw(rt, "verbose")}
 		said := map[string]int{}
 		for _, item := range doc.Plan.Items {
 			for _, r := range view.ObjectOf(item, opts).Lines() {

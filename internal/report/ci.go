@@ -54,7 +54,7 @@ func commandData(s safe) safe { return s.Replace("%", "%25").Guarded() }
 
 // writeGitHub writes a workflow command for each remark, the most important first. The last
 // one counts those that a code host would not show, and names settings and grave changes.
-func writeGitHub(w io.Writer, doc Document, _ view.Options) error {
+func writeGitHub(w io.Writer, doc Document, _ view.TextOptions) error {
 	title := safetext.F("trueup %s", clean(doc.Command).Cut(view.MaxName))
 	var byLevel [view.ErrorLevel + 1][]command
 	byLevel[view.NoteLevel] = []command{{remark{text: runSummary(doc)}, title}}
@@ -164,7 +164,7 @@ type codeIssue struct {
 	} `json:"location"`
 }
 
-func writeCodeQuality(w io.Writer, doc Document, _ view.Options) error {
+func writeCodeQuality(w io.Writer, doc Document, _ view.TextOptions) error {
 	found := remarks(doc)
 	for _, r := range found {
 		doc.score.Show(r.facts...)
@@ -220,7 +220,7 @@ func outputsOf(doc Document) [][2]string {
 // isWhole reports whether a comment on a code host has room for all that a plan must show.
 func isWhole(doc Document) bool {
 	doc.score = view.ScoreOf(doc.Plan, doc.Apply != nil)
-	markdown(doc, view.Options{}, maxMarkdown)
+	markdown(doc, view.TextOptions{}, maxMarkdown)
 	return doc.score.Count() == 0
 }
 
@@ -234,7 +234,7 @@ func wordOnly(s string) string {
 }
 
 // writeOutputs writes KEY=VALUE lines, as in GITHUB_OUTPUT, or variables, whose names can't have -.
-func writeOutputs(w io.Writer, doc Document, opts view.Options) error {
+func writeOutputs(w io.Writer, doc Document, opts view.TextOptions) error {
 	var b strings.Builder
 	for _, p := range outputsOf(doc) {
 		if opts.Variables {

@@ -28,7 +28,7 @@ const maxResult = plan.MaxFile
 // ReadResult reads a Document that was written as JSON. It has all that the JSON has; the places of changes in lists are
 // not in it, so every warning about the manifest of a changed object counts as one about the change.
 func ReadResult(text []byte) (Document, error) {
-	var in result
+	var in documentJSON
 	if err := unmarshal(text, &in); err != nil {
 		return Document{}, err
 	}
@@ -86,7 +86,7 @@ func formatIs(got, want string) error {
 
 // results is the file of the results of a shard.
 type results struct {
-	Shard
+	ShardHead
 	name string
 	// tries has the last line of each project. Only an apply has several: it keeps what earlier ones sent.
 	tries []map[string][]byte
@@ -129,7 +129,7 @@ func readResults(fsys fs.FS, name string) (r results, err error) {
 func (r *results) addLine(line []byte) error {
 	var head struct {
 		Format  string
-		Project Project
+		Project ProjectResult
 	}
 	if err := unmarshal(line, &head); err != nil {
 		return err
@@ -142,10 +142,10 @@ func (r *results) addLine(line []byte) error {
 		r.tries[len(r.tries)-1][path] = line
 		return nil
 	}
-	var shard Shard
+	var shard ShardHead
 	err := cmp.Or(json.Unmarshal(line, &shard), formatIs(head.Format, ShardFormat))
 	if err == nil {
-		r.Shard, r.tries = shard, append(r.tries, map[string][]byte{})
+		r.ShardHead, r.tries = shard, append(r.tries, map[string][]byte{})
 	}
 	return err
 }
@@ -194,7 +194,7 @@ func Collect(fsys fs.FS, tool string) (Document, error) {
 			of[project] = &c.parts[i]
 		}
 	}
-	c.doc = Document{Command: c.fleet.Command, Projects: []Project{}}
+	c.doc = Document{Command: c.fleet.Command, Projects: []ProjectResult{}}
 	for _, project := range slices.Sorted(maps.Keys(of)) {
 		c.addFrom(of[project], project)
 	}
@@ -223,10 +223,10 @@ func (c *collection) readShards(fsys fs.FS, tool string) error {
 	}
 	slices.SortStableFunc(all, func(a, b results) int { return a.Started.Compare(b.Started) })
 	newest, shards := c.newestOfMost(all)
-	c.fleet.Run, c.fleet.Facts = newest.Run, newest.Facts
+	c.fleet.FleetRun, c.fleet.Facts = newest.FleetRun, newest.Facts
 	for _, r := range all {
-		if r.Run != newest.Run {
-			c.rejectFile(r.name, fmt.Errorf("it is of another run: %s", r.difference(newest.Run, r.name, newest.name)))
+		if r.FleetRun != newest.FleetRun {
+			c.rejectFile(r.name, fmt.Errorf("it is of another run: %s", r.difference(newest.FleetRun, r.name, newest.name)))
 		}
 	}
 	for i := 1; i <= newest.Shards; i++ {
@@ -248,21 +248,21 @@ func (c *collection) readShards(fsys fs.FS, tool string) error {
 // newestOfMost returns the newest results of the run with most shards, or of the newest of such runs, and all shards of
 // that run. The results are in the order in which they started.
 func (c *collection) newestOfMost(all []results) (newest results, shards map[int]*results) {
-	runs := map[Run]map[int]*results{}
+	runs := map[FleetRun]map[int]*results{}
 	for _, r := range all {
-		if runs[r.Run] == nil {
-			runs[r.Run] = map[int]*results{}
+		if runs[r.FleetRun] == nil {
+			runs[r.FleetRun] = map[int]*results{}
 		}
-		shards := runs[r.Run]
-		if other := shards[r.Shard.Shard]; other != nil {
-			c.rejectFile(r.name, fmt.Errorf("shard %d is there twice, also in %s: remove one of them", r.Shard.Shard, other.name))
+		shards := runs[r.FleetRun]
+		if other := shards[r.ShardHead.Shard]; other != nil {
+			c.rejectFile(r.name, fmt.Errorf("shard %d is there twice, also in %s: remove one of them", r.ShardHead.Shard, other.name))
 			continue
 		}
-		if shards[r.Shard.Shard] = &r; len(shards) >= len(runs[newest.Run]) {
+		if shards[r.ShardHead.Shard] = &r; len(shards) >= len(runs[newest.FleetRun]) {
 			newest = r
 		}
 	}
-	return newest, runs[newest.Run]
+	return newest, runs[newest.FleetRun]
 }
 
 // findShards reads the files that this version of trueup made.
@@ -277,8 +277,8 @@ func (c *collection) findShards(fsys fs.FS, tool string) (all []results, err err
 			c.rejectFile(name, err)
 		case r.Tool != tool:
 			c.rejectFile(name, fmt.Errorf("it was made by %.60q, and this is %q: merge results with the version that made them", r.Tool, tool))
-		case r.Shard.Shard < 1 || r.Shard.Shard > r.Shards:
-			c.rejectFile(name, fmt.Errorf("it is for shard %d of %d, which does not exist", r.Shard.Shard, r.Shards))
+		case r.ShardHead.Shard < 1 || r.ShardHead.Shard > r.Shards:
+			c.rejectFile(name, fmt.Errorf("it is for shard %d of %d, which does not exist", r.ShardHead.Shard, r.Shards))
 		default:
 			all = append(all, r)
 		}
@@ -296,9 +296,9 @@ func (c *collection) addFrom(r *results, project string) {
 		return
 	case !ended:
 		c.fleet.NotReached = append(c.fleet.NotReached, project)
-		c.noteMissing("shard %d has no result of the project %.300s: its run did not end, so run the shard again", r.Shard.Shard, project)
+		c.noteMissing("shard %d has no result of the project %.300s: its run did not end, so run the shard again", r.ShardHead.Shard, project)
 	case doc.Project.Running:
-		c.noteMissing("shard %d was killed while it applied the project %.300s: run the shard again", r.Shard.Shard, project)
+		c.noteMissing("shard %d was killed while it applied the project %.300s: run the shard again", r.ShardHead.Shard, project)
 	}
 	if ok {
 		c.AddResult(doc)
@@ -306,11 +306,11 @@ func (c *collection) addFrom(r *results, project string) {
 }
 
 // SizeOf returns how many bytes of a file are whole lines, if it has the results of this run, and else 0.
-func SizeOf(run Run, file io.Reader) (size int64) {
+func SizeOf(run FleetRun, file io.Reader) (size int64) {
 	text := bufio.NewReader(file)
 	line, err := text.ReadBytes('\n')
-	var shard Shard
-	if err != nil || json.Unmarshal(line, &shard) != nil || shard.Run != run {
+	var shard ShardHead
+	if err != nil || json.Unmarshal(line, &shard) != nil || shard.FleetRun != run {
 		return 0
 	}
 	for err == nil {
@@ -323,9 +323,9 @@ func SizeOf(run Run, file io.Reader) (size int64) {
 // withEarlier returns the result of a project's last try, with all that an earlier one sent.
 func withEarlier(earlier, last Document) Document {
 	planned := itemsByKey(earlier)
-	var sent, outcomes []apply.Outcome
+	var sent, outcomes []apply.ItemOutcome
 	if earlier.Apply != nil {
-		sent = slices.DeleteFunc(slices.Clone(earlier.Apply.Outcomes), func(o apply.Outcome) bool { return !o.Sent })
+		sent = slices.DeleteFunc(slices.Clone(earlier.Apply.Outcomes), func(o apply.ItemOutcome) bool { return !o.Sent })
 	}
 	if len(sent) == 0 {
 		return last
@@ -353,10 +353,10 @@ func withEarlier(earlier, last Document) Document {
 
 // Unended returns the result that an apply in one of many projects has if its process is killed: it may have sent all of its plan.
 func Unended(doc Document) Document {
-	var outcomes []apply.Outcome
+	var outcomes []apply.ItemOutcome
 	for _, item := range doc.Plan.Items {
 		if apply.EffectOf(item.Op) != "" {
-			outcomes = append(outcomes, apply.Outcome{
+			outcomes = append(outcomes, apply.ItemOutcome{
 				Key: item.Key, Status: apply.Failed, Sent: true, Verdict: apply.Partial, Message: unended, Fix: "run the shard again",
 			})
 		}
@@ -373,7 +373,7 @@ const unended = "a try that did not end may have sent it"
 
 // ofBoth returns the outcome of an object in two tries. The earlier one sent something. shown reports whether the
 // earlier plan shows what both did.
-func ofBoth(before, last apply.Outcome, op plan.Op) (both apply.Outcome, shown bool) {
+func ofBoth(before, last apply.ItemOutcome, op plan.Op) (both apply.ItemOutcome, shown bool) {
 	switch {
 	case before.Status == apply.Done && last.Status == apply.Done && (!last.Sent || before.Did == apply.Created):
 		return before, true

@@ -17,26 +17,26 @@ import (
 )
 
 // Pull returns the document of trueup pull.
-func Pull(r *adopt.Result, diff, sandbox bool) Document {
+func Pull(r *adopt.PullResult, diff, sandbox bool) Document {
 	doc := Document{
 		ExitCode: r.ExitCode(diff), Annotations: pullFindings(r, diff),
-		Text: func(out Lines, shown view.Options) { writePull(out, r, diff, sandbox, shown) },
+		Text: func(out LineWriter, shown view.TextOptions) { writePull(out, r, diff, sandbox, shown) },
 	}
 	doc.Data = pullDocument{
 		Format: "trueup.pull/v1", Command: "pull", Result: exit.NameOf(doc.ExitCode), ExitCode: doc.ExitCode, Sandbox: sandbox,
-		Objects: append([]*adopt.Item{}, r.Items...), Ledger: r.Problem, Notes: r.Doubts,
+		Objects: append([]*adopt.PulledObject{}, r.Items...), Ledger: r.Problem, Notes: r.Doubts,
 	}
 	return doc
 }
 
 // pullDocument is the result as JSON (schemas/pull.schema.json).
 type pullDocument struct {
-	Format   string        `json:"format"`
-	Command  string        `json:"command"`
-	Result   string        `json:"result"`
-	ExitCode int           `json:"exitCode"`
-	Sandbox  bool          `json:"sandbox"`
-	Objects  []*adopt.Item `json:"objects"`
+	Format   string                `json:"format"`
+	Command  string                `json:"command"`
+	Result   string                `json:"result"`
+	ExitCode int                   `json:"exitCode"`
+	Sandbox  bool                  `json:"sandbox"`
+	Objects  []*adopt.PulledObject `json:"objects"`
 	// Ledger says why nothing was adopted, or is empty.
 	Ledger string `json:"ledger,omitempty"`
 	// Notes ask whether the workspace is right.
@@ -44,7 +44,7 @@ type pullDocument struct {
 }
 
 // pullFindings returns the objects that pull did not write or that differ from git, and its notes.
-func pullFindings(r *adopt.Result, diff bool) (found diag.List) {
+func pullFindings(r *adopt.PullResult, diff bool) (found diag.List) {
 	for _, i := range r.Items {
 		f := diag.Finding{
 			Rule: "pull/object", Path: i.File, Line: i.Line, Field: i.Key().String(), Fix: i.Fix,
@@ -72,7 +72,7 @@ func pullFindings(r *adopt.Result, diff bool) (found diag.List) {
 }
 
 // pullReason is the reason of a verdict, with what to do.
-func pullReason(i *adopt.Item, diff bool) string {
+func pullReason(i *adopt.PulledObject, diff bool) string {
 	switch {
 	case i.Verdict == adopt.Differs && diff && len(i.Lost) > 0:
 		return "--replace would lose its " + strings.Join(i.Lost, " and ")
@@ -89,7 +89,7 @@ func pullReason(i *adopt.Item, diff bool) string {
 }
 
 // takeLive says what to do about a manifest that differs from live.
-func takeLive(i *adopt.Item, diff bool) string {
+func takeLive(i *adopt.PulledObject, diff bool) string {
 	if diff {
 		return fmt.Sprintf("pull %s --replace takes it", i.ShortKey())
 	}
@@ -97,7 +97,7 @@ func takeLive(i *adopt.Item, diff bool) string {
 }
 
 // writePull writes a line for each object, the differences, a summary, and what to do next.
-func writePull(out Lines, r *adopt.Result, diff, sandbox bool, shown view.Options) {
+func writePull(out LineWriter, r *adopt.PullResult, diff, sandbox bool, shown view.TextOptions) {
 	if sandbox {
 		_ = out.Printf("%s\n\n", Banner)
 	}
@@ -123,7 +123,7 @@ func writePull(out Lines, r *adopt.Result, diff, sandbox bool, shown view.Option
 }
 
 // writePulledNext says what follows from what was written.
-func writePulledNext(out Lines, r *adopt.Result, diff bool) {
+func writePulledNext(out LineWriter, r *adopt.PullResult, diff bool) {
 	switch {
 	case r.Problem != "" && !diff:
 		_ = out.Printf("The ledger does not know of this yet, so apply won't drop list elements: %s; %s. Then run pull again.\n", r.Problem, r.Fix)
@@ -135,7 +135,7 @@ func writePulledNext(out Lines, r *adopt.Result, diff bool) {
 	}
 }
 
-func pullRows(items []*adopt.Item, diff bool) (rows [][]string) {
+func pullRows(items []*adopt.PulledObject, diff bool) (rows [][]string) {
 	for _, i := range items {
 		file := cmp.Or(i.File, "-")
 		if i.Line > 0 {
@@ -151,10 +151,10 @@ func pullRows(items []*adopt.Item, diff bool) (rows [][]string) {
 }
 
 // unknownFields says which fields of live are in no manifest that was written.
-func unknownFields(r *adopt.Result) string {
+func unknownFields(r *adopt.PullResult) string {
 	found := map[string]bool{}
 	for _, i := range r.Items {
-		if slices.Contains([]adopt.Verdict{adopt.Written, adopt.Replaced, adopt.New}, i.Verdict) && !i.InPlace {
+		if slices.Contains([]adopt.PullVerdict{adopt.Written, adopt.Replaced, adopt.New}, i.Verdict) && !i.InPlace {
 			for _, field := range i.Unknown {
 				found[field] = true
 			}
@@ -169,7 +169,7 @@ func unknownFields(r *adopt.Result) string {
 }
 
 // pullSummary counts the verdicts.
-func pullSummary(r *adopt.Result) string {
+func pullSummary(r *adopt.PullResult) string {
 	var parts []string
 	for _, v := range adopt.AllVerdicts() {
 		if n := r.CountVerdicts(v); n > 0 {
@@ -184,7 +184,7 @@ func pullSummary(r *adopt.Result) string {
 
 // Doctor returns the document of trueup doctor.
 func Doctor(r doctor.Report) Document {
-	doc := Document{ExitCode: r.ExitCode, Data: r, Text: func(out Lines, opts view.Options) { writeChecks(out, r, opts) }}
+	doc := Document{ExitCode: r.ExitCode, Data: r, Text: func(out LineWriter, opts view.TextOptions) { writeChecks(out, r, opts) }}
 	for _, c := range r.Checks {
 		f := diag.Finding{Rule: "run/check", Field: c.Group + "/" + c.Name, Message: c.Group + " " + c.Name + ": " + c.Says, Fix: c.Fix}
 		switch c.Status {
@@ -202,7 +202,7 @@ func Doctor(r doctor.Report) Document {
 
 // writeChecks writes two tables: settings that somebody chose or has to choose, and checks with what to
 // do below each that needs it. -v also shows what follows from other lines.
-func writeChecks(out Lines, r doctor.Report, opts view.Options) {
+func writeChecks(out LineWriter, r doctor.Report, opts view.TextOptions) {
 	var rows [][]string
 	for _, s := range r.Settings {
 		if s.Value != "" || !s.Optional || opts.Verbose {
@@ -218,7 +218,7 @@ func writeChecks(out Lines, r doctor.Report, opts view.Options) {
 }
 
 func checkRows(checks []doctor.Check, all bool) [][]string {
-	marks := map[doctor.Status]string{doctor.OK: "ok", doctor.Warning: "warn", doctor.Failed: "FAIL", doctor.Skipped: "-"}
+	marks := map[doctor.CheckStatus]string{doctor.OK: "ok", doctor.Warning: "warn", doctor.Failed: "FAIL", doctor.Skipped: "-"}
 	var rows [][]string
 	group := ""
 	for _, f := range checks {
@@ -239,7 +239,7 @@ func checkRows(checks []doctor.Check, all bool) [][]string {
 }
 
 func checkTotals(checks []doctor.Check) string {
-	count := map[doctor.Status]int{}
+	count := map[doctor.CheckStatus]int{}
 	for _, f := range checks {
 		count[f.Status]++
 	}
@@ -289,7 +289,7 @@ func Status(doc Document, all []plan.ObjectState, unread map[kind.Area]error) Do
 	parts := append(view.PlanParts(&pl), view.Count{N: len(unread), Words: view.Nouns(len(unread), "area") + " not read"})
 	counts := view.Sentences(view.Counted("nothing to do", parts), drift)
 	doc.Data = status{Format: statusFormat, Sandbox: pl.Sandbox, Problem: pl.LedgerProblem, Unread: why, Objects: all, Notes: pl.Notes, counts: counts.String()}
-	doc.Text = func(out Lines, opts view.Options) {
+	doc.Text = func(out LineWriter, opts view.TextOptions) {
 		if pl.Sandbox {
 			_ = out.Printf("%s\n\n", Banner)
 		}
@@ -302,7 +302,7 @@ func Status(doc Document, all []plan.ObjectState, unread map[kind.Area]error) Do
 			rows[i] = []string{o.String(), state, statusText(o, opts), o.AppliedBy()}
 		}
 		if len(rows) > 0 {
-			_ = out.Marked(rows, view.Options{Width: opts.Width})
+			_ = out.Marked(rows, view.TextOptions{Width: opts.Width})
 			_ = out.Printf("\n")
 		}
 		for _, n := range pl.Notes {
@@ -315,7 +315,7 @@ func Status(doc Document, all []plan.ObjectState, unread map[kind.Area]error) Do
 }
 
 // statusText says what git says of an object, or else why it is as it is.
-func statusText(o plan.ObjectState, opts view.Options) string {
+func statusText(o plan.ObjectState, opts view.TextOptions) string {
 	where := ""
 	if o.Path != "" {
 		where = fmt.Sprintf("%s:%d", o.Path, o.Line)

@@ -27,17 +27,17 @@ type Versions struct {
 }
 
 // Diff writes a unified diff of two versions of a file.
-func (l Lines) Diff(v Versions, opts view.Options) error {
+func (l LineWriter) Diff(v Versions, opts view.TextOptions) error {
 	p := newPrinter(l.w, opts)
 	p.wrap = false // other programs read diffs too
-	p.printLine(span{safetext.F("--- %s", v.Path), removed})
-	p.printLine(span{safetext.F("+++ %s", v.Path), added})
+	p.printLine(styledText{safetext.F("--- %s", v.Path), removed})
+	p.printLine(styledText{safetext.F("+++ %s", v.Path), added})
 	lines := diffLines(sourceLines(v.Before), sourceLines(v.After), v.LeftOut)
 	for _, line := range lines[:min(len(lines), maxDiffLines)] {
-		p.printLine(span{view.CutText(line, maxDiffText), styleOf(line)})
+		p.printLine(styledText{view.CutText(line, maxDiffText), styleOf(line)})
 	}
 	if more := len(lines) - maxDiffLines; more > 0 {
-		p.printLine(span{safetext.F("… %s", safetext.Count(more, "more line")), alarm})
+		p.printLine(styledText{safetext.F("… %s", safetext.Count(more, "more line")), alarm})
 	}
 	return p.flush()
 }
@@ -108,7 +108,7 @@ func alignLines(x, y []safe) (all []safe) {
 	add(" ", x[:head])
 	end := x[len(x)-tail:]
 	x, y = x[head:len(x)-tail], y[head:len(y)-tail]
-	runs := []view.Run{{Op: diffmatchpatch.DiffDelete, N: len(x)}, {Op: diffmatchpatch.DiffInsert, N: len(y)}}
+	runs := []view.UnitRun{{Op: diffmatchpatch.DiffDelete, N: len(x)}, {Op: diffmatchpatch.DiffInsert, N: len(y)}}
 	if max(len(x), len(y)) <= maxCompared {
 		runs = view.Compare(x, y)
 	}
@@ -132,15 +132,15 @@ func alignLines(x, y []safe) (all []safe) {
 // Texts shorter than minMarked are easier to read without marks.
 const minMarked = 16
 
-// part is a piece of a line.
-type part struct {
+// linePart is a piece of a line.
+type linePart struct {
 	Text    safe
 	Differs bool
 }
 
 // splitDifferences splits two texts at the words that they share at their start and at their end. ok is false for short texts,
 // for numbers, and if less than a third is equal.
-func splitDifferences(before, after safe) (a, b []part, ok bool) {
+func splitDifferences(before, after safe) (a, b []linePart, ok bool) {
 	x, y := []rune(before.String()), []rune(after.String())
 	if min(len(x), len(y)) < minMarked || !isWordy(before) || !isWordy(after) {
 		return nil, nil, false
@@ -152,10 +152,10 @@ func splitDifferences(before, after safe) (a, b []part, ok bool) {
 	for inWord(x, len(x)-tail) || inWord(y, len(y)-tail) {
 		tail--
 	}
-	split := func(t safe, n int) (parts []part) {
+	split := func(t safe, n int) (parts []linePart) {
 		for i, text := range []safe{t.Slice(0, head), t.Slice(head, n-tail), t.Slice(n-tail, n)} {
 			if !text.Empty() {
-				parts = append(parts, part{text, i == 1})
+				parts = append(parts, linePart{text, i == 1})
 			}
 		}
 		return parts

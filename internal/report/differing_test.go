@@ -32,7 +32,7 @@ func TestDiffering(t *testing.T) {
 	}
 }
 
-func whole(parts []part) string {
+func whole(parts []linePart) string {
 	s := ""
 	for _, p := range parts {
 		s += p.Text.String()
@@ -41,7 +41,7 @@ func whole(parts []part) string {
 }
 
 // marked shows two sides in one line.
-func marked(a, b []part) string {
+func marked(a, b []linePart) string {
 	s := ""
 	for len(a) > 0 || len(b) > 0 {
 		before, after := "", ""
@@ -78,7 +78,7 @@ func TestCaret(t *testing.T) {
 		{"a: b", 0, "    a: b\n"},
 		{strings.Repeat("x", 500) + "!", 501, "    …" + strings.Repeat("x", 56) + "!\n" + strings.Repeat(" ", 61) + "^\n"},
 	} {
-		got := string(render(t, "text", Document{Findings: diag.List{{Path: "f", Line: 1, Column: c.column, Rule: "r", Source: c.line}}}, view.Options{}))
+		got := string(render(t, "text", Document{Findings: diag.List{{Path: "f", Line: 1, Column: c.column, Rule: "r", Source: c.line}}}, view.TextOptions{}))
 		_, got, _ = strings.Cut(got, "\n")
 		got, _, _ = strings.Cut(got, "\n\n")
 		if got+"\n" != c.want && got != strings.TrimSuffix(c.want, "\n") {

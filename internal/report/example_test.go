@@ -19,7 +19,7 @@ func examplePlan() *plan.Plan {
 	return weighed(&plan.Plan{
 		Format: plan.Format,
 		Tool:   "trueup 0.1.0",
-		Target: plan.Target{
+		Target: plan.Destination{
 			Origins:   map[kind.Area]string{kind.Delivery: "https://delivery.example.com", kind.Compute: "https://compute.example.com"},
 			Workspace: kind.Workspace{Name: "acme", UUID: "5a1d0000-0000-4000-8000-000000000000"},
 		},
@@ -33,24 +33,24 @@ func examplePlan() *plan.Plan {
 }
 
 // exampleRequests has a line of each form.
-func exampleRequests() []routing.Line {
-	shop, all := []kind.Key{key("CDN", "shop")}, []routing.Host{{Name: "shop.example.com"}}
+func exampleRequests() []routing.RequestLine {
+	shop, all := []kind.Key{key("CDN", "shop")}, []routing.HostPattern{{Name: "shop.example.com"}}
 	changed := func(what, before, after string) routing.Alternative {
 		return routing.Alternative{Differences: []routing.Difference{{What: what, Before: before, After: after}}}
 	}
-	return []routing.Line{
-		{Effect: routing.Dark, Hosts: all, Objects: shop, Part: routing.Part{Paths: []routing.Paths{{Pattern: "/old/*"}}, Answers: []routing.Alternative{{Before: "a:443 over https, edge TTL 1 h", After: "nothing"}}}},
+	return []routing.RequestLine{
+		{Effect: routing.Dark, Hosts: all, Objects: shop, RequestPart: routing.RequestPart{Paths: []routing.Paths{{Pattern: "/old/*"}}, Answers: []routing.Alternative{{Before: "a:443 over https, edge TTL 1 h", After: "nothing"}}}},
 		{
-			Effect: routing.OtherOrigin, Hosts: []routing.Host{{Name: "new.example.com"}}, As: "old.example.com", Still: true, StillBy: []string{"location /y of CDN/shop"}, Objects: []kind.Key{key("CDN", "shop"), key("CDN", "legacy")},
-			Exceptions: []routing.Part{{Paths: []routing.Paths{{Pattern: "/s/*"}}, Answers: []routing.Alternative{changed("origin", "o2.net:443", "o1.net:443")}}},
+			Effect: routing.OtherOrigin, Hosts: []routing.HostPattern{{Name: "new.example.com"}}, As: "old.example.com", Still: true, StillBy: []string{"location /y of CDN/shop"}, Objects: []kind.Key{key("CDN", "shop"), key("CDN", "legacy")},
+			Exceptions: []routing.RequestPart{{Paths: []routing.Paths{{Pattern: "/s/*"}}, Answers: []routing.Alternative{changed("origin", "o2.net:443", "o1.net:443")}}},
 		},
-		{Effect: routing.OtherRules, Hosts: all, Objects: shop, Part: routing.Part{Answers: []routing.Alternative{changed("TLS forced", "false", "true")}}},
+		{Effect: routing.OtherRules, Hosts: all, Objects: shop, RequestPart: routing.RequestPart{Answers: []routing.Alternative{changed("TLS forced", "false", "true")}}},
 		{
-			Effect: routing.OtherCaching, Hosts: []routing.Host{{Name: "*.shop.example.com", Except: []string{"img.shop.example.com"}}, {Name: "b.example.com"}}, Objects: shop,
-			Part: routing.Part{Paths: []routing.Paths{{Pattern: "/a/b/*"}, {Pattern: "/a*", Outside: []string{"/a/*"}}}, Answers: []routing.Alternative{{Before: "a:443", After: "a:443"}, {When: []string{"the longest path wins", "the longest host wins"}, Differences: []routing.Difference{{What: "edge TTL", Before: "1 min", After: "1 h"}, {What: "headers X", Before: "not set", After: strings.Repeat("long ", 30)}}}}},
+			Effect: routing.OtherCaching, Hosts: []routing.HostPattern{{Name: "*.shop.example.com", Except: []string{"img.shop.example.com"}}, {Name: "b.example.com"}}, Objects: shop,
+			RequestPart: routing.RequestPart{Paths: []routing.Paths{{Pattern: "/a/b/*"}, {Pattern: "/a*", Outside: []string{"/a/*"}}}, Answers: []routing.Alternative{{Before: "a:443", After: "a:443"}, {When: []string{"the longest path wins", "the longest host wins"}, Differences: []routing.Difference{{What: "edge TTL", Before: "1 min", After: "1 h"}, {What: "headers X", Before: "not set", After: strings.Repeat("long ", 30)}}}}},
 		},
-		{Effect: routing.First, Hosts: all, Objects: shop, Part: routing.Part{Paths: []routing.Paths{{Pattern: "/new/*", Outside: []string{"/new/a", "/new/b", "/new/c/*", "/new/d", "/new/e", "/new/f", "/new/g"}}}, Answers: []routing.Alternative{{Before: "nothing", After: "b1.example.com:443, b2.example.com:443 over https"}}, Unless: []string{"/n*w"}}},
-		{Effect: routing.Unclear, Hosts: all, Part: routing.Part{Paths: []routing.Paths{{Pattern: "/a*b"}}}, Objects: shop},
+		{Effect: routing.First, Hosts: all, Objects: shop, RequestPart: routing.RequestPart{Paths: []routing.Paths{{Pattern: "/new/*", Outside: []string{"/new/a", "/new/b", "/new/c/*", "/new/d", "/new/e", "/new/f", "/new/g"}}}, Answers: []routing.Alternative{{Before: "nothing", After: "b1.example.com:443, b2.example.com:443 over https"}}, Unless: []string{"/n*w"}}},
+		{Effect: routing.Unclear, Hosts: all, RequestPart: routing.RequestPart{Paths: []routing.Paths{{Pattern: "/a*b"}}}, Objects: shop},
 	}
 }
 
@@ -69,7 +69,7 @@ func weighed(pl *plan.Plan) *plan.Plan {
 func changedItem() plan.Item {
 	return plan.Item{
 		Key: key("CDN", "shop"), Path: "manifests/shop.yaml", Line: 1, Op: plan.Patch,
-		Changes: changes([]merge.Change{
+		Changes: changes([]merge.Difference{
 			{Path: "tls.forced", Class: merge.Changed, Base: "false", Live: "false", Desired: "true"},
 			{Path: "locations[/static/*].cache.edgeTTL", Class: merge.DriftOverwrite, Base: "3600", Live: "60", Desired: "3600"},
 			{Path: "firewall.rules[block-bots]", Class: merge.Changed, Desired: map[string]any{
@@ -101,7 +101,7 @@ func changedItem() plan.Item {
 			{Path: "upstreams[origin].servers[a:443].weight", Class: merge.UnknownBase, Live: json.Number("1"), Desired: "10"},
 			{Path: "tls.auto", Class: merge.DriftOverwrite, Base: "true", Desired: "true"},
 		}),
-		Notes: changes([]merge.Change{
+		Notes: changes([]merge.Difference{
 			{Path: "tls.enabled", Class: merge.Converged, Live: "true", Desired: "true"},
 			{Path: "imgsvc", Class: merge.Unmanaged, Live: map[string]any{}},
 		}),
@@ -139,8 +139,8 @@ func resentItem() plan.Item {
 		After:   []kind.Key{key("CDN", "shop")},
 		Purge: &plan.PurgeInfo{
 			Hostname: "shop.example.com", Paths: 1, Sample: []string{"/offers"},
-			Active: plan.Budget{Requests: 1, Paths: 1}, Budget: plan.Budget{Requests: 1, Paths: 1},
-			Limits: plan.Budget{Requests: 100, Paths: 20000, Prefixes: 1000},
+			Active: plan.HostBudget{Requests: 1, Paths: 1}, Budget: plan.HostBudget{Requests: 1, Paths: 1},
+			Limits: plan.HostBudget{Requests: 100, Paths: 20000, Prefixes: 1000},
 		},
 		Hints:         []string{"Purge/rel-45 was about to be sent by run https://ci.example.com/runs/6 at 2026-11-21T08:00:00Z and no outcome was recorded: it may have been executed"},
 		DesiredDigest: digest("rel-45"),
@@ -167,7 +167,7 @@ func createdItem() plan.Item {
 func blockedItem() plan.Item {
 	return plan.Item{
 		Key: key("CDN", "legacy"), Path: "manifests/legacy.yaml", Line: 1, Op: plan.Blocked,
-		Changes: changes([]merge.Change{{Path: "tls.forced", Class: merge.UnknownBase, Live: "false", Desired: "true"}}),
+		Changes: changes([]merge.Difference{{Path: "tls.forced", Class: merge.UnknownBase, Live: "false", Desired: "true"}}),
 		FirstContact: []merge.Value{
 			{Path: "locations[/download/*]", Value: map[string]any{"path": "/download/*", "action": "proxy_http", "upstream": "files", "cache": map[string]any{"level": "standard", "edgeTTL": "86400"}}},
 			{Path: "upstreams[files]", Value: map[string]any{"name": "files"}},
@@ -188,7 +188,7 @@ func keptItem() plan.Item {
 func unchangedItem() plan.Item {
 	return plan.Item{
 		Key: key("CDN", "docs"), Path: "manifests/docs.yaml", Line: 1, Op: plan.None,
-		Notes: changes([]merge.Change{{Path: "hostname", Class: merge.Converged, Live: "docs.example.com", Desired: "docs.example.com"}}),
+		Notes: changes([]merge.Difference{{Path: "hostname", Class: merge.Converged, Live: "docs.example.com", Desired: "docs.example.com"}}),
 		Live:  plan.Fingerprint{Exists: true, Digest: digest("docs")}, DesiredDigest: digest("docs"),
 	}
 }
@@ -201,8 +201,8 @@ func purgeItem() plan.Item {
 		Purge: &plan.PurgeInfo{
 			Hostname: "shop.example.com", Subdomains: []string{"www", "img"}, Paths: 12, Prefixes: 1,
 			Sample: []string{"/index.html", "/app.js", "/static/*"},
-			Active: plan.Budget{Requests: 2, Paths: 128},
-			Budget: plan.Budget{Requests: 3, Paths: 140, Prefixes: 1}, Limits: plan.Budget{Requests: 100, Paths: 20000, Prefixes: 1000},
+			Active: plan.HostBudget{Requests: 2, Paths: 128},
+			Budget: plan.HostBudget{Requests: 3, Paths: 140, Prefixes: 1}, Limits: plan.HostBudget{Requests: 100, Paths: 20000, Prefixes: 1000},
 		},
 		DesiredDigest: digest("purge"),
 	}
@@ -214,8 +214,8 @@ func deferredItem() plan.Item {
 		Reason: "docs.example.com has 100 of 100 purge requests in use; it fits from 2026-11-22T09:13Z", Fix: "run apply again from then on",
 		Purge: &plan.PurgeInfo{
 			Hostname: "docs.example.com", Paths: 12, Sample: []string{"/index.html"},
-			Active: plan.Budget{Requests: 100, Paths: 128}, Budget: plan.Budget{Requests: 100, Paths: 128},
-			Limits:   plan.Budget{Requests: 100, Paths: 20000, Prefixes: 1000},
+			Active: plan.HostBudget{Requests: 100, Paths: 128}, Budget: plan.HostBudget{Requests: 100, Paths: 128},
+			Limits:   plan.HostBudget{Requests: 100, Paths: 20000, Prefixes: 1000},
 			Earliest: time.Date(2026, 11, 22, 9, 12, 30, 0, time.UTC),
 		},
 		Hints:         []string{"3 of 12 paths are covered by /static/* of the active Purge/rel-42, accepted at 2026-11-21T08:12Z"},
@@ -275,7 +275,7 @@ func exampleFindings() diag.List {
 }
 
 func exampleResult() *apply.Result {
-	r := apply.NewResult([]apply.Outcome{
+	r := apply.NewResult([]apply.ItemOutcome{
 		{Key: key("CDN", "news"), Status: apply.Done, Did: apply.Created, Sent: true, Verdict: apply.OK},
 		{Key: key("CDN", "wiki"), Status: apply.Done, Did: apply.Changed, Sent: true, Message: "2 fields", Verdict: apply.OK},
 		{Key: key("Purge", "rel-41"), Status: apply.Done, Did: apply.Posted, Sent: true, Message: "the platform executes it later", Verdict: apply.OK},
@@ -286,7 +286,7 @@ func exampleResult() *apply.Result {
 		{Key: key("Purge", "rel-45"), Status: apply.InFlight, Message: "claimed by run 7", Verdict: apply.Partial},
 		{
 			Key: key("CDN", "shop"), Status: apply.Failed, Sent: true, Message: "the server did not keep what was sent", Verdict: apply.NotConverged,
-			Mismatches: []apply.Mismatch{
+			Mismatches: []apply.ReadbackMismatch{
 				{Path: "count", Fault: merge.NotKept, Sent: "1.0", Returned: json.Number("1"), Hint: "{kind: CDN, path: spec.count, type: number}"},
 				{Path: "secureLink.tokenName", Fault: merge.NotRemoved, Returned: "token"},
 				{Path: "locations", Fault: merge.Altered, Sent: []any{"a"}},
@@ -307,10 +307,10 @@ func exampleResult() *apply.Result {
 }
 
 // exampleTests has each result.
-func exampleTests() *requesttest.Result {
+func exampleTests() *requesttest.TestResults {
 	first := requesttest.Answer{Readings: []string{"first in the list"}, Value: "1 h", Location: "/*", File: "manifests/shop.yaml", Line: 8}
 	longest := requesttest.Answer{Readings: []string{"longest path", "longest host"}, Value: "5 min", Location: "/static/*", File: "manifests/shop.yaml", Line: 12}
-	return &requesttest.Result{Passed: 1, Failed: 2, Skipped: 1, Cases: []requesttest.Case{
+	return &requesttest.TestResults{Passed: 1, Failed: 2, Skipped: 1, Cases: []requesttest.Case{
 		{Name: "home", URL: "https://shop.example.com/", File: "manifests/shop.test.yaml", Line: 5, Column: 12, Result: requesttest.Passed},
 		{
 			Name: "static files", URL: "https://shop.example.com/static/a", File: "manifests/shop.test.yaml", Line: 8, Column: 12, Result: requesttest.Failed,

@@ -13,23 +13,23 @@ import (
 	"trueup/internal/view"
 )
 
-// alike is a finding and others with the same message.
-type alike struct {
+// equalFindings is a finding and others with the same message.
+type equalFindings struct {
 	diag.Finding
 	others []diag.Finding
 	// Link is the anchor of its object in HTML.
 	Link safe
 }
 
-func alikeFindings(found diag.List) []alike {
-	var all []alike
+func alikeFindings(found diag.List) []equalFindings {
+	var all []equalFindings
 	at := map[[2]string]int{}
 	for _, f := range found {
 		text := [2]string{f.Rule, f.Message}
 		i, known := at[text]
 		if !known {
 			at[text] = len(all)
-			all = append(all, alike{Finding: f})
+			all = append(all, equalFindings{Finding: f})
 			continue
 		}
 		all[i].others = append(all[i].others, f)
@@ -38,7 +38,7 @@ func alikeFindings(found diag.List) []alike {
 }
 
 // Also names the other places; empty for none.
-func (a alike) Also() safe {
+func (a equalFindings) Also() safe {
 	if len(a.others) == 0 {
 		return safe{}
 	}
@@ -50,7 +50,7 @@ func (a alike) Also() safe {
 }
 
 // fixes returns the label of the fix, which may apply only to the first place.
-func (a alike) fixes() string {
+func (a equalFindings) fixes() string {
 	if slices.ContainsFunc(a.others, func(f diag.Finding) bool { return f.Fix != a.Fix }) {
 		return "fix of the first"
 	}
@@ -66,7 +66,7 @@ const (
 
 // shownFindings returns the findings of a document. Without a plan, or with Verbose, it
 // merges none.
-func shownFindings(doc Document, opts view.Options) []alike {
+func shownFindings(doc Document, opts view.TextOptions) []equalFindings {
 	quiet := map[string][]diag.Finding{}
 	isQuiet := func(diag.Finding) bool { return false }
 	if doc.Plan != nil && !opts.Verbose {
@@ -77,16 +77,16 @@ func shownFindings(doc Document, opts view.Options) []alike {
 			quiet[f.Rule] = append(quiet[f.Rule], f)
 		}
 	}
-	var all []alike
+	var all []equalFindings
 	for _, f := range doc.Findings {
 		if opts.Brief && isQuiet(f) {
 			continue
 		}
 		switch same := quiet[f.Rule]; {
 		case len(same) <= maxQuiet || !isQuiet(f):
-			all = append(all, alike{Finding: f})
+			all = append(all, equalFindings{Finding: f})
 		case same[0] == f:
-			all = append(all, alike{Finding: manyAsOne(same)})
+			all = append(all, equalFindings{Finding: manyAsOne(same)})
 		}
 	}
 	return all

@@ -16,8 +16,8 @@ import (
 // NotStarted is the result of a project that was not reached.
 const NotStarted = "not-started"
 
-// Project is what the run of one of many projects came to.
-type Project struct {
+// ProjectResult is what the run of one of many projects came to.
+type ProjectResult struct {
 	// Path is the folder of the project, from where the search began, with slashes.
 	Path string `json:"path"`
 	// Workspace is the UUID; empty if the settings of the project can't be read.
@@ -38,12 +38,12 @@ func ResultOf(path, workspace string, doc Document) Document {
 		doc.Messages = append(doc.Messages, s.counts)
 	}
 	doc.Data, doc.Text = nil, nil
-	doc.Project = &Project{Path: path, Workspace: workspace, Result: doc.Result, ExitCode: doc.ExitCode}
+	doc.Project = &ProjectResult{Path: path, Workspace: workspace, Result: doc.Result, ExitCode: doc.ExitCode}
 	return doc
 }
 
-// Run is what the results of one run have in common.
-type Run struct {
+// FleetRun is what the results of one run have in common.
+type FleetRun struct {
 	// Command is the subcommand that runs in each project, such as plan, and Flags are its flags.
 	Command string `json:"command"`
 	Flags   string `json:"flags,omitempty"`
@@ -58,7 +58,7 @@ type Run struct {
 }
 
 // difference says in what a run differs from another one, with the files of both.
-func (r Run) difference(other Run, here, there string) string {
+func (r FleetRun) difference(other FleetRun, here, there string) string {
 	for _, f := range []struct{ what, is, was string }{
 		{"version of trueup", r.Tool, other.Tool},
 		{"command", r.Command, other.Command},
@@ -77,12 +77,12 @@ func (r Run) difference(other Run, here, there string) string {
 // ShardFormat is the version of Shard (schemas/shard.schema.json).
 const ShardFormat = "trueup.shard/v1"
 
-// Shard says which projects one process of trueup each runs. It is the first line of the file of their results, so that
+// ShardHead says which projects one process of trueup each runs. It is the first line of the file of their results, so that
 // a missing result is noticed. Another try of an apply adds it again.
-type Shard struct {
+type ShardHead struct {
 	Format string `json:"format"`
 	Shard  int    `json:"shard"` // from 1
-	Run
+	FleetRun
 	Started time.Time `json:"started"`
 	// Error says why no project could be selected.
 	Error string `json:"error,omitempty"`
@@ -95,11 +95,11 @@ type Shard struct {
 const ShardNames = "shard-*-of-*.jsonl"
 
 // Name is the name of the file of the results.
-func (s Shard) Name() string { return fmt.Sprintf("shard-%d-of-%d.jsonl", s.Shard, s.Shards) }
+func (s ShardHead) Name() string { return fmt.Sprintf("shard-%d-of-%d.jsonl", s.Shard, s.Shards) }
 
-// Fleet is what a merged result says beside the results of the projects.
-type Fleet struct {
-	Run         `json:"run"`
+// FleetFacts is what a merged result says beside the results of the projects.
+type FleetFacts struct {
+	FleetRun    `json:"run"`
 	fleet.Facts `json:"facts"`
 	// Missing says which shards and results are not there. Projects without a result are of NotReached, as those that did
 	// not start.
@@ -111,7 +111,7 @@ type Fleet struct {
 
 // headline counts what a reader must know before the counts of the plan; empty if all is as expected. It has no text from
 // outside, which a heading of Markdown could not take.
-func (f *Fleet) headline() safe {
+func (f *FleetFacts) headline() safe {
 	if f == nil {
 		return safe{}
 	}
@@ -134,7 +134,7 @@ func (f *Fleet) headline() safe {
 }
 
 // facts returns the projects about which something is known, and what.
-func (f *Fleet) facts() []projectFact {
+func (f *FleetFacts) facts() []projectFact {
 	var moved []string
 	for _, m := range f.Moved {
 		moved = append(moved, m.From+" to "+m.To)
@@ -150,7 +150,7 @@ type projectFact struct {
 }
 
 // lines returns the facts as sentences.
-func (f *Fleet) lines() (lines []string) {
+func (f *FleetFacts) lines() (lines []string) {
 	for _, fact := range f.facts() {
 		if n := len(fact.projects); n > 0 {
 			lines = append(lines, diag.Plural(n, "project", "projects")+" "+fact.what+": "+nameProjects(fact.projects))
@@ -170,7 +170,7 @@ func (f *Fleet) lines() (lines []string) {
 }
 
 // warnings returns a finding for each project that is gone: no other result has it.
-func (f *Fleet) warnings() (list diag.List) {
+func (f *FleetFacts) warnings() (list diag.List) {
 	for _, at := range f.Removed {
 		list = append(list, diag.Finding{
 			Path: path.Join(at, "trueup.yaml"), Rule: view.ProjectRule, Severity: diag.Warning,
@@ -181,7 +181,7 @@ func (f *Fleet) warnings() (list diag.List) {
 }
 
 // code returns the exit code of what no project's result has. Where pending changes are one, a removed project is, too.
-func (f *Fleet) code() int {
+func (f *FleetFacts) code() int {
 	code := exit.OK
 	if isDetailed := strings.Contains(f.Flags, "--detailed-exitcode=true"); len(f.Removed) > 0 && (f.Command == "drift" || isDetailed) {
 		code = exit.Changes

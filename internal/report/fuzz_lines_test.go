@@ -24,24 +24,24 @@ func FuzzLines(f *testing.F) {
 		for name, way := range map[string]struct {
 			// lines is how many there have to be, 0 where the text itself has them.
 			lines int
-			print func(Lines) error
+			print func(LineWriter) error
 		}{
-			"Printf":   {1, func(l Lines) error { return l.Printf("%s%s\n", a, b) }},
-			"quoted":   {1, func(l Lines) error { return l.Printf("  %q: %v\n", a, []string{b}) }},
-			"Table":    {2, func(l Lines) error { return l.Table("", [][]string{{a, b}, {b, a, a}}) }},
-			"Marked":   {2, func(l Lines) error { return l.Marked([][]string{{a, b}, {b, a, a}}, view.Options{}) }},
-			"JSON":     {0, func(l Lines) error { return l.JSON([]string{a, b}) }},
-			"JSONLine": {1, func(l Lines) error { return l.JSONLine(a, jsonOf(t, b)) }},
-			"Text":     {0, func(l Lines) error { return l.Text(a + "\n" + b) }},
-			"Source":   {0, func(l Lines) error { return l.Source([]byte(a + "\n" + b)) }},
-			"Diff": {0, func(l Lines) error {
-				return l.Diff(Versions{a, []byte(a + "\n" + b), []byte(b + "\n " + a + "  "), 0}, view.Options{})
+			"Printf":   {1, func(l LineWriter) error { return l.Printf("%s%s\n", a, b) }},
+			"quoted":   {1, func(l LineWriter) error { return l.Printf("  %q: %v\n", a, []string{b}) }},
+			"Table":    {2, func(l LineWriter) error { return l.Table("", [][]string{{a, b}, {b, a, a}}) }},
+			"Marked":   {2, func(l LineWriter) error { return l.Marked([][]string{{a, b}, {b, a, a}}, view.TextOptions{}) }},
+			"JSON":     {0, func(l LineWriter) error { return l.JSON([]string{a, b}) }},
+			"JSONLine": {1, func(l LineWriter) error { return l.JSONLine(a, jsonOf(t, b)) }},
+			"Text":     {0, func(l LineWriter) error { return l.Text(a + "\n" + b) }},
+			"Source":   {0, func(l LineWriter) error { return l.Source([]byte(a + "\n" + b)) }},
+			"Diff": {0, func(l LineWriter) error {
+				return l.Diff(Versions{a, []byte(a + "\n" + b), []byte(b + "\n " + a + "  "), 0}, view.TextOptions{})
 			}},
-			"Help": {0, func(l Lines) error { return writeAll(Help(l.w), a, "\n", b) }},
-			"Stream": {2, func(l Lines) error {
+			"Help": {0, func(l LineWriter) error { return writeAll(Help(l.w), a, "\n", b) }},
+			"Stream": {2, func(l LineWriter) error {
 				return writeAll(JSONStream(l.w), string(jsonOf(t, a)), "\n", string(jsonOf(t, b)), "\n")
 			}},
-			"Clean": {1, func(l Lines) error { return writeAll(l.w, Clean(a+b), "\n") }},
+			"Clean": {1, func(l LineWriter) error { return writeAll(l.w, Clean(a+b), "\n") }},
 		} {
 			var out bytes.Buffer
 			if err := way.print(NewLines(&out)); err != nil {

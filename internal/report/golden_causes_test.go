@@ -13,15 +13,15 @@ import (
 
 // changes are those of a comparison as a plan holds them, with causes that go
 // with their classes.
-func changes(found []merge.Change) []plan.Change {
-	causes := map[merge.Class]plan.Cause{
+func changes(found []merge.Difference) []plan.Change {
+	causes := map[merge.ChangeKind]plan.Cause{
 		merge.Changed: plan.FromThisChange, merge.Converged: plan.FromThisChange, merge.DriftOverwrite: plan.FromDrift,
 		merge.Conflict: plan.FromBoth, merge.RemovedConflict: plan.FromBoth, merge.TakeOver: plan.FromTakeOver,
 		merge.Removed: plan.FromRemoval, merge.Unmanaged: plan.FromLiveOnly, plan.ServerNormalised: plan.FromRefusal,
 	}
 	out := make([]plan.Change, len(found))
 	for i, c := range found {
-		out[i] = plan.Change{Change: c, Cause: causes[c.Class]}
+		out[i] = plan.Change{Difference: c, Cause: causes[c.Class]}
 		if c.Moved {
 			out[i].Position = &plan.Position{Live: 3, Desired: 1}
 		}
@@ -56,18 +56,18 @@ func raised() *plan.Commit {
 func explainedItem() plan.Item {
 	item := plan.Item{Key: key("CDN", "blog"), Path: "manifests/blog.yaml", Line: 1, Op: plan.Patch, Live: plan.Fingerprint{Exists: true}}
 	item.Changes = []plan.Change{
-		{Cause: plan.FromThisChange, Change: merge.Change{Path: "tls.forced", Class: merge.Changed, Base: "false", Live: "false", Desired: "true"}},
-		{Cause: plan.FromPending, Commit: raised(), Change: merge.Change{Path: "tls.auto", Class: merge.Changed, Base: "false", Live: "false", Desired: "true"}},
-		{Cause: plan.FromPending, Change: merge.Change{Path: "tls.enabled", Class: merge.Changed, Desired: "true"}},
-		{Cause: plan.FromTakeOver, Commit: raised(), Change: merge.Change{Path: "secureLink.expireName", Class: merge.TakeOver, Live: "e", Desired: "expires"}},
-		{Cause: plan.FromBoth, Commit: raised(), Change: merge.Change{Path: "secureLink.tokenName", Class: merge.Conflict, Base: "t", Live: "tok", Desired: "token"}},
-		{Cause: plan.FromBoth, By: plan.ByThisChange, Change: merge.Change{Path: "locations[/a].cache.edgeTTL", Class: merge.RemovedConflict, Base: "1", Live: "2"}},
-		{Cause: plan.FromRemoval, Commit: raised(), Change: merge.Change{Path: "locations[/b]", Class: merge.Removed, Live: map[string]any{"path": "/b"}}},
-		{Cause: plan.FromRemoval, Change: merge.Change{Path: "tls.ciphers", Class: merge.Removed, Live: "old"}},
-		{Cause: plan.FromRefusal, Change: merge.Change{Path: "locations[/c].cors.maxAge", Class: plan.ServerNormalised, Live: json.Number("600"), Desired: "600s"}},
-		{Cause: plan.FromUnknown, By: plan.ByThisChange, Change: merge.Change{Path: "imgsvc.enabled", Class: merge.UnknownBase, Live: "false", Desired: "true"}},
-		{Cause: plan.FromDrift, Change: merge.Change{Path: "locations[/d]", Class: merge.DriftOverwrite, Live: map[string]any{"path": "/d"}, Desired: map[string]any{"path": "/d"}, Moved: true}, Position: &plan.Position{Live: 1, Desired: 7}},
-		{Cause: plan.FromDrift, Change: merge.Change{Path: "locations[/e].upstream", Class: merge.DriftOverwrite, Base: "a", Live: "b", Desired: "a", Left: true}},
+		{Cause: plan.FromThisChange, Difference: merge.Difference{Path: "tls.forced", Class: merge.Changed, Base: "false", Live: "false", Desired: "true"}},
+		{Cause: plan.FromPending, Commit: raised(), Difference: merge.Difference{Path: "tls.auto", Class: merge.Changed, Base: "false", Live: "false", Desired: "true"}},
+		{Cause: plan.FromPending, Difference: merge.Difference{Path: "tls.enabled", Class: merge.Changed, Desired: "true"}},
+		{Cause: plan.FromTakeOver, Commit: raised(), Difference: merge.Difference{Path: "secureLink.expireName", Class: merge.TakeOver, Live: "e", Desired: "expires"}},
+		{Cause: plan.FromBoth, Commit: raised(), Difference: merge.Difference{Path: "secureLink.tokenName", Class: merge.Conflict, Base: "t", Live: "tok", Desired: "token"}},
+		{Cause: plan.FromBoth, By: plan.ByThisChange, Difference: merge.Difference{Path: "locations[/a].cache.edgeTTL", Class: merge.RemovedConflict, Base: "1", Live: "2"}},
+		{Cause: plan.FromRemoval, Commit: raised(), Difference: merge.Difference{Path: "locations[/b]", Class: merge.Removed, Live: map[string]any{"path": "/b"}}},
+		{Cause: plan.FromRemoval, Difference: merge.Difference{Path: "tls.ciphers", Class: merge.Removed, Live: "old"}},
+		{Cause: plan.FromRefusal, Difference: merge.Difference{Path: "locations[/c].cors.maxAge", Class: plan.ServerNormalised, Live: json.Number("600"), Desired: "600s"}},
+		{Cause: plan.FromUnknown, By: plan.ByThisChange, Difference: merge.Difference{Path: "imgsvc.enabled", Class: merge.UnknownBase, Live: "false", Desired: "true"}},
+		{Cause: plan.FromDrift, Difference: merge.Difference{Path: "locations[/d]", Class: merge.DriftOverwrite, Live: map[string]any{"path": "/d"}, Desired: map[string]any{"path": "/d"}, Moved: true}, Position: &plan.Position{Live: 1, Desired: 7}},
+		{Cause: plan.FromDrift, Difference: merge.Difference{Path: "locations[/e].upstream", Class: merge.DriftOverwrite, Base: "a", Live: "b", Desired: "a", Left: true}},
 	}
 	item.Request = &plan.Request{Method: "PATCH", Path: "/cdns/blog", ContentType: "application/merge-patch+json", Body: json.RawMessage(`{"spec":{"tls":{"forced":"true"}}}`)}
 	return item
@@ -83,7 +83,7 @@ func explainedPlan() *plan.Plan {
 	pl := &plan.Plan{
 		Format: plan.Format, Tool: "trueup 0.1.0", Digest: "sha256:" + strings.Repeat("0123456789abcdef", 4),
 		CreatedAt: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC),
-		Target:    plan.Target{Workspace: kind.Workspace{Name: "acme"}},
+		Target:    plan.Destination{Workspace: kind.Workspace{Name: "acme"}},
 		Items:     []plan.Item{explainedItem(), made, gone, purge},
 		Blame: &plan.Blame{
 			Ref: "origin/main", Base: "1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d", Head: "ffeeddccbbaa99887766554433221100ffeeddcc", Merge: true,

@@ -28,25 +28,25 @@ func digest(s string) *canon.Sum {
 type goldenCase struct {
 	name string
 	doc  Document
-	opts view.Options
+	opts view.TextOptions
 }
 
 func goldenCases() []goldenCase {
 	planDoc := Document{Command: "plan", Result: "changes", ExitCode: 2, Objects: 8, Plan: examplePlan()}
 	return []goldenCase{
-		{"plan", planDoc, view.Options{}},
-		{"plan-all", planDoc, view.Options{Verbose: true, ShowUnmanaged: true, Width: 140}},
-		{"explained", Document{Command: "show", Result: "ok", Plan: explainedPlan(), Files: []File{{"html", "plan.html"}}, RunURL: "https://ci.example.com/runs/7"}, view.Options{Verbose: true}},
-		{"offline", Document{Command: "plan", Result: "ok", Sandbox: true, Plan: &plan.Plan{Format: plan.Format, Offline: true, Items: []plan.Item{createdItem()}, Summary: plan.Summary{Create: 1}}}, view.Options{}},
-		{"plan-empty", Document{Command: "plan", Result: "ok", Sandbox: true, Plan: &plan.Plan{Format: plan.Format, Sandbox: true, Summary: plan.Summary{Unchanged: 7}}}, view.Options{}},
-		{"drift", Document{Command: "drift", Result: "ok", Plan: &plan.Plan{Format: plan.Format, Summary: plan.Summary{Unchanged: 3, Unmanaged: 1}}}, view.Options{}},
-		{"validate", Document{Command: "validate", Result: "invalid", ExitCode: 4, Objects: 12, Findings: exampleFindings()}, view.Options{}},
-		{"tests", Document{Command: "test", Result: "invalid", ExitCode: 4, Objects: 3, Tests: exampleTests(), Findings: exampleTests().Findings(diag.Error)}, view.Options{}},
-		{"validate-ok", Document{Command: "validate", Result: "ok", Objects: 1}, view.Options{}},
-		{"apply", Document{Command: "apply", Result: "auth", ExitCode: 8, Sandbox: true, Objects: 8, Apply: exampleResult()}, view.Options{}},
-		{"apply-nothing", Document{Command: "apply", Result: "ok", Apply: &apply.Result{}}, view.Options{}},
-		{"merged", mergedExample(), view.Options{}},
-		{"errors", Document{Command: "plan", Result: "internal", ExitCode: 1, Errors: []string{"get CDN/shop: 502 Bad Gateway", "list: connection refused"}}, view.Options{}},
+		{"plan", planDoc, view.TextOptions{}},
+		{"plan-all", planDoc, view.TextOptions{Verbose: true, ShowUnmanaged: true, Width: 140}},
+		{"explained", Document{Command: "show", Result: "ok", Plan: explainedPlan(), Files: []ReportFile{{"html", "plan.html"}}, RunURL: "https://ci.example.com/runs/7"}, view.TextOptions{Verbose: true}},
+		{"offline", Document{Command: "plan", Result: "ok", Sandbox: true, Plan: &plan.Plan{Format: plan.Format, Offline: true, Items: []plan.Item{createdItem()}, Summary: plan.Summary{Create: 1}}}, view.TextOptions{}},
+		{"plan-empty", Document{Command: "plan", Result: "ok", Sandbox: true, Plan: &plan.Plan{Format: plan.Format, Sandbox: true, Summary: plan.Summary{Unchanged: 7}}}, view.TextOptions{}},
+		{"drift", Document{Command: "drift", Result: "ok", Plan: &plan.Plan{Format: plan.Format, Summary: plan.Summary{Unchanged: 3, Unmanaged: 1}}}, view.TextOptions{}},
+		{"validate", Document{Command: "validate", Result: "invalid", ExitCode: 4, Objects: 12, Findings: exampleFindings()}, view.TextOptions{}},
+		{"tests", Document{Command: "test", Result: "invalid", ExitCode: 4, Objects: 3, Tests: exampleTests(), Findings: exampleTests().Findings(diag.Error)}, view.TextOptions{}},
+		{"validate-ok", Document{Command: "validate", Result: "ok", Objects: 1}, view.TextOptions{}},
+		{"apply", Document{Command: "apply", Result: "auth", ExitCode: 8, Sandbox: true, Objects: 8, Apply: exampleResult()}, view.TextOptions{}},
+		{"apply-nothing", Document{Command: "apply", Result: "ok", Apply: &apply.Result{}}, view.TextOptions{}},
+		{"merged", mergedExample(), view.TextOptions{}},
+		{"errors", Document{Command: "plan", Result: "internal", ExitCode: 1, Errors: []string{"get CDN/shop: 502 Bad Gateway", "list: connection refused"}}, view.TextOptions{}},
 	}
 }
 
@@ -68,7 +68,7 @@ func withoutLook(out []byte) []byte {
 }
 
 func TestGoldenNarrow(t *testing.T) {
-	checkGolden(t, "plan-narrow.txt", render(t, "text", Document{Command: "plan", Plan: examplePlan()}, view.Options{Width: 60}))
+	checkGolden(t, "plan-narrow.txt", render(t, "text", Document{Command: "plan", Plan: examplePlan()}, view.TextOptions{Width: 60}))
 }
 
 func TestGoldenColour(t *testing.T) {
@@ -78,7 +78,7 @@ func TestGoldenColour(t *testing.T) {
 	checkGolden(t, "plan.ansi", render(t, "text", c.doc, c.opts))
 }
 
-func render(t *testing.T, format string, doc Document, opts view.Options) []byte {
+func render(t *testing.T, format string, doc Document, opts view.TextOptions) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	if err := Write(&b, format, doc, opts); err != nil {

@@ -15,7 +15,7 @@ import (
 // forgotten.
 func TestHostileFillsEverything(t *testing.T) {
 	doc := hostile("x", "x", plan.Delete, merge.Conflict, 0)
-	doc.Data, doc.Text = "cleaned by Lines", func(Lines, view.Options) {}
+	doc.Data, doc.Text = "cleaned by Lines", func(LineWriter, view.TextOptions) {}
 	empty := map[string]bool{}
 	emptyTexts(reflect.ValueOf(doc), "Document", empty)
 	for field := range empty {

@@ -24,22 +24,22 @@ import (
 )
 
 // hostile fills every text of a Document with s and every value with v.
-func hostile(s string, v any, op plan.Op, class merge.Class, n int) Document {
+func hostile(s string, v any, op plan.Op, class merge.ChangeKind, n int) Document {
 	k := kind.Key{Kind: s, Name: s, Project: s}
 	if n%5 == 4 {
 		k.Kind = kind.AllKinds()[n%3].Name
 	}
-	change := merge.Change{Path: s, At: []merge.Step{{Field: s}}, Class: class, Base: s, Live: v, Desired: s + "2"}
-	explained := []plan.Change{{Change: change, Cause: plan.Cause(s), By: plan.By(s), RiskReason: s, Commit: &plan.Commit{ID: s, Subject: s, Author: s, Time: time.Unix(1, 0)}, Position: &plan.Position{Live: 1, Desired: n}, Units: plan.Units{Live: s, Desired: s}, Line: 3, Column: n, KeptAt: new(time.Unix(1, 0))}}
+	change := merge.Difference{Path: s, At: []merge.Step{{Field: s}}, Class: class, Base: s, Live: v, Desired: s + "2"}
+	explained := []plan.Change{{Difference: change, Cause: plan.Cause(s), By: plan.By(s), RiskReason: s, Commit: &plan.Commit{ID: s, Subject: s, Author: s, Time: time.Unix(1, 0)}, Position: &plan.Position{Live: 1, Desired: n}, Units: plan.Units{Live: s, Desired: s}, Line: 3, Column: n, KeptAt: new(time.Unix(1, 0))}}
 	values := []merge.Value{{Path: s, Value: v, At: change.At}}
 	finding := diag.Finding{Path: s, Line: 2, Column: n, Field: s, Rule: s, Message: s, Fix: s, Source: s, Silenced: s, Write: s}
 	advice := finding
 	advice.Severity = diag.Advice
 	finding.Severity = diag.Error
 	sum := canon.Digest([]byte(s))
-	hosts := []routing.Host{{Name: s, Except: []string{s}}}
+	hosts := []routing.HostPattern{{Name: s, Except: []string{s}}}
 	answers := []routing.Alternative{{When: []string{s}, Before: s, After: s, Differences: []routing.Difference{{What: s, Before: s, After: s}}}}
-	part := routing.Part{Paths: []routing.Paths{{Pattern: s, Outside: []string{s}}}, Answers: answers, Unless: []string{s}}
+	part := routing.RequestPart{Paths: []routing.Paths{{Pattern: s, Outside: []string{s}}}, Answers: answers, Unless: []string{s}}
 	item := plan.Item{
 		Before: &ledger.LiveBefore{Diff: ledger.JSON(s), Sum: s},
 		Key:    k, Path: s, Line: 1, Op: op,
@@ -50,19 +50,19 @@ func hostile(s string, v any, op plan.Op, class merge.Class, n int) Document {
 		Stops: []routing.Stop{{Name: s, Host: s, Paths: routing.Paths{Pattern: s, Outside: []string{s}}, Objects: []kind.Key{k}}},
 		Disk:  s, Made: s, Hostname: s, Elsewhere: n%9 == 1, Reason: s, Fix: s, Hints: []string{s}, RemoteName: s, Unserved: s,
 		Live: plan.Fingerprint{Exists: true, UID: s, Digest: &sum, Replaced: &sum}, DesiredDigest: &sum,
-		Recorded: &plan.Recorded{Seq: n, State: ledger.State(s)},
+		Recorded: &plan.Recorded{Seq: n, State: ledger.RequestState(s)},
 		Deleted:  n%2 == 0, Recreate: n%3 == 1, Resend: n%5 == 1, Lost: n%7 == 1, Found: n%11 == 1, Record: n%13 == 1, NeedsPerson: n%4 == 1,
 	}
 	statuses := []apply.Status{apply.Failed, apply.Done, apply.Skipped, apply.Status(s)}
 	doc := Document{
-		Command: s, Result: s, Sandbox: n%3 == 0, Objects: n, Errors: []string{s}, Messages: []string{s}, RunURL: s, Files: []File{{Format: s, Path: s}}, Place: Place{Top: s, Folder: s, Project: s},
-		Project:  &Project{Path: s, Workspace: s, Result: s, ExitCode: n, Running: n%2 == 0, Digest: s},
-		Projects: []Project{{Path: s, Workspace: s, Result: s, ExitCode: n, Digest: s}},
-		Fleet: &Fleet{Run: Run{Command: s, Flags: s, Selection: s, Commit: s, Tool: s, Shards: n}, Missing: []string{s}, NotReached: []string{s}, NotPlanned: []string{s}, Facts: fleet.Facts{
+		Command: s, Result: s, Sandbox: n%3 == 0, Objects: n, Errors: []string{s}, Messages: []string{s}, RunURL: s, Files: []ReportFile{{Format: s, Path: s}}, Place: Place{Top: s, Folder: s, Project: s},
+		Project:  &ProjectResult{Path: s, Workspace: s, Result: s, ExitCode: n, Running: n%2 == 0, Digest: s},
+		Projects: []ProjectResult{{Path: s, Workspace: s, Result: s, ExitCode: n, Digest: s}},
+		Fleet: &FleetFacts{FleetRun: FleetRun{Command: s, Flags: s, Selection: s, Commit: s, Tool: s, Shards: n}, Missing: []string{s}, NotReached: []string{s}, NotPlanned: []string{s}, Facts: fleet.Facts{
 			Since: s, Added: []string{s}, Removed: []string{s}, Moved: []fleet.Move{{From: s, To: s}}, Unselected: n,
 		}},
 		Findings: diag.List{finding}, Annotations: diag.List{finding}, Silenced: diag.List{finding},
-		Tests: &requesttest.Result{Passed: n, Failed: 1, Cases: []requesttest.Case{{
+		Tests: &requesttest.TestResults{Passed: n, Failed: 1, Cases: []requesttest.Case{{
 			Name: s, URL: s, File: s, Result: requesttest.Failed, Why: s, Failures: []requesttest.Failure{{
 				Field: s, Problem: s, What: s, Expected: s, Got: []requesttest.Answer{{Readings: []string{s}, When: s, Value: s, Location: s, File: s}},
 			}},
@@ -72,18 +72,18 @@ func hostile(s string, v any, op plan.Op, class merge.Class, n int) Document {
 				"drift": s, "targets": []string{s}, "takeOver": []string{s}, "allowRecreate": []string{s}, "window": s,
 				"overrides": []plan.Override{{Kind: s, Path: s, Order: s, Type: s, Key: []string{s}, Undocumented: []string{s}}},
 			},
-			Requests: []routing.Line{
-				{Hosts: hosts, Part: part, As: s, Exceptions: []routing.Part{part}, Still: true, StillBy: []string{s}, Objects: []kind.Key{k}},
-				{Hosts: hosts, Part: part, Objects: []kind.Key{k, k}},
+			Requests: []routing.RequestLine{
+				{Hosts: hosts, RequestPart: part, As: s, Exceptions: []routing.RequestPart{part}, Still: true, StillBy: []string{s}, Objects: []kind.Key{k}},
+				{Hosts: hosts, RequestPart: part, Objects: []kind.Key{k, k}},
 			},
 			Format: s, Tool: s, Digest: s, Offline: n%3 == 1, Notes: []string{s}, OrderNote: s, Advice: diag.List{advice}, Silenced: diag.List{advice},
 			Blame: &plan.Blame{Ref: s, Base: s, Head: s, Merge: n%2 == 1, Problem: s, Fix: s}, Unmanaged: []kind.Key{k}, Ledger: s, LedgerStore: s, Commit: s, LedgerProblem: s,
-			Settings: []plan.Setting{{Path: s, Line: n, Field: s, Was: v, Now: v, Consequence: s, Hides: []plan.Hidden{{Key: k, Path: s, Git: v, Live: v}}}},
-			Target:   plan.Target{Origins: map[kind.Area]string{kind.Area(s): s}, Workspace: kind.Workspace{Name: s, UUID: s}},
+			Settings: []plan.ChangedSetting{{Path: s, Line: n, Field: s, Was: v, Now: v, Consequence: s, Hides: []plan.HiddenField{{Key: k, Path: s, Git: v, Live: v}}}},
+			Target:   plan.Destination{Origins: map[kind.Area]string{kind.Area(s): s}, Workspace: kind.Workspace{Name: s, UUID: s}},
 		},
-		Apply: &apply.Result{Summary: map[string]int{s: n}, Outcomes: []apply.Outcome{{
+		Apply: &apply.Result{Summary: map[string]int{s: n}, Outcomes: []apply.ItemOutcome{{
 			Key: k, Did: apply.Effect(s), Status: statuses[n%len(statuses)], Message: s, Fix: s, Field: s, Line: n, Verdict: apply.NeedsPerson,
-			Mismatches: []apply.Mismatch{{Path: s, Fault: merge.NotKept, Sent: v, Returned: s, Hint: s, At: change.At}},
+			Mismatches: []apply.ReadbackMismatch{{Path: s, Fault: merge.NotKept, Sent: v, Returned: s, Hint: s, At: change.At}},
 			Filled:     values,
 		}}},
 	}
@@ -104,7 +104,7 @@ func body(s string) json.RawMessage {
 
 var ops = []plan.Op{plan.None, plan.Create, plan.Patch, plan.Post, plan.Delete, plan.Blocked, plan.InFlight, plan.Deferred, plan.Kept}
 
-var classes = []merge.Class{
+var classes = []merge.ChangeKind{
 	merge.Converged, merge.Changed, merge.DriftOverwrite, merge.TakeOver, merge.Conflict, merge.Removed,
 	merge.RemovedConflict, merge.Unmanaged, merge.UnknownBase, "other",
 }
@@ -133,7 +133,7 @@ func FuzzRender(f *testing.F) {
 			v = nil
 		}
 		doc := hostile(s, v, ops[int(op)%len(ops)], classes[int(class)%len(classes)], int(n))
-		opts := view.Options{Verbose: n%2 == 0, ShowUnmanaged: true, Width: int(n)}
+		opts := view.TextOptions{Verbose: n%2 == 0, ShowUnmanaged: true, Width: int(n)}
 		outputs := map[string][]byte{}
 		for _, format := range Formats() {
 			outputs[format] = render(t, format, doc, opts)
@@ -141,7 +141,7 @@ func FuzzRender(f *testing.F) {
 		}
 		checkJSON(t, doc, outputs["json"])
 		checkMarkdown(t, outputs["markdown"], maxMarkdown, doc.RunURL)
-		checkDotenv(t, render(t, "outputs", doc, Options{Variables: true}))
+		checkDotenv(t, render(t, "outputs", doc, FormatOptions{Variables: true}))
 		opts.Room = SummaryRoom(0)
 		checkMarkdown(t, render(t, "markdown", doc, opts), opts.Room, doc.RunURL)
 		small := 2000 + 7*int(n)
@@ -189,7 +189,7 @@ func checkPlain(t check, name string, out []byte) {
 // checkJSON holds that escaping changes no value.
 func checkJSON(t *testing.T, doc Document, out []byte) {
 	t.Helper()
-	var got result
+	var got documentJSON
 	if err := json.Unmarshal(out, &got); err != nil {
 		t.Fatalf("%v in %s", err, out)
 	}
@@ -211,12 +211,12 @@ func structure(out []byte) string {
 // block, a fence or a tag: the blocks are those that a harmless text gives.
 func TestTextNeverChangesTheStructure(t *testing.T) {
 	for _, op := range ops {
-		want := structure(render(t, "markdown", hostile("plain", "plain", op, merge.Conflict, 3), view.Options{Room: SummaryRoom(0), ShowUnmanaged: true}))
+		want := structure(render(t, "markdown", hostile("plain", "plain", op, merge.Conflict, 3), view.TextOptions{Room: SummaryRoom(0), ShowUnmanaged: true}))
 		for _, s := range seeds {
 			if s == "" {
 				continue
 			}
-			got := structure(render(t, "markdown", hostile(s, s, op, merge.Conflict, 3), view.Options{Room: SummaryRoom(0), ShowUnmanaged: true}))
+			got := structure(render(t, "markdown", hostile(s, s, op, merge.Conflict, 3), view.TextOptions{Room: SummaryRoom(0), ShowUnmanaged: true}))
 			if got != want {
 				t.Errorf("%q, %s:\n%s, want\n%s", s, op, got, want)
 			}

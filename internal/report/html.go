@@ -29,7 +29,7 @@ var htmlFiles embed.FS
 
 // writeHTML renders a page that loads and sends nothing, which its policy enforces. It can
 // be read without the script, which only filters and folds.
-func writeHTML(w io.Writer, doc Document, opts view.Options) error {
+func writeHTML(w io.Writer, doc Document, opts view.TextOptions) error {
 	page := newHTMLPage(doc, opts)
 	style, script := embeddedFile("style.css"), embeddedFile("script.js")
 	page.Style, page.Script = template.CSS(style), template.JS(script)
@@ -42,8 +42,8 @@ func writeHTML(w io.Writer, doc Document, opts view.Options) error {
 		"link":          func(k kind.Key) string { return page.links[k].String() },
 		"class":         func(s diag.Severity) string { return [...]string{"wait", "bad", "hint"}[s] },
 		"look":          func(m view.Mark) look { return tableOfMarks[m] },
-		"outcome":       func(o apply.Outcome) look { return tableOfOutcomeLooks[view.OutcomeKindOf(o).What] },
-		"label":         func(o apply.Outcome) safe { return clean(view.OutcomeKindOf(o).Label) },
+		"outcome":       func(o apply.ItemOutcome) look { return tableOfOutcomeLooks[view.OutcomeKindOf(o).What] },
+		"label":         func(o apply.ItemOutcome) safe { return clean(view.OutcomeKindOf(o).Label) },
 		"message":       view.Message,
 		"location":      view.Location,
 		"source":        sourceView,
@@ -134,12 +134,12 @@ type htmlPage struct {
 	Below         []htmlLink
 	FoundBelow    bool
 	Facts         []fact
-	Settings      []view.Setting
+	Settings      []view.SettingView
 	FoundOf       safe
 	Output        []safe
-	Found, Advice []alike
+	Found, Advice []equalFindings
 	// Outcomes has those that need a person first, without Untouched ones.
-	Outcomes  []apply.Outcome
+	Outcomes  []apply.ItemOutcome
 	Untouched int
 	// Base is why the plan was compared with no commit.
 	Base    safe
@@ -175,10 +175,10 @@ type htmlList struct {
 	Lines []safe
 }
 
-func newHTMLPage(doc Document, opts view.Options) *htmlPage {
+func newHTMLPage(doc Document, opts view.TextOptions) *htmlPage {
 	p := &htmlPage{
 		Document: doc, Settings: view.SettingsOf(doc.Plan), links: map[kind.Key]safe{},
-		Found: shownFindings(doc, view.Options{Verbose: true}), FoundOf: findingCounts(doc),
+		Found: shownFindings(doc, view.TextOptions{Verbose: true}), FoundOf: findingCounts(doc),
 		MaxText: maxHTMLText, MaxBody: maxHTMLBody, MaxOpen: maxUnfoldedObjects,
 		Ask: "trueup plan --target KIND/NAME",
 	}
@@ -209,14 +209,14 @@ func newHTMLPage(doc Document, opts view.Options) *htmlPage {
 	return p
 }
 
-func (p *htmlPage) plan(pl *plan.Plan, opts view.Options) {
+func (p *htmlPage) plan(pl *plan.Plan, opts view.TextOptions) {
 	p.Context = clean(pl.Target.Workspace.Name).Cut(view.MaxPath)
 	p.Notices, p.Facts, p.Notes = view.Notices(pl), factsOfRun(p.Document), toMessages(pl.Notes)
 	if _, problem, fix := view.Blame(pl.Blame); !problem.Empty() {
 		p.Base = safetext.F("base: %s", safetext.Join(safetext.Filled(problem, fix), " - fix: "))
 	}
 	p.items(pl, opts)
-	p.Requests = view.RequestsOf(pl, view.Options{})
+	p.Requests = view.RequestsOf(pl, view.TextOptions{})
 	files := itemsByFile(pl)
 	p.Advice = alikeFindings(pl.Advice)
 	for i, a := range p.Advice {
@@ -262,12 +262,12 @@ func (p *htmlPage) outcomes() {
 			p.Outcomes = append(p.Outcomes, o)
 		}
 	}
-	slices.SortStableFunc(p.Outcomes, func(a, b apply.Outcome) int { return cmp.Compare(view.OutcomeRank(a), view.OutcomeRank(b)) })
+	slices.SortStableFunc(p.Outcomes, func(a, b apply.ItemOutcome) int { return cmp.Compare(view.OutcomeRank(a), view.OutcomeRank(b)) })
 }
 
 func unchangedNames(pl *plan.Plan) (names []safe) {
 	for _, item := range pl.Items {
-		if view.Hidden(item, view.Options{}) {
+		if view.Hidden(item, view.TextOptions{}) {
 			names = append(names, view.Named(item.Key))
 		}
 	}
@@ -327,7 +327,7 @@ func (p *htmlPage) NamedObjects() int {
 	return sum(p.Named, func(i htmlItem) int { return max(i.Many(), 1) })
 }
 
-func (p *htmlPage) filters(pl *plan.Plan, opts view.Options) {
+func (p *htmlPage) filters(pl *plan.Plan, opts view.TextOptions) {
 	filters := []htmlFilter{{"Cause", "why", view.Causes(pl, opts)}, {Name: "What", By: "op"}, {Name: "Kind", By: "kind"}}
 	for _, i := range p.Items {
 		n := max(i.Many(), 1)
@@ -348,11 +348,11 @@ func (f *htmlFilter) count(value, name string, n int) {
 }
 
 // firstFindings returns the first findings, errors before others, and counts the rest.
-func firstFindings(found []alike) (first []alike, more int) {
+func firstFindings(found []equalFindings) (first []equalFindings, more int) {
 	if len(found) <= maxHTMLFindings {
 		return found, 0
 	}
-	slices.SortStableFunc(found, func(a, b alike) int {
+	slices.SortStableFunc(found, func(a, b equalFindings) int {
 		return view.OneIf(b.Severity == diag.Error) - view.OneIf(a.Severity == diag.Error)
 	})
 	return found[:maxHTMLFindings], len(found) - maxHTMLFindings

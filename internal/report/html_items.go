@@ -16,7 +16,7 @@ import (
 
 // htmlItem is an object in the page, or several with equal changes.
 type htmlItem struct {
-	view.Object
+	view.ObjectView
 	ID   safe
 	page *htmlPage
 	// Open is set if the details are unfolded.
@@ -54,7 +54,7 @@ func (i htmlItem) Whys() string {
 }
 
 // Names are those of several objects.
-func (i htmlItem) Names() safe { return safetext.Join(i.Object.Names(), ", ") }
+func (i htmlItem) Names() safe { return safetext.Join(i.ObjectView.Names(), ", ") }
 
 // Kind is that of the object.
 func (i htmlItem) Kind() safe { return clean(i.Key.Kind).Cut(view.MaxPath) }
@@ -87,7 +87,7 @@ func (i htmlItem) Body() *htmlBody {
 }
 
 // items adds the visible objects and their anchors. Equal changes of many projects, or of many objects, are one object.
-func (p *htmlPage) items(pl *plan.Plan, opts view.Options) {
+func (p *htmlPage) items(pl *plan.Plan, opts view.TextOptions) {
 	shown, taken := 0, map[safe]bool{}
 	opts.Brief, opts.Reasons = false, true
 	objects := view.ShownObjects(pl, opts, len(p.Projects) > 0)
@@ -95,7 +95,7 @@ func (p *htmlPage) items(pl *plan.Plan, opts view.Options) {
 		objects = view.ShownObjects(pl, opts, true)
 	}
 	for n, o := range objects {
-		i := htmlItem{Object: o, ID: anchorOf(o.Key), page: p, Open: n < maxUnfoldedObjects}
+		i := htmlItem{ObjectView: o, ID: anchorOf(o.Key), page: p, Open: n < maxUnfoldedObjects}
 		if i.ID.Empty() || taken[i.ID] {
 			i.ID = safetext.F("object-%d", shown+1)
 		}
@@ -162,7 +162,7 @@ type htmlDiff struct {
 
 // htmlCell is one side of a change: a value in short, and the lines below it. New marks the right side.
 type htmlCell struct {
-	Parts []part
+	Parts []linePart
 	Lines []safe
 	New   bool
 }
@@ -182,18 +182,18 @@ func cellsOf(r view.Row) (c struct{ Before, After htmlCell }) {
 	return c
 }
 
-func wholePart(text safe) []part {
+func wholePart(text safe) []linePart {
 	if text.Empty() {
 		return nil
 	}
-	return []part{{text, false}}
+	return []linePart{{text, false}}
 }
 
 // elementsOf returns the list elements that a change is about, if they are many.
 func elementsOf(r view.Row) string { return safetext.Join(r.Names, ", ").String() }
 
 // faultWords says what a server did with a value, in a few words.
-func faultWords(m apply.Mismatch) safe {
+func faultWords(m apply.ReadbackMismatch) safe {
 	switch m.Fault {
 	case merge.NotRemoved:
 		return clean("not removed")
@@ -205,7 +205,7 @@ func faultWords(m apply.Mismatch) safe {
 }
 
 // mismatchView compares what apply sent with what the server returned; nil if they are equal.
-func mismatchView(o apply.Outcome) *htmlDiff {
+func mismatchView(o apply.ItemOutcome) *htmlDiff {
 	if len(o.Mismatches) == 0 {
 		return nil
 	}

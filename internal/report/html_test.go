@@ -154,12 +154,12 @@ func skeleton(t *testing.T, out []byte) string {
 // attributes that a harmless one gives it.
 func TestTextNeverChangesThePage(t *testing.T) {
 	for _, op := range ops {
-		want := skeleton(t, render(t, "html", hostile("pl ain", "pl ain", op, merge.Conflict, 3), view.Options{}))
+		want := skeleton(t, render(t, "html", hostile("pl ain", "pl ain", op, merge.Conflict, 3), view.TextOptions{}))
 		for _, s := range seeds {
 			if len(s) < 4 || len(s) > 100 || strings.Contains(s, "\n") {
 				continue // words that differ are marked, and lines that are said to be more
 			}
-			got := skeleton(t, render(t, "html", hostile(s, s, op, merge.Conflict, 3), view.Options{}))
+			got := skeleton(t, render(t, "html", hostile(s, s, op, merge.Conflict, 3), view.TextOptions{}))
 			if plainParts(got) != plainParts(want) {
 				t.Errorf("%q, %s: the page is\n%s\nwant\n%s", s, op, got, want)
 			}
@@ -185,7 +185,7 @@ func TestPageHasItsPlaces(t *testing.T) {
 	doc.Plan.Advice = exampleFindings()[:1]
 	doc.Plan.Advice[0].Line = 20
 	doc.Apply = exampleResult()
-	out := string(render(t, "html", doc, view.Options{}))
+	out := string(render(t, "html", doc, view.TextOptions{}))
 	for _, want := range []string{
 		`id="CDN/shop"`, `<a href="#CDN/shop">manifests/shop.yaml:20:16</a>`, `<a class="code" href="#CDN/shop">CDN/shop</a>`,
 		`https://<ins>images.example.com`, `https://<del>img.example.com`, `data-why="`, `whole list of 6`,
@@ -215,8 +215,8 @@ func TestPageBounds(t *testing.T) {
 		"a long text":    {nil, text, "(40002 bytes)"},
 		"two long texts": {text, text + "more", "more"},
 	} {
-		item := plan.Item{Op: plan.Patch, Changes: changes([]merge.Change{{Path: "a", Class: merge.Changed, Live: c.live, Desired: c.desired}})}
-		out := render(t, "html", Document{Command: "plan", Plan: weighed(&plan.Plan{Items: []plan.Item{item}})}, view.Options{})
+		item := plan.Item{Op: plan.Patch, Changes: changes([]merge.Difference{{Path: "a", Class: merge.Changed, Live: c.live, Desired: c.desired}})}
+		out := render(t, "html", Document{Command: "plan", Plan: weighed(&plan.Plan{Items: []plan.Item{item}})}, view.TextOptions{})
 		if !bytes.Contains(out, []byte(c.want)) {
 			t.Errorf("%s: no %q in the page", name, c.want)
 		}

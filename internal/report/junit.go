@@ -39,7 +39,7 @@ type testCase struct {
 
 // writeJUnit writes a test case for each remark, each tested request and each project. A case fails if a person must act:
 // errors, blocked objects, drift in drift, requests that failed in apply.
-func writeJUnit(w io.Writer, doc Document, _ view.Options) error {
+func writeJUnit(w io.Writer, doc Document, _ view.TextOptions) error {
 	all := testSuites{remarkSuite(doc)}
 	if doc.Tests != nil {
 		all = append(all, requestSuite(doc.Tests))
@@ -150,7 +150,7 @@ func endOf(r remark, command string) string {
 }
 
 // projectSuite has a case for each of many projects.
-func projectSuite(projects []Project) testSuite {
+func projectSuite(projects []ProjectResult) testSuite {
 	s := testSuite{Name: clean("projects")}
 	for _, p := range projects {
 		c := testCase{Class: clean("trueup.projects"), Name: clean(p.Path).CutLeft(view.MaxPath), Lines: []safe{clean(p.Result).Cut(view.MaxName)}}
@@ -163,7 +163,7 @@ func projectSuite(projects []Project) testSuite {
 }
 
 // requestSuite has a case for each request that is tested.
-func requestSuite(t *requesttest.Result) testSuite {
+func requestSuite(t *requesttest.TestResults) testSuite {
 	s := testSuite{Name: clean("requests")}
 	for _, c := range t.Cases {
 		out := testCase{Class: clean(c.File).Cut(view.MaxPath), Name: clean(c.Name).Cut(view.MaxPath)}

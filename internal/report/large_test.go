@@ -24,8 +24,8 @@ func ofDifferent(n int) *plan.Plan {
 		for j := range 3 {
 			path := fmt.Sprintf("locations[/path-%d/*].cache.edgeTTL", j)
 			item.Changes = append(item.Changes, plan.Change{
-				Change: merge.Change{Path: path, Class: merge.DriftOverwrite, Live: fmt.Sprint(i), Desired: fmt.Sprint(i + j)},
-				Cause:  plan.FromDrift, Line: 100,
+				Difference: merge.Difference{Path: path, Class: merge.DriftOverwrite, Live: fmt.Sprint(i), Desired: fmt.Sprint(i + j)},
+				Cause:      plan.FromDrift, Line: 100,
 			})
 		}
 		if c := &item.Changes[len(item.Changes)-1]; i%10 == 0 {
@@ -49,7 +49,7 @@ func TestPageOfManyObjects(t *testing.T) {
 	const most = 15_000_000
 	n := long.Choose(4000, 10_000)
 	pl := ofDifferent(n)
-	out := render(t, "html", Document{Command: "plan", Plan: pl}, view.Options{})
+	out := render(t, "html", Document{Command: "plan", Plan: pl}, view.TextOptions{})
 	if len(out) > most {
 		t.Errorf("the page has %d bytes", len(out))
 	}
@@ -82,7 +82,7 @@ func TestPageOfOneLargeObject(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: large, and slow with the race detector")
 	}
-	out := render(t, "html", Document{Command: "plan", Plan: ofLarge(20_000)}, view.Options{})
+	out := render(t, "html", Document{Command: "plan", Plan: ofLarge(20_000)}, view.TextOptions{})
 	if len(out) < maxHTMLDetails || bytes.Contains(out, []byte("more object")) {
 		t.Errorf("the page has %d bytes", len(out))
 	}
@@ -94,7 +94,7 @@ func TestPageOfEqualObjects(t *testing.T) {
 	for i := range pl.Items {
 		pl.Items[i].Name = fmt.Sprintf("equal-%d", i)
 	}
-	page := string(render(t, "html", Document{Command: "plan", Plan: pl}, view.Options{}))
+	page := string(render(t, "html", Document{Command: "plan", Plan: pl}, view.TextOptions{}))
 	if n := strings.Count(page, "<article"); n != 1 || !strings.Contains(page, "1001 objects") || !strings.Contains(page, "equal-1000") {
 		t.Errorf("%d objects", n)
 	}
@@ -110,7 +110,7 @@ func TestFiltersOfManyObjects(t *testing.T) {
 		pl.Items[i].Name, pl.Items[i].Changes[0].Line = fmt.Sprintf("equal-%d", i), i+1
 	}
 	pl.Items = append(pl.Items, plan.Item{Key: key("Purge", "p"), Op: plan.Post, Purge: &plan.PurgeInfo{}, Cause: plan.FromPending})
-	page := newHTMLPage(Document{Command: "plan", Plan: pl}, view.Options{})
+	page := newHTMLPage(Document{Command: "plan", Plan: pl}, view.TextOptions{})
 	counts := map[string]int{}
 	for _, f := range page.Filters {
 		for _, c := range f.Choices {

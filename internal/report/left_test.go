@@ -18,15 +18,15 @@ import (
 // TestWhatIsLeftSaysSo: drift that stays is no change, and differs from one in
 // every format that people read.
 func TestWhatIsLeftSaysSo(t *testing.T) {
-	left := plan.Change{Change: merge.Change{Path: "tls.forced", Class: merge.DriftOverwrite, Base: "true", Live: "false", Desired: "true", Left: true}, Cause: plan.FromDrift}
-	gone := plan.Change{Change: merge.Change{Path: "cors", Class: merge.DriftOverwrite, Desired: "x", Left: true}, Cause: plan.FromDrift}
-	added := plan.Change{Change: merge.Change{Path: "headers", Class: merge.DriftOverwrite, Live: "y", Left: true}, Cause: plan.FromDrift}
+	left := plan.Change{Difference: merge.Difference{Path: "tls.forced", Class: merge.DriftOverwrite, Base: "true", Live: "false", Desired: "true", Left: true}, Cause: plan.FromDrift}
+	gone := plan.Change{Difference: merge.Difference{Path: "cors", Class: merge.DriftOverwrite, Desired: "x", Left: true}, Cause: plan.FromDrift}
+	added := plan.Change{Difference: merge.Difference{Path: "headers", Class: merge.DriftOverwrite, Live: "y", Left: true}, Cause: plan.FromDrift}
 	doc := Document{Command: "plan", Plan: &plan.Plan{Format: plan.Format, Items: []plan.Item{
 		{Key: kind.Key{Kind: "CDN", Name: "a"}, Op: plan.Kept, Reason: "it was changed outside git", Fix: "take it into git", Changes: []plan.Change{gone, added, left}},
 		{Key: kind.Key{Kind: "CDN", Name: "b"}, Op: plan.Kept, Deleted: true, Reason: "it was deleted outside git", Fix: "make it again"},
 	}}}
 	for _, format := range []string{"text", "markdown", "html"} {
-		text := string(render(t, format, doc, view.Options{}))
+		text := string(render(t, format, doc, view.TextOptions{}))
 		if n := strings.Count(text, "left as it is (--drift report)"); n != 3 {
 			t.Errorf("%s says it %d times: %s", format, n, text)
 		}
@@ -36,7 +36,7 @@ func TestWhatIsLeftSaysSo(t *testing.T) {
 			}
 		}
 	}
-	text := string(render(t, "text", doc, view.Options{}))
+	text := string(render(t, "text", doc, view.TextOptions{}))
 	for _, want := range []string{`"false" (git: "true")`, `absent (git: "x")`, `"y" (git: absent)`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in %s", want, text)
@@ -47,9 +47,9 @@ func TestWhatIsLeftSaysSo(t *testing.T) {
 // TestANewFormatLosesNothing: what a format leaves out of a plan is appended to it, or it is no report.
 func TestANewFormatLosesNothing(t *testing.T) {
 	doc := Document{Command: "plan", Plan: weighed(&plan.Plan{Items: []plan.Item{changedItem(), purgeItem()}})}
-	forgetful := format{write: func(io.Writer, Document, view.Options) error { return nil }, rest: writeLines}
+	forgetful := format{write: func(io.Writer, Document, view.TextOptions) error { return nil }, rest: writeLines}
 	var out bytes.Buffer
-	if err := forgetful.document(&out, doc, view.Options{}); err != nil {
+	if err := forgetful.document(&out, doc, view.TextOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{`CDN/shop: secureLink.tokenName: "t" → "token" (may expose protected content`, "CDN/shop: not sent: locations[/api/*].cors.maxAge", "Purge/rel-42: paths: /static/*"} {
@@ -58,7 +58,7 @@ func TestANewFormatLosesNothing(t *testing.T) {
 		}
 	}
 	forgetful.rest = nil
-	if err := forgetful.document(&out, doc, view.Options{}); err == nil {
+	if err := forgetful.document(&out, doc, view.TextOptions{}); err == nil {
 		t.Error("a report without the changes is one")
 	}
 }
@@ -74,13 +74,13 @@ func TestDeletionsAreCounted(t *testing.T) {
 	if isWhole(doc) {
 		t.Error("a comment has room for 700 deletions")
 	}
-	if text := string(render(t, "markdown", doc, view.Options{})); !strings.Contains(text, "This is not whole: it leaves out ") || !strings.Contains(text, "because they delete an object") {
+	if text := string(render(t, "markdown", doc, view.TextOptions{})); !strings.Contains(text, "This is not whole: it leaves out ") || !strings.Contains(text, "because they delete an object") {
 		t.Errorf("the comment says that it is whole: %.1000s", text)
 	}
-	if text := string(render(t, "github", doc, view.Options{})); !strings.Contains(text, "VolumeSnapshot/snapshot-of-a-volume-with-a-long-name-10: ") {
+	if text := string(render(t, "github", doc, view.TextOptions{})); !strings.Contains(text, "VolumeSnapshot/snapshot-of-a-volume-with-a-long-name-10: ") {
 		t.Errorf("no annotation names it: %.1000s", text)
 	}
-	for line := range strings.Lines(string(render(t, "github", doc, view.Options{}))) {
+	for line := range strings.Lines(string(render(t, "github", doc, view.TextOptions{}))) {
 		if len(line) > 4096 {
 			t.Errorf("an annotation has %d bytes", len(line))
 		}
@@ -97,7 +97,7 @@ func TestDeletionsAreCounted(t *testing.T) {
 // TestAdviceHidesNoUnservedRequests: warnings about manifests take no annotation from requests that are no longer served.
 func TestAdviceHidesNoUnservedRequests(t *testing.T) {
 	shop := kind.Key{Kind: "CDN", Name: "shop"}
-	pl := &plan.Plan{Format: plan.Format, Items: []plan.Item{{Key: shop, Op: plan.Patch}}, Requests: []routing.Line{{Effect: routing.Dark, Objects: []kind.Key{shop}}}}
+	pl := &plan.Plan{Format: plan.Format, Items: []plan.Item{{Key: shop, Op: plan.Patch}}, Requests: []routing.RequestLine{{Effect: routing.Dark, Objects: []kind.Key{shop}}}}
 	for i := range 3 * maxAnnotations {
 		pl.Advice = append(pl.Advice, diag.Finding{Rule: "other", Path: "m/a.yaml", Line: i + 1, Severity: diag.Warning, Message: "advice"})
 	}

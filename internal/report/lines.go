@@ -15,9 +15,9 @@ import (
 	"trueup/internal/view"
 )
 
-// Lines writes the output of a command outside a Document. It escapes its arguments:
+// LineWriter writes the output of a command outside a Document. It escapes its arguments:
 // they can't start or end a line, or be a command to a terminal or a workflow runner.
-type Lines struct {
+type LineWriter struct {
 	w io.Writer
 	// piped is set if a program or a file reads the output.
 	piped bool
@@ -26,16 +26,16 @@ type Lines struct {
 }
 
 // NewLines returns Lines for w, which may be a terminal.
-func NewLines(w io.Writer) Lines { return Lines{w: w} }
+func NewLines(w io.Writer) LineWriter { return LineWriter{w: w} }
 
 // Within returns l for a terminal of that many columns; 0 is unknown.
-func (l Lines) Within(columns int) Lines {
+func (l LineWriter) Within(columns int) LineWriter {
 	l.width = columns
 	return l
 }
 
 // Piped returns l for a pipe or a file: Source then writes bytes unchanged.
-func (l Lines) Piped() Lines {
+func (l LineWriter) Piped() LineWriter {
 	l.piped = true
 	return l
 }
@@ -43,16 +43,16 @@ func (l Lines) Piped() Lines {
 // Printf writes lines, or a question without a line end. The format must be a constant.
 // Every argument except integers becomes text that stays within its line. In a terminal, long lines
 // break between words, but for indented ones and comments, which may be copied to a file.
-func (l Lines) Printf(format string, args ...any) error {
+func (l LineWriter) Printf(format string, args ...any) error {
 	text := fmt.Sprintf(format, safetext.Args(args)...)
 	if l.width == 0 {
 		return l.write(text)
 	}
 	var b bytes.Buffer
-	p := newPrinter(&b, view.Options{Width: l.width})
+	p := newPrinter(&b, view.TextOptions{Width: l.width})
 	for line := range strings.Lines(text) {
 		p.wrap = !strings.HasPrefix(line, " ") && !strings.HasPrefix(line, "#")
-		p.printWrapped(indent, span{clean(strings.TrimSuffix(line, "\n")), plain})
+		p.printWrapped(indent, styledText{clean(strings.TrimSuffix(line, "\n")), plain})
 	}
 	_ = p.flush() // a Buffer takes everything
 	lines := b.String()
@@ -63,11 +63,11 @@ func (l Lines) Printf(format string, args ...any) error {
 }
 
 // Text writes several lines.
-func (l Lines) Text(text string) error { return l.write(text) }
+func (l LineWriter) Text(text string) error { return l.write(text) }
 
 // Source writes the text of a file, such as a manifest: unchanged to a pipe or a file,
 // escaped to a terminal.
-func (l Lines) Source(text []byte) error {
+func (l LineWriter) Source(text []byte) error {
 	if !l.piped {
 		return l.Text(string(text))
 	}
@@ -76,7 +76,7 @@ func (l Lines) Source(text []byte) error {
 }
 
 // Table writes rows with aligned cells, each after the margin.
-func (l Lines) Table(margin string, rows [][]string) error {
+func (l LineWriter) Table(margin string, rows [][]string) error {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
@@ -88,7 +88,7 @@ func (l Lines) Table(margin string, rows [][]string) error {
 }
 
 // JSON writes v as JSON on several lines.
-func (l Lines) JSON(v any) error {
+func (l LineWriter) JSON(v any) error {
 	text, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return err
@@ -97,18 +97,18 @@ func (l Lines) JSON(v any) error {
 }
 
 // JSONLine writes a JSON text without line breaks after a constant prefix.
-func (l Lines) JSONLine(before string, text []byte) error {
+func (l LineWriter) JSONLine(before string, text []byte) error {
 	return l.write(clean(before).String() + CleanJSON(bytes.TrimRight(text, "\n")) + "\n")
 }
 
 // write escapes all control characters except line breaks and tabs.
-func (l Lines) write(text string) error {
+func (l LineWriter) write(text string) error {
 	_, err := io.WriteString(Help(l.w), text)
 	return err
 }
 
 // raw writes control sequences.
-func (l Lines) raw(text string) error {
+func (l LineWriter) raw(text string) error {
 	_, err := io.WriteString(l.w, text)
 	return err
 }
@@ -251,12 +251,12 @@ func (p Progress) parts() []safe {
 func formatSeconds(d time.Duration) safe { return clean(d.Round(time.Second).String()) }
 
 // Bar replaces the terminal's current line with a bar.
-func (l Lines) Bar(p Progress, columns int) error {
+func (l LineWriter) Bar(p Progress, columns int) error {
 	return l.raw(clearLine + p.bar(columns).Guarded().String())
 }
 
 // NoBar removes the bar.
-func (l Lines) NoBar() error { return l.raw(clearLine) }
+func (l LineWriter) NoBar() error { return l.raw(clearLine) }
 
 // clearLine clears the terminal's current line.
 const clearLine = "\r\x1b[K"

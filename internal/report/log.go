@@ -10,19 +10,19 @@ import (
 func Log(entries []plan.Logged, values bool) Document {
 	return Document{
 		Data: map[string]any{"format": "trueup.log/v1", "entries": entries},
-		Text: func(out Lines, shown view.Options) { writeLog(out, entries, values, shown) },
+		Text: func(out LineWriter, shown view.TextOptions) { writeLog(out, entries, values, shown) },
 	}
 }
 
-func writeLog(out Lines, entries []plan.Logged, values bool, shown view.Options) {
+func writeLog(out LineWriter, entries []plan.Logged, values bool, shown view.TextOptions) {
 	p := newPrinter(out.w, shown)
 	for n, e := range entries {
 		if n > 0 {
 			p.printGap()
 		}
-		p.printWrapped(indent, span{safetext.F("entry %d  ", e.Entry), faint}, span{view.Message(e.Title()), strong})
+		p.printWrapped(indent, styledText{safetext.F("entry %d  ", e.Entry), faint}, styledText{view.Message(e.Title()), strong})
 		p.printBelow(plain, view.Message(e.Who()))
-		var o view.Object
+		var o view.ObjectView
 		for _, c := range e.Changes {
 			row := view.RowOf(plan.Item{Key: e.Key}, c, nil, shown)
 			if row.Cause, row.Facts = (safe{}), nil; !values {
@@ -33,7 +33,7 @@ func writeLog(out Lines, entries []plan.Logged, values bool, shown view.Options)
 		textRows(p, o)
 	}
 	if len(entries) == 0 {
-		p.printLine(span{clean("no entries"), plain})
+		p.printLine(styledText{clean("no entries"), plain})
 	}
 	_ = p.flush() // the output keeps its own error
 }

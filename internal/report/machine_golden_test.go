@@ -38,7 +38,7 @@ func machineCases() []goldenCase {
 		}
 	}
 	drifted := plan.NarrowToDrift(examplePlan())
-	cases = append(cases, goldenCase{"drift-found", Document{Command: "drift", Result: "changes", ExitCode: 2, Objects: 8, Plan: drifted}, view.Options{}})
+	cases = append(cases, goldenCase{"drift-found", Document{Command: "drift", Result: "changes", ExitCode: 2, Objects: 8, Plan: drifted}, view.TextOptions{}})
 	for i := range cases {
 		cases[i].doc.Place = Place{Top: "/home/me/shop", Folder: "envs/prod", Project: "trueup.yaml"}
 		if cases[i].name == "apply" {
@@ -91,9 +91,9 @@ func TestAnyDocumentIsValid(t *testing.T) {
 			doc.Apply = nil
 		}
 		format := rapid.SampledFrom(slices.Sorted(maps.Keys(machineChecks()))).Draw(r, "format")
-		out := render(t, format, doc, view.Options{})
+		out := render(t, format, doc, view.TextOptions{})
 		checkFormat(t, format, out)
-		if !bytes.Equal(out, render(t, format, doc, view.Options{})) {
+		if !bytes.Equal(out, render(t, format, doc, view.TextOptions{})) {
 			t.Errorf("%s is not the same twice", format)
 		}
 	})
@@ -111,7 +111,7 @@ func many(n int) Document {
 		doc.Plan.Advice = append(doc.Plan.Advice, diag.Finding{Path: path, Line: 3, Rule: "c", Message: "hm", Severity: diag.Advice})
 		doc.Plan.Items = append(doc.Plan.Items, plan.Item{
 			Key: key("CDN", fmt.Sprint(i)), Path: path, Line: 1, Op: plan.Patch,
-			Changes: changes([]merge.Change{{Path: "tls.forced", Class: merge.DriftOverwrite, Base: "a", Live: "b", Desired: "a"}}),
+			Changes: changes([]merge.Difference{{Path: "tls.forced", Class: merge.DriftOverwrite, Base: "a", Live: "b", Desired: "a"}}),
 		})
 	}
 	return doc
@@ -144,12 +144,12 @@ func TestTheMostImportantIsKept(t *testing.T) {
 	}
 
 	for _, room := range []int{5000, 50_000} {
-		if n := len(render(t, "markdown", doc, view.Options{Room: room})); n > room || n < room/2 {
+		if n := len(render(t, "markdown", doc, view.TextOptions{Room: room})); n > room || n < room/2 {
 			t.Errorf("a report with room for %d bytes takes %d", room, n)
 		}
 	}
-	doc.Files = []File{{Format: "json", Path: "plan.json"}}
-	lines := strings.Split(string(render(t, "github", doc, view.Options{})), "\n")
+	doc.Files = []ReportFile{{Format: "json", Path: "plan.json"}}
+	lines := strings.Split(string(render(t, "github", doc, view.TextOptions{})), "\n")
 	if want := "::error title=trueup plan::and 291 more of this kind, which this report does not show: look into the JSON report plan.json"; lines[9] != want {
 		t.Errorf("%q, want %q", lines[9], want)
 	}

@@ -28,7 +28,7 @@ const (
 // SummaryRoom returns how many bytes a report may append to a step's summary of that size.
 func SummaryRoom(size int64) int { return int(max(0, maxSummary-size)) }
 
-func writeMarkdown(w io.Writer, doc Document, opts view.Options) error {
+func writeMarkdown(w io.Writer, doc Document, opts view.TextOptions) error {
 	_, err := io.WriteString(w, markdown(doc, opts, cmp.Or(opts.Room, maxMarkdown)).String())
 	return err
 }
@@ -36,7 +36,7 @@ func writeMarkdown(w io.Writer, doc Document, opts view.Options) error {
 // markdown returns the report in at most budget bytes: the summary, then what fits, the most important first, then what it omits
 // and where that is, then what the plan was made from. If it has no room for all that must be shown, its top says how much is
 // missing. It is empty if the summary does not fit; 2,000 bytes are enough. Text from outside is only inside fences and code tags.
-func markdown(doc Document, opts view.Options, budget int) markup {
+func markdown(doc Document, opts view.TextOptions, budget int) markup {
 	head, tail := markdownHead(doc, budget/3), markdownTail(doc, opts)
 	if head.Len() > budget-maxRest {
 		doc.score.Count()
@@ -84,22 +84,22 @@ type section struct {
 	open    bool
 	// diff makes a code host colour the lines by their first character.
 	diff   bool
-	pieces []piece
+	pieces []lineBlock
 	// names are those of several objects: each piece is about all of them. frame is the bytes without those of the pieces.
 	names []safe
 	frame int
 }
 
-// piece has lines that are shown together or not at all.
-type piece struct {
+// lineBlock has lines that are shown together or not at all.
+type lineBlock struct {
 	lines []safe
 	// facts are what the lines show, and alarm makes them come first if not all fit. left is set if the lines don't fit.
 	facts       []view.Fact
 	alarm, left bool
 }
 
-func toPieces(lines []safe) []piece {
-	out := make([]piece, len(lines))
+func toPieces(lines []safe) []lineBlock {
+	out := make([]lineBlock, len(lines))
 	for i := range lines {
 		out[i].lines = lines[i : i+1]
 	}
@@ -110,7 +110,7 @@ func toPieces(lines []safe) []piece {
 const maxUnfolded = 60
 
 // markdownBlocks returns all parts below the head, the most important first, which are open.
-func markdownBlocks(doc Document, opts view.Options) []section {
+func markdownBlocks(doc Document, opts view.TextOptions) []section {
 	findings := view.RankErrors
 	if doc.Plan != nil && !doc.Findings.HasErrors() {
 		findings = view.RankAdvice // warnings stop nothing
@@ -139,12 +139,12 @@ func markdownBlocks(doc Document, opts view.Options) []section {
 		lines = append(lines, b.names...)
 		unfolded += len(lines)
 		b.open = unfolded <= maxUnfolded && b.rank < view.RankRest
-		b.frame = b.text(lines).Len() - sum(b.pieces, piece.size)
+		b.frame = b.text(lines).Len() - sum(b.pieces, lineBlock.size)
 	}
 	return blocks
 }
 
-func planBlocks(pl *plan.Plan, opts view.Options) []section {
+func planBlocks(pl *plan.Plan, opts view.TextOptions) []section {
 	_, problem, fix := view.Blame(pl.Blame)
 	notes := toMessages(pl.Notes)
 	if !fix.Empty() {
@@ -179,7 +179,7 @@ func planBlocks(pl *plan.Plan, opts view.Options) []section {
 }
 
 // settingPieces keeps what changed in a setting together with its effect.
-func settingPieces(pl *plan.Plan) (out []piece) {
+func settingPieces(pl *plan.Plan) (out []lineBlock) {
 	for _, s := range view.SettingsOf(pl) {
 		pieces := rowPieces(s.Rows, maxSeen)
 		pieces[0].lines = append(pieces[0].lines, pieces[1].lines...)
@@ -197,8 +197,8 @@ func toMessages(texts []string) []safe {
 }
 
 // findingPieces puts an empty line between findings.
-func findingPieces(found []alike) []piece {
-	out := make([]piece, len(found))
+func findingPieces(found []equalFindings) []lineBlock {
+	out := make([]lineBlock, len(found))
 	for i, f := range found {
 		lines := renderLines(func(p *printer) { textFinding(p, f) })
 		out[i].lines = append(make([]safe, min(i, 1)), lines...)
@@ -217,7 +217,7 @@ func outcomeBlocks(r *apply.Result) []section {
 		}
 		for _, o := range r.Outcomes {
 			if o.What() == kind.What {
-				b.pieces = append(b.pieces, piece{lines: renderLines(func(p *printer) { textOutcome(p, o, column) })})
+				b.pieces = append(b.pieces, lineBlock{lines: renderLines(func(p *printer) { textOutcome(p, o, column) })})
 			}
 		}
 		blocks = append(blocks, b)
@@ -249,7 +249,7 @@ func markdownHead(doc Document, most int) markup {
 }
 
 // markdownTail returns the causes and inputs of the plan.
-func markdownTail(doc Document, opts view.Options) (text markup) {
+func markdownTail(doc Document, opts view.TextOptions) (text markup) {
 	if doc.Plan == nil {
 		return text
 	}

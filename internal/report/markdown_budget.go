@@ -20,7 +20,7 @@ func sum[T any](list []T, of func(T) int) int {
 // what must be shown, then the rest, and of each the first piece of every block, so that a huge one hides no other. It notes what it
 // shows, and returns words for the rest.
 func fitBlocks(blocks []section, room, rest int, score *view.Score) (text, omitted markup) {
-	if sum(blocks, func(b section) int { return b.frame + sum(b.pieces, piece.size) }) > room {
+	if sum(blocks, func(b section) int { return b.frame + sum(b.pieces, lineBlock.size) }) > room {
 		leaveOut(blocks, room-rest)
 	}
 	counts, left := map[view.Rank]int{}, 0
@@ -71,7 +71,7 @@ const (
 func leaveOut(blocks []section, room int) {
 	type choice struct {
 		block        *section
-		piece        *piece
+		piece        *lineBlock
 		weight, turn int
 	}
 	var all []choice
@@ -107,11 +107,11 @@ func leaveOut(blocks []section, room int) {
 	}
 }
 
-func (p piece) size() int {
+func (p lineBlock) size() int {
 	return sum(p.lines, func(line safe) int { return len(line.Guarded().String()) + len("\n") })
 }
 
-func (p piece) weight() int {
+func (p lineBlock) weight() int {
 	if view.MustShowOneOf(p.facts) {
 		return weightOfFacts
 	}

@@ -37,7 +37,7 @@ func anyChange() *rapid.Generator[plan.Change] {
 			}
 		}
 		c := plan.Change{
-			Change: merge.Change{
+			Difference: merge.Difference{
 				Path: rapid.SampledFrom([]string{"tls.forced", "locations[/a].cache", "a.b.c", ""}).Draw(t, "field") + anyText().Draw(t, "path"), Class: rapid.SampledFrom(classes).Draw(t, "class"),
 				Base: value("base"), Live: value("live"), Desired: value("desired"), Moved: rapid.IntRange(0, 9).Draw(t, "moved") == 0,
 			},
@@ -52,7 +52,7 @@ func anyChange() *rapid.Generator[plan.Change] {
 func rename(item *plan.Item, list, field, from, to string, names ...string) {
 	for _, name := range names {
 		item.Changes = append(item.Changes, plan.Change{
-			Change: merge.Change{Path: list + "[" + name + "]." + field, Class: merge.Changed, Live: from, Desired: to}, Cause: plan.FromPending,
+			Difference: merge.Difference{Path: list + "[" + name + "]." + field, Class: merge.Changed, Live: from, Desired: to}, Cause: plan.FromPending,
 		})
 	}
 }
@@ -79,7 +79,7 @@ func anyItem() *rapid.Generator[plan.Item] {
 		}
 		// An enormous item has so many lines of the same kind.
 		for i := range rapid.SampledFrom([]int{0, 0, 0, 0, 400}).Draw(t, "more") {
-			item.Changes = append(item.Changes, plan.Change{Change: merge.Change{Path: "headers.h" + strconv.Itoa(i), Class: merge.Changed, Desired: "広告 " + strconv.Itoa(i)}, Cause: plan.FromThisChange})
+			item.Changes = append(item.Changes, plan.Change{Difference: merge.Difference{Path: "headers.h" + strconv.Itoa(i), Class: merge.Changed, Desired: "広告 " + strconv.Itoa(i)}, Cause: plan.FromThisChange})
 		}
 		return item
 	})
@@ -100,7 +100,7 @@ func anyDocument() *rapid.Generator[Document] {
 		return Document{
 			Command: "plan", Sandbox: rapid.Bool().Draw(t, "sandbox"), Plan: pl, Errors: rapid.SliceOfN(anyText(), 0, 2).Draw(t, "errors"),
 			RunURL: rapid.SampledFrom([]string{"https://ci.example.com/runs/7", "https://ci.example.com/a)b", "javascript:alert(1)", ""}).Draw(t, "run"),
-			Files:  []File{{"html", anyText().Draw(t, "page")}},
+			Files:  []ReportFile{{"html", anyText().Draw(t, "page")}},
 		}
 	})
 }
@@ -111,7 +111,7 @@ func TestMarkdownOfAnyPlan(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		doc := anyDocument().Draw(rt, "document")
 		budget := rapid.OneOf(rapid.IntRange(2000, 6000), rapid.IntRange(2000, 100_000)).Draw(rt, "room")
-		out := []byte(markdown(doc, view.Options{}, budget).String())
+		out := []byte(markdown(doc, view.TextOptions{}, budget).String())
 		checkPlain(rt, "markdown", out)
 		checkMarkdown(rt, out, budget, doc.RunURL)
 		shown, left := 0, 0
@@ -126,7 +126,7 @@ func TestMarkdownOfAnyPlan(t *testing.T) {
 		if m := regexp.MustCompile(`\*\*(\d+) more parts? did not fit`).FindSubmatch(out); m != nil {
 			left, _ = strconv.Atoi(string(m[1]))
 		}
-		if all := len(markdownBlocks(doc, view.Options{})); shown+left != all || all > 0 && len(out) == 0 {
+		if all := len(markdownBlocks(doc, view.TextOptions{})); shown+left != all || all > 0 && len(out) == 0 {
 			rt.Fatalf("%d parts are shown and %d counted of %d, in %q", shown, left, all, out)
 		}
 	})
@@ -135,10 +135,10 @@ func TestMarkdownOfAnyPlan(t *testing.T) {
 // TestMarkdownStarvesNobody: an enormous object leaves room for others of its
 // rank, and those of one rank for the ranks below.
 func TestMarkdownStarvesNobody(t *testing.T) {
-	huge := func(name string, class merge.Class) plan.Item {
+	huge := func(name string, class merge.ChangeKind) plan.Item {
 		item := plan.Item{Key: key("CDN", name), Op: plan.Patch}
 		for i := range 3000 {
-			item.Changes = append(item.Changes, changes([]merge.Change{{Path: fmt.Sprintf("headers.h%d", i), Class: class, Base: "1", Live: "2", Desired: "3"}})...)
+			item.Changes = append(item.Changes, changes([]merge.Difference{{Path: fmt.Sprintf("headers.h%d", i), Class: class, Base: "1", Live: "2", Desired: "3"}})...)
 		}
 		return item
 	}
@@ -146,7 +146,7 @@ func TestMarkdownStarvesNobody(t *testing.T) {
 		huge("drifted", merge.DriftOverwrite), huge("changed", merge.Changed), changedItem(), createdItem(), purgeItem(), blockedItem(),
 	}}
 	for _, budget := range []int{8000, maxMarkdown} {
-		out := markdown(Document{Command: "plan", Plan: pl}, view.Options{}, budget).String()
+		out := markdown(Document{Command: "plan", Plan: pl}, view.TextOptions{}, budget).String()
 		checkMarkdown(t, []byte(out), budget, "")
 		if len(out) < budget*8/10 {
 			t.Errorf("%d bytes of %d are used", len(out), budget)
@@ -163,13 +163,13 @@ func TestMarkdownStarvesNobody(t *testing.T) {
 // of one would mislead.
 func TestMarkdownWithoutRoom(t *testing.T) {
 	doc := Document{Command: "plan", Plan: explainedPlan()}
-	if out := markdown(doc, view.Options{}, 400).String(); out != "" {
+	if out := markdown(doc, view.TextOptions{}, 400).String(); out != "" {
 		t.Errorf("%q", out)
 	}
 	// Names are what the head loses first.
 	advised := *doc.Plan
 	advised.Advice = append(advised.Advice, advised.Advice...)
-	out := markdown(scored(Document{Command: "plan", Plan: &advised}), view.Options{}, 2000).String()
+	out := markdown(scored(Document{Command: "plan", Plan: &advised}), view.TextOptions{}, 2000).String()
 	checkMarkdown(t, []byte(out), 2000, "")
 	for _, want := range []string{"- **1 purge to post**", "- **2 conflicts of git and live**", "- **4 pieces of advice**", "Digest <code>", "more parts did not fit: 1 that may expose protected content, 1 to create", "> **This is not whole: it leaves out 19 changes, 2 that may expose protected content; 11 that may serve other content, or none; "} {
 		if !strings.Contains(out, want) {
@@ -182,7 +182,7 @@ func TestMarkdownWithoutRoom(t *testing.T) {
 func TestMarkdownOrder(t *testing.T) {
 	doc := goldenCases()[0].doc
 	doc.Plan.Digest = "sha256:9b1c"
-	out := string(render(t, "markdown", doc, view.Options{}))
+	out := string(render(t, "markdown", doc, view.TextOptions{}))
 	at := 0
 	for _, want := range []string{"## Plan: ", "\n- **", " that may serve other content", "<summary><code>CDN shop", "<summary><code>Purge", "\nCauses: ", "Ledger <code>", "Digest <code>sha256"} {
 		i := strings.Index(out[at:], want)

@@ -11,12 +11,12 @@ import (
 func TestMarkedRowsAreAlignedAndColoured(t *testing.T) {
 	rows := [][]string{{"ok", "delivery", "an answer"}, {"FAIL", "a", "it is long and is broken at the edge"}, {"", "", "fix: x"}, {"-", "b", "\x1b[31m::error::"}}
 	for _, c := range []struct {
-		opts view.Options
+		opts view.TextOptions
 		want string
 	}{
-		{view.Options{}, "ok    delivery  an answer\nFAIL  a         it is long and is broken at the edge\n                fix: x\n-     b         \\x1b[31m::error::\n"},
+		{view.TextOptions{}, "ok    delivery  an answer\nFAIL  a         it is long and is broken at the edge\n                fix: x\n-     b         \\x1b[31m::error::\n"},
 		{
-			view.Options{Width: 40},
+			view.TextOptions{Width: 40},
 			"ok    delivery  an answer\nFAIL  a         it is long and is broken\n                at the edge\n                fix: x\n-     b         \\x1b[31m::error::\n",
 		},
 	} {
@@ -26,7 +26,7 @@ func TestMarkedRowsAreAlignedAndColoured(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	if err := NewLines(&out).Marked(rows, view.Options{Color: true}); err != nil || strings.Count(out.String(), "\x1b[3") != 2 {
+	if err := NewLines(&out).Marked(rows, view.TextOptions{Color: true}); err != nil || strings.Count(out.String(), "\x1b[3") != 2 {
 		t.Errorf("%v: %q", err, &out)
 	}
 }
@@ -41,7 +41,7 @@ func TestAPathStaysWhole(t *testing.T) {
 		{"only"},
 		{""},
 	}
-	if err := NewLines(&out).Marked(rows, view.Options{Width: 40}); err != nil {
+	if err := NewLines(&out).Marked(rows, view.TextOptions{Width: 40}); err != nil {
 		t.Fatal(err)
 	}
 	const want = `ok  a               short/path.yaml

@@ -21,7 +21,7 @@ import (
 )
 
 // projectResults counts the projects by their results; empty if all are ok.
-func projectResults(projects []Project) safe {
+func projectResults(projects []ProjectResult) safe {
 	counts, codes := map[string]int{}, map[string]int{}
 	for _, p := range projects {
 		result := cmp.Or(exit.NameOf(p.ExitCode), exit.NameOf(exit.Error))
@@ -43,9 +43,9 @@ func projectResults(projects []Project) safe {
 }
 
 // projectLines returns a line for each project and its result, the worst first.
-func projectLines(projects []Project) []safe {
+func projectLines(projects []ProjectResult) []safe {
 	sorted := slices.Clone(projects)
-	slices.SortStableFunc(sorted, func(a, b Project) int { return exit.Rank(a.ExitCode) - exit.Rank(b.ExitCode) })
+	slices.SortStableFunc(sorted, func(a, b ProjectResult) int { return exit.Rank(a.ExitCode) - exit.Rank(b.ExitCode) })
 	lines := make([]safe, len(sorted))
 	for i, p := range sorted {
 		lines[i] = safetext.F("%s: %s", clean(p.Path).CutLeft(view.MaxPath), clean(p.Result).Cut(view.MaxName))
@@ -56,7 +56,7 @@ func projectLines(projects []Project) []safe {
 // Merger joins the results of many projects. It counts what is unchanged, and keeps the rest.
 type Merger struct {
 	doc   Document
-	fleet Fleet
+	fleet FleetFacts
 	wrong []string // what can't be merged, with the file
 	// notes and errors are sentences, and the projects that have them. settings has those of the plan's settings.
 	notes, errors, settings shared
@@ -101,8 +101,8 @@ func inProjects(projects []string, all int) string {
 }
 
 // NewMerger returns a Merger for the projects that one process runs.
-func NewMerger(shard Shard) *Merger {
-	return &Merger{doc: Document{Command: shard.Command, Projects: []Project{}}, fleet: Fleet{Run: shard.Run, Facts: shard.Facts}}
+func NewMerger(shard ShardHead) *Merger {
+	return &Merger{doc: Document{Command: shard.Command, Projects: []ProjectResult{}}, fleet: FleetFacts{FleetRun: shard.FleetRun, Facts: shard.Facts}}
 }
 
 // AddResult adds the result of a project, as ResultOf returns it. The caller adds them in the order of their paths.
@@ -142,7 +142,7 @@ func (m *Merger) AddResult(doc Document) {
 func (m *Merger) addPlan(pl *plan.Plan, at string) {
 	all := m.doc.Plan
 	if all == nil {
-		all = &plan.Plan{Format: pl.Format, Tool: pl.Tool, Blame: pl.Blame, Target: plan.Target{Origins: pl.Target.Origins}}
+		all = &plan.Plan{Format: pl.Format, Tool: pl.Tool, Blame: pl.Blame, Target: plan.Destination{Origins: pl.Target.Origins}}
 		m.doc.Plan, m.touched = all, map[string]bool{}
 	}
 	all.Sandbox, all.Offline = all.Sandbox || pl.Sandbox, all.Offline || pl.Offline
@@ -157,10 +157,10 @@ func (m *Merger) addPlan(pl *plan.Plan, at string) {
 		m.addSetting(s, at)
 	}
 	for _, item := range pl.Items {
-		if isTouched(item) {
+		if isOfThisChange(item) {
 			m.touched[at] = true
 		}
-		if view.Hidden(item, Options{}) {
+		if view.Hidden(item, FormatOptions{}) {
 			continue
 		}
 		item.Project, item.Path = at, fileIn(at, item.Path)
@@ -180,7 +180,7 @@ func (m *Merger) addPlan(pl *plan.Plan, at string) {
 
 func (m *Merger) addApply(r *apply.Result, at string) {
 	if m.doc.Apply == nil {
-		m.doc.Apply = &apply.Result{Outcomes: []apply.Outcome{}, Summary: map[string]int{}}
+		m.doc.Apply = &apply.Result{Outcomes: []apply.ItemOutcome{}, Summary: map[string]int{}}
 	}
 	for what, n := range r.Summary {
 		m.doc.Apply.Summary[what] += n
@@ -209,7 +209,7 @@ func (m *Merger) addBlame(b *plan.Blame, at string) {
 
 // addSetting adds a setting that differs from the base. An equal one of another project is named with it, unless it hides
 // something, which belongs to one project.
-func (m *Merger) addSetting(s plan.Setting, at string) {
+func (m *Merger) addSetting(s plan.ChangedSetting, at string) {
 	key := fmt.Sprintf("%q %#v %#v %q", s.Field, s.Was, s.Now, s.Consequence)
 	if s.Hides != nil {
 		key += " in " + at
@@ -224,9 +224,9 @@ func (m *Merger) addSetting(s plan.Setting, at string) {
 	m.doc.Plan.Settings = append(m.doc.Plan.Settings, s)
 }
 
-func (m *Merger) addTests(t *requesttest.Result, at string) {
+func (m *Merger) addTests(t *requesttest.TestResults, at string) {
 	if m.doc.Tests == nil {
-		m.doc.Tests = &requesttest.Result{Cases: []requesttest.Case{}}
+		m.doc.Tests = &requesttest.TestResults{Cases: []requesttest.Case{}}
 	}
 	all := m.doc.Tests
 	all.Passed, all.Failed, all.Skipped = all.Passed+t.Passed, all.Failed+t.Failed, all.Skipped+t.Skipped
@@ -307,8 +307,8 @@ func (m *Merger) orderByChange(pl *plan.Plan) (waiting []string) {
 	return waiting
 }
 
-// isTouched reports whether this change has a part in an item.
-func isTouched(item plan.Item) bool {
+// isOfThisChange reports whether this change has a part in an item.
+func isOfThisChange(item plan.Item) bool {
 	return item.By == plan.ByThisChange || slices.ContainsFunc(item.Lines(), func(l plan.Line) bool { return l.By == plan.ByThisChange })
 }
 
@@ -361,7 +361,7 @@ func findingsIn(project string, found diag.List) diag.List {
 	return out
 }
 
-func requestsIn(project string, lines []routing.Line) []routing.Line {
+func requestsIn(project string, lines []routing.RequestLine) []routing.RequestLine {
 	out := slices.Clone(lines)
 	for i := range out {
 		out[i].Objects = keysIn(project, out[i].Objects)

@@ -27,11 +27,11 @@ const testTool = "trueup 0.1.0"
 
 // merged returns what the results of projects become, each with its path.
 func merged(docs map[string]Document) Document {
-	m := &Merger{fleet: Fleet{Run: Run{Tool: testTool, Commit: "8a6c09fc", Shards: 1}}}
+	m := &Merger{fleet: FleetFacts{FleetRun: FleetRun{Tool: testTool, Commit: "8a6c09fc", Shards: 1}}}
 	for _, at := range slices.Sorted(maps.Keys(docs)) {
 		doc := docs[at]
 		doc.Result = exit.NameOf(doc.ExitCode)
-		doc.Project = &Project{Path: at, Result: doc.Result, ExitCode: doc.ExitCode}
+		doc.Project = &ProjectResult{Path: at, Result: doc.Result, ExitCode: doc.ExitCode}
 		m.AddResult(doc)
 	}
 	return m.Finish()
@@ -41,7 +41,7 @@ func merged(docs map[string]Document) Document {
 func cachedLonger(unchanged int) *plan.Plan {
 	item := plan.Item{
 		Key: key("CDN", "web"), Path: "manifests/web.yaml", Line: 1, Op: plan.Patch,
-		Changes: changes([]merge.Change{{Path: "locations[/].cache.edgeTTL", Class: merge.Changed, Base: "60", Live: "60", Desired: "3600"}}),
+		Changes: changes([]merge.Difference{{Path: "locations[/].cache.edgeTTL", Class: merge.Changed, Base: "60", Live: "60", Desired: "3600"}}),
 		Request: &plan.Request{Method: "PATCH", Path: "/cdns/web", Body: json.RawMessage(`{"spec":{"locations":[]}}`)},
 	}
 	pl := &plan.Plan{Format: plan.Format, Tool: testTool, Digest: "sha256:5f", Items: []plan.Item{item}, Summary: plan.Summary{Change: 1, Unchanged: unchanged}}
@@ -55,7 +55,7 @@ func cachedLonger(unchanged int) *plan.Plan {
 // withOrigin is a plan in which one CDN gets other servers, which is a grave change.
 func withOrigin(server string) *plan.Plan {
 	pl := cachedLonger(1)
-	pl.Items[0].Changes = changes([]merge.Change{{Path: "upstreams[app].servers[0].address", Class: merge.Changed, Base: "10.0.0.1:80", Live: "10.0.0.1:80", Desired: server}})
+	pl.Items[0].Changes = changes([]merge.Difference{{Path: "upstreams[app].servers[0].address", Class: merge.Changed, Base: "10.0.0.1:80", Live: "10.0.0.1:80", Desired: server}})
 	return weighed(pl)
 }
 
@@ -71,7 +71,7 @@ func mergedExample() Document {
 	}
 	for i := range 2 {
 		pl := cachedLonger(0)
-		pl.Settings = []plan.Setting{{Path: "trueup.yaml", Line: 6, Field: "ledger.store", Was: "file:a", Now: "file:b", Consequence: "trueup looks only here for what it sent before"}}
+		pl.Settings = []plan.ChangedSetting{{Path: "trueup.yaml", Line: 6, Field: "ledger.store", Was: "file:a", Now: "file:b", Consequence: "trueup looks only here for what it sent before"}}
 		docs[fmt.Sprintf("sites/set-%d", i)] = Document{Command: "plan", ExitCode: exit.Changes, Objects: 1, Plan: pl}
 	}
 	return merged(docs)
@@ -95,12 +95,12 @@ func TestReadResult(t *testing.T) {
 			doc.Plan.Format = plan.Format
 		}
 		doc.Place, doc.RunURL, doc.Files = Place{}, "", nil
-		text := write(rt, "json", doc, Options{})
-		readAgain(rt, "any", doc, Options{}, !bytes.Contains(text, []byte(`\ufffd`)), rapid.SampledFrom(Formats()).Draw(rt, "format")) // JSON has no invalid UTF-8
+		text := write(rt, "json", doc, FormatOptions{})
+		readAgain(rt, "any", doc, FormatOptions{}, !bytes.Contains(text, []byte(`\ufffd`)), rapid.SampledFrom(Formats()).Draw(rt, "format")) // JSON has no invalid UTF-8
 	})
 }
 
-func write(t check, format string, doc Document, opts Options) []byte {
+func write(t check, format string, doc Document, opts FormatOptions) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	if err := Write(&b, format, doc, opts); err != nil {
@@ -109,7 +109,7 @@ func write(t check, format string, doc Document, opts Options) []byte {
 	return b.Bytes()
 }
 
-func readAgain(t check, name string, doc Document, opts Options, same bool, formats ...string) {
+func readAgain(t check, name string, doc Document, opts FormatOptions, same bool, formats ...string) {
 	t.Helper()
 	if doc.Plan != nil {
 		for i := range doc.Plan.Items {
@@ -155,7 +155,7 @@ func FuzzReadResult(f *testing.F) {
 		if err != nil {
 			return
 		}
-		doc.Project = &Project{Path: "a", Running: len(text)%2 > 0}
+		doc.Project = &ProjectResult{Path: "a", Running: len(text)%2 > 0}
 		if doc.Project.Running && doc.Plan != nil {
 			doc = Unended(doc)
 		}
@@ -163,8 +163,8 @@ func FuzzReadResult(f *testing.F) {
 		m.AddResult(withEarlier(doc, doc))
 		all := m.Finish()
 		for _, format := range Formats() {
-			write(t, format, doc, Options{Verbose: true, ShowUnmanaged: true})
-			write(t, format, all, Options{})
+			write(t, format, doc, FormatOptions{Verbose: true, ShowUnmanaged: true})
+			write(t, format, all, FormatOptions{})
 		}
 	})
 }
@@ -183,9 +183,9 @@ func TestRiskyChangesOfManyProjectsComeFirst(t *testing.T) {
 		docs[at] = Document{Command: "plan", Plan: pl}
 	}
 	doc := merged(docs)
-	checkGolden(t, "merged-thousand.md", render(t, "markdown", doc, Options{})) // docs/fleet-comment.png shows it
+	checkGolden(t, "merged-thousand.md", render(t, "markdown", doc, FormatOptions{})) // docs/fleet-comment.png shows it
 	for format, starts := range map[string]string{"markdown": "<summary><code>", "html": "<h3>"} {
-		_, text, _ := strings.Cut(string(render(t, format, doc, Options{})), starts)
+		_, text, _ := strings.Cut(string(render(t, format, doc, FormatOptions{})), starts)
 		blocks := strings.Split(text, starts)
 		for i, at := range risky {
 			if !strings.Contains(blocks[i], at) || !strings.Contains(blocks[i], "upstreams") {
@@ -197,7 +197,7 @@ func TestRiskyChangesOfManyProjectsComeFirst(t *testing.T) {
 		}
 	}
 	for _, format := range []string{"text", "markdown", "html", "junit", "json"} {
-		text := render(t, format, doc, Options{})
+		text := render(t, format, doc, FormatOptions{})
 		for i := 1; i < 1000; i += 25 {
 			if at := fmt.Sprintf("p-%03d", i); !bytes.Contains(text, []byte(at)) {
 				t.Errorf("%s does not name %s", format, at)
@@ -222,7 +222,7 @@ func TestMergedCounts(t *testing.T) {
 			want.Change += doc.Plan.Summary.Change
 			want.Drifted += doc.Plan.Summary.Drifted
 			for _, it := range doc.Plan.Items {
-				if it.Project = at; !view.Hidden(it, Options{}) {
+				if it.Project = at; !view.Hidden(it, FormatOptions{}) {
 					kept = append(kept, it.Key)
 				}
 			}
@@ -242,7 +242,7 @@ func TestMergedCounts(t *testing.T) {
 			rt.Fatalf("%+v and %v, want %+v and %v", s, got, want, kept)
 		}
 		format := rapid.SampledFrom(Formats()).Draw(rt, "format")
-		checkFormat(t, format, write(rt, format, doc, Options{}))
+		checkFormat(t, format, write(rt, format, doc, FormatOptions{}))
 	})
 }
 
@@ -250,13 +250,13 @@ func TestMergedCounts(t *testing.T) {
 func TestMergedOutcomes(t *testing.T) {
 	docs := map[string]Document{}
 	for i := range 3 {
-		result := apply.NewResult([]apply.Outcome{
+		result := apply.NewResult([]apply.ItemOutcome{
 			{Key: key("CDN", "calm"), Status: apply.Done, Did: apply.Unchanged, Verdict: apply.OK},
 			{Key: key("CDN", "web"), Status: apply.Failed, Verdict: apply.Partial, Message: "502 Bad Gateway"},
 		})
 		docs[fmt.Sprintf("p%d", i)] = Document{Command: "apply", ExitCode: exit.Partial, Plan: &plan.Plan{}, Apply: &result}
 	}
-	text := string(render(t, "text", merged(docs), Options{}))
+	text := string(render(t, "text", merged(docs), FormatOptions{}))
 	for _, want := range []string{"CDN/web in p0", "CDN/web in p2", "Apply of 3 projects: 3 failed, 3 unchanged. Results of the projects: 3 partial."} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
@@ -265,7 +265,7 @@ func TestMergedOutcomes(t *testing.T) {
 }
 
 // fileOf returns the file of the results of a shard.
-func fileOf(t check, shard Shard, docs ...Document) *fstest.MapFile {
+func fileOf(t check, shard ShardHead, docs ...Document) *fstest.MapFile {
 	t.Helper()
 	var text bytes.Buffer
 	lines := []any{shard}
@@ -283,12 +283,12 @@ func fileOf(t check, shard Shard, docs ...Document) *fstest.MapFile {
 // folderOf returns the folder that two shards write.
 func folderOf(t *testing.T) fstest.MapFS {
 	t.Helper()
-	fsys, run := fstest.MapFS{}, Run{Command: "plan", Commit: "8a6c09fc", Tool: testTool, Shards: 2}
+	fsys, run := fstest.MapFS{}, FleetRun{Command: "plan", Commit: "8a6c09fc", Tool: testTool, Shards: 2}
 	for i, projects := range [][]string{{"a", "b/c"}, {"d"}} {
-		shard := Shard{Format: ShardFormat, Shard: i + 1, Run: run, Projects: projects}
+		shard := ShardHead{Format: ShardFormat, Shard: i + 1, FleetRun: run, Projects: projects}
 		var docs []Document
 		for _, p := range projects {
-			docs = append(docs, Document{Command: "plan", Plan: cachedLonger(1), Project: &Project{Path: p}})
+			docs = append(docs, Document{Command: "plan", Plan: cachedLonger(1), Project: &ProjectResult{Path: p}})
 		}
 		fsys[path.Join(fmt.Sprintf("runner-%d", i+1), shard.Name())] = fileOf(t, shard, docs...)
 	}
@@ -307,9 +307,9 @@ func TestCollect(t *testing.T) {
 
 // TestCollectTakesTheRunWithMostShards: one shard of another run that started last does not reject all others.
 func TestCollectTakesTheRunWithMostShards(t *testing.T) {
-	fsys, run := fstest.MapFS{}, Run{Command: "plan", Commit: "8a6c09fc", Tool: testTool, Shards: 3}
+	fsys, run := fstest.MapFS{}, FleetRun{Command: "plan", Commit: "8a6c09fc", Tool: testTool, Shards: 3}
 	for i := 1; i <= 3; i++ {
-		s := Shard{Format: ShardFormat, Shard: i, Run: run, Started: time.Unix(int64(i), 0).UTC(), Projects: []string{}}
+		s := ShardHead{Format: ShardFormat, Shard: i, FleetRun: run, Started: time.Unix(int64(i), 0).UTC(), Projects: []string{}}
 		if i == 3 {
 			s.Commit = "12345678"
 		}

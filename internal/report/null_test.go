@@ -15,7 +15,7 @@ func TestALostNullIsShown(t *testing.T) {
 	item.Collateral = []merge.Value{{Path: "locations[/api/*].note"}}
 	pl := &plan.Plan{Items: []plan.Item{item}}
 	for format, want := range map[string]string{"text": "not sent: locations[/api/*].note = null", "markdown": "not sent: locations[/api/*].note = null"} {
-		if out := string(render(t, format, Document{Command: "plan", Plan: pl}, view.Options{})); !strings.Contains(out, want) {
+		if out := string(render(t, format, Document{Command: "plan", Plan: pl}, view.TextOptions{})); !strings.Contains(out, want) {
 			t.Errorf("%s does not say %q:\n%s", format, want, out)
 		}
 	}

@@ -90,7 +90,7 @@ func newPalette(enabled bool) palette {
 	return p
 }
 
-type span struct {
+type styledText struct {
 	text  safe
 	style style
 }
@@ -113,7 +113,7 @@ const (
 	minWidth     = 40
 )
 
-func newPrinter(w io.Writer, opts view.Options) *printer {
+func newPrinter(w io.Writer, opts view.TextOptions) *printer {
 	columns := opts.Width
 	if columns == 0 {
 		columns = defaultWidth
@@ -122,7 +122,7 @@ func newPrinter(w io.Writer, opts view.Options) *printer {
 }
 
 // printLine writes the spans as one line, without spaces at its end.
-func (p *printer) printLine(spans ...span) {
+func (p *printer) printLine(spans ...styledText) {
 	for len(spans) > 0 {
 		last := &spans[len(spans)-1]
 		if last.text = last.text.TrimRight(); !last.text.Empty() {
@@ -131,7 +131,7 @@ func (p *printer) printLine(spans ...span) {
 		spans = spans[:len(spans)-1]
 	}
 	if whole := joinSpans(spans); whole.Guarded() != whole {
-		spans = []span{{whole.Guarded(), plain}}
+		spans = []styledText{{whole.Guarded(), plain}}
 		if p.wrap && whole.Guarded().Width() > p.width {
 			for _, piece := range wrapSpans(spans, p.width-1, 0) {
 				p.printLine(piece...)
@@ -153,7 +153,7 @@ func (p *printer) printLine(spans ...span) {
 
 // printWrapped writes the spans as one line. If they are too wide for a terminal, more lines
 // follow, indented by hang.
-func (p *printer) printWrapped(hang int, spans ...span) {
+func (p *printer) printWrapped(hang int, spans ...styledText) {
 	if !p.wrap || joinSpans(spans).Width() <= p.width {
 		p.printLine(spans...)
 		return
@@ -171,7 +171,7 @@ const maxSeen = 120
 func (p *printer) columnsOfChanges() int { return min(p.width, maxSeen) }
 
 // printWithin writes the spans of a change, on more lines if they are too wide.
-func (p *printer) printWithin(hang int, spans ...span) {
+func (p *printer) printWithin(hang int, spans ...styledText) {
 	for i := range spans {
 		spans[i].text = spans[i].text.Guarded() // now, because escapes make a line wider
 	}
@@ -188,7 +188,7 @@ func (p *printer) printGap() {
 
 func (p *printer) flush() error { return p.w.Flush() }
 
-func joinSpans(spans []span) safe {
+func joinSpans(spans []styledText) safe {
 	texts := make([]safe, len(spans))
 	for i, s := range spans {
 		texts[i] = s.text
@@ -199,7 +199,7 @@ func joinSpans(spans []span) safe {
 // renderLines returns the lines that render prints, without colour.
 func renderLines(render func(*printer)) []safe {
 	var b bytes.Buffer
-	p := newPrinter(&b, view.Options{})
+	p := newPrinter(&b, view.TextOptions{})
 	render(p)
 	_ = p.flush() // a Buffer never fails
 	return linesOf(b.String())
@@ -214,9 +214,9 @@ func linesOf(text string) (lines []safe) {
 
 // wrapSpans breaks spans into lines of at most columns, and indents those after the first by
 // hang. It breaks inside a word only if the word is longer than a line.
-func wrapSpans(spans []span, columns, hang int) [][]span {
+func wrapSpans(spans []styledText, columns, hang int) [][]styledText {
 	if joinSpans(spans).Width() <= columns {
-		return [][]span{spans}
+		return [][]styledText{spans}
 	}
 	w := wrapper{columns: columns, hang: min(hang, columns/2)}
 	for _, word := range joinCommands(splitWords(spans), columns-w.hang) {
@@ -232,8 +232,8 @@ func wrapSpans(spans []span, columns, hang int) [][]span {
 
 type wrapper struct {
 	columns, hang int
-	lines         [][]span
-	line          []span
+	lines         [][]styledText
+	line          []styledText
 	column        int
 	// filled is set if the line has more than spaces.
 	filled bool
@@ -241,25 +241,25 @@ type wrapper struct {
 
 func (w *wrapper) next() {
 	w.lines = append(w.lines, w.line)
-	w.line, w.column, w.filled = []span{{safetext.Spaces(w.hang), plain}}, w.hang, false
+	w.line, w.column, w.filled = []styledText{{safetext.Spaces(w.hang), plain}}, w.hang, false
 }
 
 // put adds a word to the line, and breaks it if it does not fit.
-func (w *wrapper) put(s span) {
+func (w *wrapper) put(s styledText) {
 	text := s.text.TrimRight()
 	space := s.text.Width() - text.Width()
 	for !text.Empty() && w.column+text.Width() > w.columns {
 		head, rest := text.Break(w.columns-w.column, w.column <= w.hang)
-		w.push(span{head, s.style})
+		w.push(styledText{head, s.style})
 		text = rest
 		w.next()
 	}
-	w.push(span{text, s.style})
+	w.push(styledText{text, s.style})
 	w.filled = w.filled || !text.Empty()
-	w.push(span{safetext.Spaces(min(space, w.columns-w.column)), s.style})
+	w.push(styledText{safetext.Spaces(min(space, w.columns-w.column)), s.style})
 }
 
-func (w *wrapper) push(s span) {
+func (w *wrapper) push(s styledText) {
 	if s.text.Empty() {
 		return
 	}
@@ -272,12 +272,12 @@ func (w *wrapper) push(s span) {
 }
 
 // splitWords splits spans after spaces. A word may have several styles.
-func splitWords(spans []span) [][]span {
-	var words [][]span
-	var word []span
+func splitWords(spans []styledText) [][]styledText {
+	var words [][]styledText
+	var word []styledText
 	for _, s := range spans {
 		for _, piece := range s.text.Split(" ") {
-			word = append(word, span{piece, s.style})
+			word = append(word, styledText{piece, s.style})
 			if strings.HasSuffix(piece.String(), " ") {
 				words = append(words, word)
 				word = nil
@@ -291,7 +291,7 @@ func splitWords(spans []span) [][]span {
 var toCopy = regexp.MustCompile(`^trueup [^,;:)]*?(--|/)[^,;:)]*`)
 
 // joinCommands makes each command that fits into a line one word, so that it can be copied.
-func joinCommands(words [][]span, most int) (joined [][]span) {
+func joinCommands(words [][]styledText, most int) (joined [][]styledText) {
 	for len(words) > 0 {
 		n := 1
 		if joinSpans(words[0]).String() == "trueup " {
@@ -307,15 +307,15 @@ func joinCommands(words [][]span, most int) (joined [][]span) {
 
 // Marked writes rows with aligned cells, wrapped to the terminal. The first cell is ok, warn,
 // FAIL or another mark, and sets the colour.
-func (l Lines) Marked(rows [][]string, opts view.Options) error {
+func (l LineWriter) Marked(rows [][]string, opts view.TextOptions) error {
 	var widths []int
-	lines := make([][]span, len(rows))
+	lines := make([][]styledText, len(rows))
 	for n, row := range rows {
 		for len(row) > 1 && row[len(row)-1] == "" {
 			row = row[:len(row)-1]
 		}
 		for i, cell := range row {
-			lines[n] = append(lines[n], span{text: clean(cell)})
+			lines[n] = append(lines[n], styledText{text: clean(cell)})
 			if i == len(row)-1 {
 				break
 			}
@@ -338,7 +338,7 @@ func (l Lines) Marked(rows [][]string, opts view.Options) error {
 
 // printMarked writes a row and wraps its last cell. If a word of that cell, such as a path, is too
 // wide, cells move to the lines below.
-func (p *printer) printMarked(spans []span) {
+func (p *printer) printMarked(spans []styledText) {
 	before, last := spans[:len(spans)-1], spans[len(spans)-1]
 	longest := 0
 	for word := range strings.FieldsSeq(last.text.String()) {
@@ -350,11 +350,11 @@ func (p *printer) printMarked(spans []span) {
 		return
 	}
 	margin := spans[0].text.Width()
-	line := []span{spans[0]}
+	line := []styledText{spans[0]}
 	for _, s := range spans[1:] {
 		if len(line) > 1 && joinSpans(line).Width()+s.text.Width() > p.width {
 			p.printWrapped(margin, line...)
-			line = []span{{safetext.Spaces(margin), plain}}
+			line = []styledText{{safetext.Spaces(margin), plain}}
 		}
 		line = append(line, s)
 	}

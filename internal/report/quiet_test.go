@@ -35,7 +35,7 @@ func TestWarningsOfWhatStaysAreCounted(t *testing.T) {
 	for line := 2; line < 7; line++ {
 		add(diag.Error, "wrong", "a.yaml", line)
 	}
-	texts := func(opts view.Options) string {
+	texts := func(opts view.TextOptions) string {
 		var all []string
 		for _, f := range shownFindings(doc, opts) {
 			all = append(all, f.Message)
@@ -43,18 +43,18 @@ func TestWarningsOfWhatStaysAreCounted(t *testing.T) {
 		return strings.Join(all, " | ")
 	}
 	const want = "6 findings about objects that this plan does not change: b.yaml:2:3, b.yaml:3:3, b.yaml:4:3 and 3 more | many12 | many0 | few2 | few3 | few4 | wrong2 | wrong3 | wrong4 | wrong5 | wrong6"
-	if got := texts(view.Options{}); got != want {
+	if got := texts(view.TextOptions{}); got != want {
 		t.Errorf("shown are %s", got)
 	}
-	if got := len(shownFindings(doc, view.Options{Verbose: true})); got != len(doc.Findings) {
+	if got := len(shownFindings(doc, view.TextOptions{Verbose: true})); got != len(doc.Findings) {
 		t.Errorf("-v shows %d of %d", got, len(doc.Findings))
 	}
 	var b bytes.Buffer
-	if err := writeJSON(&b, doc, view.Options{}); err != nil || strings.Count(b.String(), `"rule": "many"`) != 8 {
+	if err := writeJSON(&b, doc, view.TextOptions{}); err != nil || strings.Count(b.String(), `"rule": "many"`) != 8 {
 		t.Errorf("JSON has not all: %v %s", err, b.String())
 	}
 	doc.Plan = nil
-	if got := len(shownFindings(doc, view.Options{})); got != len(doc.Findings) {
+	if got := len(shownFindings(doc, view.TextOptions{})); got != len(doc.Findings) {
 		t.Errorf("validate shows %d of %d", got, len(doc.Findings))
 	}
 }
@@ -73,8 +73,8 @@ func TestBriefPlanLeavesOutWhatNeedsNoDecision(t *testing.T) {
 	doc.Findings = diag.List{{Path: "a.yaml", Line: 2, Rule: "some", Severity: diag.Warning, Message: "quiet"}}
 	doc.Plan.Summary = plan.Summary{Kept: 2, Unchanged: 1}
 	noise := []string{"Digest", "Causes", "nothing to compare with", "--base-ref", plan.UnseenLedger, "quiet", "it stays live"}
-	text := func(opts view.Options) string { return string(render(t, "text", doc, opts)) }
-	full, brief := text(view.Options{}), text(view.Options{Brief: true})
+	text := func(opts view.TextOptions) string { return string(render(t, "text", doc, opts)) }
+	full, brief := text(view.TextOptions{}), text(view.TextOptions{Brief: true})
 	for _, want := range noise {
 		if strings.Contains(brief, want) || !strings.Contains(full, want) {
 			t.Errorf("%q belongs to the full plan alone:\n%s", want, brief)
@@ -86,19 +86,19 @@ func TestBriefPlanLeavesOutWhatNeedsNoDecision(t *testing.T) {
 		}
 	}
 	doc.Plan.Items[1].Kind = "VolumeSnapshot"
-	if got := text(view.Options{Brief: true}); !strings.Contains(got, "no deletion of a CDN") || !strings.Contains(got, "--prune shows each VolumeSnapshot that can be deleted.") {
+	if got := text(view.TextOptions{Brief: true}); !strings.Contains(got, "no deletion of a CDN") || !strings.Contains(got, "--prune shows each VolumeSnapshot that can be deleted.") {
 		t.Errorf("what can be done depends on the kind:\n%s", got)
 	}
 	doc.Plan.Items[0].By = plan.ByThisChange
-	if got := text(view.Options{Brief: true}); strings.Count(got, "it stays live") != 1 {
+	if got := text(view.TextOptions{Brief: true}); strings.Count(got, "it stays live") != 1 {
 		t.Errorf("what this change removes needs a line of its own:\n%s", got)
 	}
 	doc.Plan.Options = map[string]any{"prune": true}
-	if got := text(view.Options{Brief: true}); strings.Count(got, "it stays live") != 2 {
+	if got := text(view.TextOptions{Brief: true}); strings.Count(got, "it stays live") != 2 {
 		t.Errorf("--prune does not say why objects stay:\n%s", got)
 	}
 	doc.Plan.Blame.Ref = "main"
-	if got := text(view.Options{Brief: true}); !strings.Contains(got, "nothing to compare with") {
+	if got := text(view.TextOptions{Brief: true}); !strings.Contains(got, "nothing to compare with") {
 		t.Errorf("the problem of a base that was found is missing:\n%s", got)
 	}
 }

@@ -88,7 +88,7 @@ func (r remark) lines() (lines []safe) {
 		return all
 	}
 	for _, text := range all {
-		for _, line := range wrapSpans([]span{{text.Guarded(), plain}}, maxSeen, 0) {
+		for _, line := range wrapSpans([]styledText{{text.Guarded(), plain}}, maxSeen, 0) {
 			lines = append(lines, joinSpans(line).TrimRight())
 		}
 	}
@@ -153,9 +153,9 @@ func applyRemarks(doc Document) []remark {
 	return found
 }
 
-func objectsByKey(doc Document) map[kind.Key]view.Object {
-	objects := map[kind.Key]view.Object{}
-	for _, o := range view.EveryObject(doc.Plan, view.Options{}) {
+func objectsByKey(doc Document) map[kind.Key]view.ObjectView {
+	objects := map[kind.Key]view.ObjectView{}
+	for _, o := range view.EveryObject(doc.Plan, view.TextOptions{}) {
 		objects[o.Key] = o
 	}
 	return objects
@@ -199,7 +199,7 @@ func planRemarks(doc Document) []remark {
 	if doc.Apply != nil {
 		return found
 	}
-	for _, o := range view.EveryObject(doc.Plan, view.Options{}) {
+	for _, o := range view.EveryObject(doc.Plan, view.TextOptions{}) {
 		found = slices.Concat(found, wholeRemark(o, doc.Place), changeRemarks(o, doc.Place), requestRemarks(o, doc.Place))
 	}
 	return found
@@ -221,7 +221,7 @@ func noteRemarks(pl *plan.Plan) []remark {
 }
 
 // remarkOf returns a remark about an object.
-func remarkOf(o view.Object, rule string, at Place, text safe) remark {
+func remarkOf(o view.ObjectView, rule string, at Place, text safe) remark {
 	if o.Waits {
 		text = safetext.F("not applied: %s", text)
 	}
@@ -234,7 +234,7 @@ func remarkOf(o view.Object, rule string, at Place, text safe) remark {
 }
 
 // wholeRemark returns a remark about an object as a whole, with what a creation brings and what to do.
-func wholeRemark(o view.Object, at Place) []remark {
+func wholeRemark(o view.ObjectView, at Place) []remark {
 	if o.Rule == "" {
 		return nil
 	}
@@ -256,7 +256,7 @@ func wholeRemark(o view.Object, at Place) []remark {
 
 // changeRemarks returns remarks about grave changes, removed values, and differences that the current edit
 // in git did not make. Those of a rule without lines of their own are one.
-func changeRemarks(o view.Object, at Place) (found []remark) {
+func changeRemarks(o view.ObjectView, at Place) (found []remark) {
 	together := map[string]int{}
 	for _, of := range slices.Concat(o.Changes, o.Notes) {
 		if of.Rule == "" || !of.Text.Empty() && !view.MustShowOneOf(of.Facts) && o.Rule != "" {
@@ -283,7 +283,7 @@ func changeRemarks(o view.Object, at Place) (found []remark) {
 
 // requestRemarks returns a remark about the requests that an object is the first to change, at the first location that
 // differs.
-func requestRemarks(o view.Object, at Place) []remark {
+func requestRemarks(o view.ObjectView, at Place) []remark {
 	if len(o.Requests) == 0 || o.Mark == view.MarkAdd && !o.Dark {
 		return nil
 	}

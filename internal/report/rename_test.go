@@ -28,13 +28,13 @@ func TestARenameIsOneLine(t *testing.T) {
 			want++
 		}
 		for i := range rapid.IntRange(0, 5).Draw(rt, "others") {
-			item.Changes = append(item.Changes, changes([]merge.Change{{Path: fmt.Sprintf("tls.t%d", i), Class: merge.Changed, Live: "1", Desired: "2"}})...)
+			item.Changes = append(item.Changes, changes([]merge.Difference{{Path: fmt.Sprintf("tls.t%d", i), Class: merge.Changed, Live: "1", Desired: "2"}})...)
 			want++
 		}
-		if rows := view.ObjectOf(item, view.Options{}).Rows(); len(rows) != want {
+		if rows := view.ObjectOf(item, view.TextOptions{}).Rows(); len(rows) != want {
 			rt.Fatalf("%d rows, want %d", len(rows), want)
 		}
-		opts := view.Options{Width: 1000}
+		opts := view.TextOptions{Width: 1000}
 		out := renderLines(func(p *printer) {
 			p.width = opts.Width
 			textRows(p, view.ObjectOf(item, opts))

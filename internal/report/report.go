@@ -37,47 +37,47 @@ type Document struct {
 	Plan     *plan.Plan    `json:"plan,omitempty"`
 	Apply    *apply.Result `json:"apply,omitempty"`
 	// Tests are the results of request tests.
-	Tests *requesttest.Result `json:"tests,omitempty"`
+	Tests *requesttest.TestResults `json:"tests,omitempty"`
 	// Messages are lines of a command without a plan.
 	Messages []string `json:"messages,omitempty"`
 	// Errors stopped the run.
 	Errors []string `json:"errors"`
 	// Project is set in a result of one of many projects.
-	Project *Project `json:"project,omitempty"`
+	Project *ProjectResult `json:"project,omitempty"`
 	// Projects are set in the result of many.
-	Projects []Project `json:"projects,omitempty"`
-	Fleet    *Fleet    `json:"fleet,omitempty"`
+	Projects []ProjectResult `json:"projects,omitempty"`
+	Fleet    *FleetFacts     `json:"fleet,omitempty"`
 	// Annotations are findings that Text and Data have in their own words. Code hosts and test reports show them.
 	Annotations diag.List `json:"-"`
 	// Data replaces the Document in JSON, and Text writes the same for a person. Commands
 	// without a plan set them.
-	Data any                       `json:"-"`
-	Text func(Lines, view.Options) `json:"-"`
+	Data any                                `json:"-"`
+	Text func(LineWriter, view.TextOptions) `json:"-"`
 	// Place turns file names into paths from the top of the repository, for code hosts.
 	Place Place `json:"-"`
 	// RunURL is the page of the CI run, and Files are the other reports of the run. A format
 	// that must omit something points to them.
-	RunURL string `json:"-"`
-	Files  []File `json:"-"`
+	RunURL string       `json:"-"`
+	Files  []ReportFile `json:"-"`
 	// score says what a format has shown of the plan.
 	score *view.Score
 }
 
-// File is a report of the same run in another format. The summary of the job has no path: its file is the runner's own.
-type File struct{ Format, Path string }
+// ReportFile is a report of the same run in another format. The summary of the job has no path: its file is the runner's own.
+type ReportFile struct{ Format, Path string }
 
 // title returns the name to show for a report in a format that omits little, or "".
-func (f File) title() safe {
+func (f ReportFile) title() safe {
 	if f.Format == "markdown" && f.Path == "" {
 		return clean("the summary of the job")
 	}
 	return clean(map[string]string{"html": "the HTML page", "json": "the JSON report", "markdown": "the Markdown report"}[f.Format])
 }
 
-// Options change how much of a plan a report shows, and how it looks.
-type Options = view.Options
+// FormatOptions change how much of a plan a report shows, and how it looks.
+type FormatOptions = view.TextOptions
 
-type writer func(io.Writer, Document, view.Options) error
+type writer func(io.Writer, Document, view.TextOptions) error
 
 // format is a form of a Document. Unless it is for programs alone, Write holds it to all that a plan must show: rest appends what
 // write left out, and without rest that is an error.
@@ -112,7 +112,7 @@ func Formats() []string {
 
 // Write renders doc in the named format. It returns errors of w: a full disk must not
 // look like a complete report.
-func Write(w io.Writer, name string, doc Document, opts view.Options) error {
+func Write(w io.Writer, name string, doc Document, opts view.TextOptions) error {
 	for _, f := range formats {
 		if f.name != name {
 			continue
@@ -126,7 +126,7 @@ func Write(w io.Writer, name string, doc Document, opts view.Options) error {
 }
 
 // document writes a document, and at its end what the format left out although it must be shown.
-func (f format) document(w io.Writer, doc Document, opts view.Options) error {
+func (f format) document(w io.Writer, doc Document, opts view.TextOptions) error {
 	doc.score = view.ScoreOf(doc.Plan, doc.Apply != nil)
 	if err := f.write(w, doc, opts); err != nil || f.programs {
 		return err
@@ -149,7 +149,7 @@ func (f format) document(w io.Writer, doc Document, opts view.Options) error {
 	for _, s := range view.SettingsOf(doc.Plan) {
 		say(safe{}, s.Rows)
 	}
-	for _, o := range view.EveryObject(doc.Plan, view.Options{}) {
+	for _, o := range view.EveryObject(doc.Plan, view.TextOptions{}) {
 		say(safetext.F("%s: ", view.Named(o.Key)), o.Lines())
 	}
 	return f.rest(w, lines)
@@ -159,23 +159,23 @@ func (f format) document(w io.Writer, doc Document, opts view.Options) error {
 // of trueup only add fields to it.
 const ResultFormat = "trueup.result/v1"
 
-// result is the JSON form of a Document. Nothing in it is shortened.
-type result struct {
+// documentJSON is the JSON form of a Document. Nothing in it is shortened.
+type documentJSON struct {
 	Format string `json:"format"`
 	Document
 }
 
-func resultIn(doc Document) result {
+func resultIn(doc Document) documentJSON {
 	if doc.Findings == nil {
 		doc.Findings = diag.List{}
 	}
 	if doc.Errors == nil {
 		doc.Errors = []string{}
 	}
-	return result{ResultFormat, doc}
+	return documentJSON{ResultFormat, doc}
 }
 
-func writeJSON(w io.Writer, doc Document, _ view.Options) error {
+func writeJSON(w io.Writer, doc Document, _ view.TextOptions) error {
 	if doc.Data != nil {
 		return NewLines(w).JSON(doc.Data)
 	}

@@ -43,20 +43,20 @@ func (f *full) Write(p []byte) (int, error) {
 func TestWriteReturnsTheErrorOfTheWriter(t *testing.T) {
 	doc := goldenCases()[0].doc
 	for _, name := range Formats() {
-		size := len(render(t, name, doc, view.Options{}))
+		size := len(render(t, name, doc, view.TextOptions{}))
 		for _, room := range []int{0, 1, size / 2, size - 1} {
-			if err := Write(&full{room}, name, doc, view.Options{}); !errors.Is(err, errFull) {
+			if err := Write(&full{room}, name, doc, view.TextOptions{}); !errors.Is(err, errFull) {
 				t.Errorf("%s with room for %d of %d bytes: %v", name, room, size, err)
 			}
 		}
-		if err := Write(&full{size}, name, doc, view.Options{}); err != nil {
+		if err := Write(&full{size}, name, doc, view.TextOptions{}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
 func TestWriteRefusesAnUnknownFormat(t *testing.T) {
-	err := Write(&bytes.Buffer{}, "yaml", Document{}, view.Options{})
+	err := Write(&bytes.Buffer{}, "yaml", Document{}, view.TextOptions{})
 	if err == nil || !strings.Contains(err.Error(), "text, markdown, json") {
 		t.Errorf("%v", err)
 	}
@@ -64,10 +64,10 @@ func TestWriteRefusesAnUnknownFormat(t *testing.T) {
 
 func TestWriteJSONRefusesABrokenBody(t *testing.T) {
 	doc := Document{Plan: &plan.Plan{Items: []plan.Item{{Op: plan.Patch, Request: &plan.Request{Body: json.RawMessage("{")}}}}}
-	if err := Write(&bytes.Buffer{}, "json", doc, view.Options{}); err == nil {
+	if err := Write(&bytes.Buffer{}, "json", doc, view.TextOptions{}); err == nil {
 		t.Error("no error")
 	}
-	if got := string(render(t, "text", doc, view.Options{})); !strings.Contains(got, "{}") {
+	if got := string(render(t, "text", doc, view.TextOptions{})); !strings.Contains(got, "{}") {
 		t.Error(got)
 	}
 }
@@ -159,15 +159,15 @@ func TestSmallCases(t *testing.T) {
 			"  x blocked: wait\n    paths: /a\n\nPlan",
 		},
 		"moved by somebody": {
-			itemDoc(plan.Item{Op: plan.Patch, Changes: changes([]merge.Change{{Path: "a", Class: merge.DriftOverwrite, Live: "1", Desired: "1", Moved: true}})}),
+			itemDoc(plan.Item{Op: plan.Patch, Changes: changes([]merge.Difference{{Path: "a", Class: merge.DriftOverwrite, Live: "1", Desired: "1", Moved: true}})}),
 			"~ a                                 moves back from 3 to 1  undoes a change outside git",
 		},
 		"conflict with an absent base": {
-			itemDoc(plan.Item{Op: plan.Patch, Changes: changes([]merge.Change{{Path: "a", Class: merge.Conflict, Live: "1", Desired: "2"}})}),
+			itemDoc(plan.Item{Op: plan.Patch, Changes: changes([]merge.Difference{{Path: "a", Class: merge.Conflict, Live: "1", Desired: "2"}})}),
 			"conflict: this change and live both changed it; git wins\n",
 		},
 		"conflict with what is gone": {
-			itemDoc(plan.Item{Op: plan.Patch, Changes: changes([]merge.Change{{Path: "a", Class: merge.Conflict, Base: "1", Desired: "2"}})}),
+			itemDoc(plan.Item{Op: plan.Patch, Changes: changes([]merge.Difference{{Path: "a", Class: merge.Conflict, Base: "1", Desired: "2"}})}),
 			"conflict: this change changed it, and live lacks it (was \"1\"); git wins\n",
 		},
 		"no spec": {
@@ -192,7 +192,7 @@ func TestSmallCases(t *testing.T) {
 			"f: error: m [r]\n\n1 error, 2 objects.\n",
 		},
 	} {
-		if got := string(render(t, "text", c.doc, view.Options{})); !strings.Contains(got, c.want) {
+		if got := string(render(t, "text", c.doc, view.TextOptions{})); !strings.Contains(got, c.want) {
 			t.Errorf("%s:\n%s\nhas no %q", name, got, c.want)
 		}
 	}
@@ -202,13 +202,13 @@ func TestSmallCases(t *testing.T) {
 func TestWhatIsRemovedIsNamed(t *testing.T) {
 	item := plan.Item{Key: key("CDN", "shop"), Op: plan.Patch}
 	for _, path := range []string{"locations[/a/*]", `locations["x]y"]`, "firewall.rules[bots]", "upstreams[o].servers[h:443]", "tls", "locations[/b/*].headers.X", "unknown[0]"} {
-		item.Changes = append(item.Changes, plan.Change{Change: merge.Change{Path: path, Class: merge.Removed, Live: "was"}})
+		item.Changes = append(item.Changes, plan.Change{Difference: merge.Difference{Path: path, Class: merge.Removed, Live: "was"}})
 	}
-	item.Changes = append(item.Changes, plan.Change{Change: merge.Change{Path: "locations[/left]", Class: merge.Removed, Live: "was", Left: true}})
+	item.Changes = append(item.Changes, plan.Change{Difference: merge.Difference{Path: "locations[/left]", Class: merge.Removed, Live: "was", Left: true}})
 	doc := Document{Command: "plan", Plan: &plan.Plan{Items: []plan.Item{item}, Summary: plan.Summary{Change: 1, Removed: 7}}}
 	const want = "3 fields, 1 firewall rule, 2 locations, 1 server removed"
 	for format, line := range map[string]string{"text": "1 to change (" + want + ").", "markdown": "- **" + want + "**", "html": "<b>" + want + "</b>"} {
-		if got := string(render(t, format, doc, view.Options{})); !strings.Contains(got, line) {
+		if got := string(render(t, format, doc, view.TextOptions{})); !strings.Contains(got, line) {
 			t.Errorf("%s:\n%s\nhas no %q", format, got, line)
 		}
 	}
@@ -241,12 +241,12 @@ func TestMarkdownFits(t *testing.T) {
 	for i := range 400 {
 		item := changedItem()
 		item.Key = kind.Key{Kind: "CDN", Name: fmt.Sprintf("n%d", i)}
-		item.Changes = changes([]merge.Change{{Path: "tls.forced", Class: merge.Changed, Live: "false", Desired: fmt.Sprint(i)}})
+		item.Changes = changes([]merge.Difference{{Path: "tls.forced", Class: merge.Changed, Live: "false", Desired: fmt.Sprint(i)}})
 		pl.Items = append(pl.Items, item)
 	}
 	pl.Items = append(pl.Items, plan.Item{Key: key("CDN", "last"), Op: plan.Blocked, Reason: "why"})
 	pl.WeighRisks()
-	out := render(t, "markdown", Document{Command: "plan", Plan: pl}, view.Options{})
+	out := render(t, "markdown", Document{Command: "plan", Plan: pl}, view.TextOptions{})
 	checkMarkdown(t, out, maxMarkdown, "")
 	if len(out) < maxMarkdown*9/10 {
 		t.Errorf("only %d bytes are used", len(out))
@@ -263,9 +263,9 @@ func TestMarkdownFits(t *testing.T) {
 func TestMarkdownOfOneHugeItem(t *testing.T) {
 	item := changedItem()
 	for i := range 1000 {
-		item.Changes = append(item.Changes, plan.Change{Change: merge.Change{Path: fmt.Sprintf("headers.h%d", i), Class: merge.Changed, Desired: strings.Repeat("é", 300)}})
+		item.Changes = append(item.Changes, plan.Change{Difference: merge.Difference{Path: fmt.Sprintf("headers.h%d", i), Class: merge.Changed, Desired: strings.Repeat("é", 300)}})
 	}
-	out := render(t, "markdown", Document{Command: "plan", Plan: &plan.Plan{Items: []plan.Item{item, createdItem()}}}, view.Options{})
+	out := render(t, "markdown", Document{Command: "plan", Plan: &plan.Plan{Items: []plan.Item{item, createdItem()}}}, view.TextOptions{})
 	checkMarkdown(t, out, maxMarkdown, "")
 	for _, want := range []string{" more\n```\n\n</details>", "<code>CDN news</code> to create"} {
 		if !strings.Contains(string(out), want) {
@@ -285,8 +285,8 @@ func TestFenceBeatsBackticks(t *testing.T) {
 func TestColourIsThePaletteAlone(t *testing.T) {
 	t.Setenv("NO_COLOR", "1")
 	doc := goldenCases()[0].doc
-	coloured := render(t, "text", doc, view.Options{Color: true})
-	plainText := render(t, "text", doc, view.Options{})
+	coloured := render(t, "text", doc, view.TextOptions{Color: true})
+	plainText := render(t, "text", doc, view.TextOptions{})
 	if !bytes.Contains(coloured, []byte("\x1b[1mCDN shop\x1b[")) || bytes.Contains(plainText, []byte("\x1b")) {
 		t.Error("the option does not decide")
 	}
@@ -299,11 +299,11 @@ func TestColourIsThePaletteAlone(t *testing.T) {
 // otherwise, and not where nothing did.
 func TestNextOfWhatLiveDoesNotShow(t *testing.T) {
 	key := kind.Key{Kind: "CDN", Name: "shop"}
-	for want, mismatches := range map[string][]apply.Mismatch{
+	for want, mismatches := range map[string][]apply.ReadbackMismatch{
 		"the server has something else than what was sent for CDN/shop":                    {{Path: "spec.tls.forced", Sent: "true", Returned: "false"}},
 		"live does not show what the server confirmed for CDN/shop: check again with plan": nil,
 	} {
-		steps := view.NextSteps(&apply.Result{Outcomes: []apply.Outcome{{Key: key, Verdict: apply.NotConverged, Mismatches: mismatches}}})
+		steps := view.NextSteps(&apply.Result{Outcomes: []apply.ItemOutcome{{Key: key, Verdict: apply.NotConverged, Mismatches: mismatches}}})
 		if len(steps) != 1 || !strings.Contains(steps[0].String(), want) {
 			t.Errorf("%q, want %q", steps, want)
 		}
@@ -322,7 +322,7 @@ func TestNumbersAndTheirTexts(t *testing.T) {
 		{json.Number("60"), json.Number("300"), "60 → 300"},
 		{json.Number("60"), "auto", `60 → "auto"`},
 	} {
-		r := view.RowOf(plan.Item{}, plan.Change{Change: merge.Change{Path: "x", Live: tt.live, Desired: tt.git}}, nil, view.Options{})
+		r := view.RowOf(plan.Item{}, plan.Change{Difference: merge.Difference{Path: "x", Live: tt.live, Desired: tt.git}}, nil, view.TextOptions{})
 		if got := r.Before.String() + " → " + r.After.String(); got != tt.want {
 			t.Errorf("%s, want %s", got, tt.want)
 		}

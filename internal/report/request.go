@@ -15,11 +15,11 @@ const maxConditions = 2
 
 // Requests returns the document of trueup request.
 func Requests(r routing.RequestResult) Document {
-	return Document{Data: r, Sandbox: r.Sandbox, Text: func(out Lines, opts view.Options) { writeRequests(out, r, opts) }}
+	return Document{Data: r, Sandbox: r.Sandbox, Text: func(out LineWriter, opts view.TextOptions) { writeRequests(out, r, opts) }}
 }
 
 // writeRequests writes a table of several requests, and everything about a single one.
-func writeRequests(out Lines, r routing.RequestResult, opts view.Options) {
+func writeRequests(out LineWriter, r routing.RequestResult, opts view.TextOptions) {
 	if r.Sandbox {
 		_ = out.Printf("%s\n\n", Banner)
 	}
@@ -38,7 +38,7 @@ func writeRequests(out Lines, r routing.RequestResult, opts view.Options) {
 }
 
 // writeRequestTable writes a row for each answer to a request that a side gives, and how many there are.
-func writeRequestTable(out Lines, r routing.RequestResult, opts view.Options) {
+func writeRequestTable(out LineWriter, r routing.RequestResult, opts view.TextOptions) {
 	var rows [][]string
 	differ, depend := 0, 0
 	for _, q := range r.Requests {
@@ -97,7 +97,7 @@ func groupSides(q routing.RequestAnswer, textOf func(routing.Found) string) (out
 }
 
 // requestRows returns a row for each property of an answer.
-func requestRows(q routing.RequestAnswer, opts view.Options) (rows [][]string) {
+func requestRows(q routing.RequestAnswer, opts view.TextOptions) (rows [][]string) {
 	if q.Rewritten {
 		rows = append(rows, []string{"", "path", q.Path})
 	}
@@ -116,7 +116,7 @@ func requestRows(q routing.RequestAnswer, opts view.Options) (rows [][]string) {
 	return rows
 }
 
-func propertyRows(q routing.RequestAnswer, properties []routing.Property, opts view.Options) (rows [][]string) {
+func propertyRows(q routing.RequestAnswer, properties []routing.Property, opts view.TextOptions) (rows [][]string) {
 	for _, p := range properties {
 		what, differs, place := p.What, markDifference(p.Differs), ""
 		if p.Place != "" {
@@ -146,7 +146,7 @@ func propertyRows(q routing.RequestAnswer, properties []routing.Property, opts v
 }
 
 // writeMatching says which location wins against which others. Sides that agree share a table.
-func writeMatching(out Lines, q routing.RequestAnswer, rules int, opts view.Options) {
+func writeMatching(out LineWriter, q routing.RequestAnswer, rules int, opts view.TextOptions) {
 	tables := map[string][][]string{}
 	texts := groupSides(q, func(f routing.Found) string {
 		if len(f.Matching) < 2 && len(f.Unclear) == 0 {

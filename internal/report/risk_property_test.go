@@ -52,7 +52,7 @@ func (r *riskyTexts) change() plan.Change {
 		"upstreams[o%d].servers[h:443]", "upstreams[o%d].servers[h:443].weight", "tls.x%d", "unknown%d", "headers.a%d", "locations[/%d/" + strings.Repeat("deep/", 60) + "*].upstream",
 	}).Draw(r.t, "field")
 	c := plan.Change{
-		Change: merge.Change{Path: fmt.Sprintf(field, r.n), Class: rapid.SampledFrom([]merge.Class{
+		Difference: merge.Difference{Path: fmt.Sprintf(field, r.n), Class: rapid.SampledFrom([]merge.ChangeKind{
 			merge.Changed, merge.DriftOverwrite, merge.TakeOver, merge.Conflict, merge.Removed, merge.UnknownBase, plan.ServerNormalised,
 		}).Draw(r.t, "class")},
 		Cause: rapid.SampledFrom([]plan.Cause{plan.FromThisChange, plan.FromPending, plan.FromDrift, plan.FromUnknown}).Draw(r.t, "cause"),
@@ -90,15 +90,15 @@ func (r *riskyTexts) item(i int) plan.Item {
 		}
 		item.Op, item.Request.Body = plan.Create, body
 	case 1: // one of many that are alike
-		item.Changes = []plan.Change{{Change: merge.Change{Path: "locations[/*].upstream", Class: merge.Changed, Live: "one", Desired: rapid.SampledFrom([]string{"two", "three"}).Draw(r.t, "upstream")}}}
+		item.Changes = []plan.Change{{Difference: merge.Difference{Path: "locations[/*].upstream", Class: merge.Changed, Live: "one", Desired: rapid.SampledFrom([]string{"two", "three"}).Draw(r.t, "upstream")}}}
 	case 2: // one of many that are alike until their details are read
-		item.Changes = []plan.Change{{Change: merge.Change{Path: "unknown", Class: merge.Changed, Desired: map[string]any{
+		item.Changes = []plan.Change{{Difference: merge.Difference{Path: "unknown", Class: merge.Changed, Desired: map[string]any{
 			"same": strings.Repeat("s", view.MaxInline), "other": rapid.SampledFrom([]string{"detail-a", "detail-b", "detail-c"}).Draw(r.t, "detail"),
 		}}}}
 	case 3: // more lines of one rule than a remark of others would list
 		for range 2 * view.MaxParts {
 			r.n++
-			item.Changes = append(item.Changes, plan.Change{Change: merge.Change{Path: fmt.Sprintf("unknown%d", r.n), Class: merge.Changed, Desired: fmt.Sprintf("v%dw", r.n)}})
+			item.Changes = append(item.Changes, plan.Change{Difference: merge.Difference{Path: fmt.Sprintf("unknown%d", r.n), Class: merge.Changed, Desired: fmt.Sprintf("v%dw", r.n)}})
 		}
 	default:
 		for range rapid.SampledFrom([]int{1, 1, 2, 3, 15}).Draw(r.t, "changes") {
@@ -124,9 +124,9 @@ func riskyPlan(t *rapid.T) *plan.Plan {
 	}
 	for range rapid.IntRange(0, 2).Draw(t, "settings") {
 		r.n++
-		pl.Settings = append(pl.Settings, plan.Setting{
+		pl.Settings = append(pl.Settings, plan.ChangedSetting{
 			Path: "trueup.yaml", Field: fmt.Sprintf("overrides: CDN spec.f%d", r.n), Now: map[string]any{"ignore": r.text()}, Consequence: "hides 1 difference",
-			Hides: []plan.Hidden{{Key: key("CDN", "cdn-0"), Path: fmt.Sprintf("hidden%d", r.n), Git: r.text(), Live: r.text()}},
+			Hides: []plan.HiddenField{{Key: key("CDN", "cdn-0"), Path: fmt.Sprintf("hidden%d", r.n), Git: r.text(), Live: r.text()}},
 		})
 	}
 	for i := range rapid.SampledFrom([]int{0, 1, 2 * maxAnnotations}).Draw(t, "advice") {
@@ -182,10 +182,10 @@ func jsonStrings(s string) string {
 func TestRisksBeforeAdvice(t *testing.T) {
 	pl := &plan.Plan{
 		Format:   plan.Format,
-		Settings: []plan.Setting{{Path: "trueup.yaml", Field: "workspace.uuid", Was: "a", Now: "b", Consequence: "c"}},
+		Settings: []plan.ChangedSetting{{Path: "trueup.yaml", Field: "workspace.uuid", Was: "a", Now: "b", Consequence: "c"}},
 		Items: []plan.Item{{
 			Key: key("CDN", "shop"), Op: plan.Patch, Path: "m/shop.yaml", Line: 1,
-			Changes: changes([]merge.Change{{Path: "upstreams[o].servers[foreign:443]", Class: merge.Changed, Desired: "foreign"}}),
+			Changes: changes([]merge.Difference{{Path: "upstreams[o].servers[foreign:443]", Class: merge.Changed, Desired: "foreign"}}),
 		}},
 	}
 	for i := range maxResults + 1 {
@@ -195,7 +195,7 @@ func TestRisksBeforeAdvice(t *testing.T) {
 	if found[0].rule != "plan/setting" || found[1].rule != "plan/serves" {
 		t.Errorf("first are %s and %s", found[0].rule, found[1].rule)
 	}
-	log := jsonStrings(string(render(t, "sarif", Document{Command: "plan", Plan: pl}, view.Options{})))
+	log := jsonStrings(string(render(t, "sarif", Document{Command: "plan", Plan: pl}, view.TextOptions{})))
 	for _, path := range []string{pl.Settings[0].Field, pl.Items[0].Changes[0].Path} {
 		if !strings.Contains(log, path) {
 			t.Errorf("SARIF lacks %s", path)
@@ -205,9 +205,9 @@ func TestRisksBeforeAdvice(t *testing.T) {
 
 // TestSettingsAfterApply: a report of an apply shows the settings, too.
 func TestSettingsAfterApply(t *testing.T) {
-	pl := &plan.Plan{Format: plan.Format, Settings: []plan.Setting{{Path: "trueup.yaml", Field: "workspace.uuid", Was: "a", Now: "b", Consequence: "c"}}}
+	pl := &plan.Plan{Format: plan.Format, Settings: []plan.ChangedSetting{{Path: "trueup.yaml", Field: "workspace.uuid", Was: "a", Now: "b", Consequence: "c"}}}
 	for name, read := range readers {
-		if out := read(string(render(t, name, Document{Command: "apply", Plan: pl, Apply: &apply.Result{}}, view.Options{}))); !strings.Contains(out, "workspace.uuid") {
+		if out := read(string(render(t, name, Document{Command: "apply", Plan: pl, Apply: &apply.Result{}}, view.TextOptions{}))); !strings.Contains(out, "workspace.uuid") {
 			t.Errorf("%s lacks the setting", name)
 		}
 	}
@@ -219,7 +219,7 @@ func TestEachRiskIsMarkedWhereItIs(t *testing.T) {
 		for _, item := range riskyPlan(rt).Items {
 			for _, risk := range []kind.Risk{kind.RiskServes, kind.RiskSecurity} {
 				marked := 0
-				for _, r := range view.ObjectOf(item, view.Options{}).Lines() {
+				for _, r := range view.ObjectOf(item, view.TextOptions{}).Lines() {
 					marked += strings.Count(r.Cause.String()+r.Text.String(), risk.Meaning())
 				}
 				if want := item.AtStake(risk) - view.Stopping(item, risk); marked != want {

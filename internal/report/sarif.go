@@ -49,7 +49,7 @@ type sarifResult struct {
 	URI   string
 }
 
-func writeSARIF(w io.Writer, doc Document, _ view.Options) error {
+func writeSARIF(w io.Writer, doc Document, _ view.TextOptions) error {
 	log, err := newSARIF(doc, sarifRoom{maxResults, maxResultBytes})
 	if err != nil {
 		return err

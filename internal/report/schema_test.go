@@ -117,7 +117,7 @@ func TestAKeptPlanMatchesThePublishedSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	var kept, result map[string]any
-	if err := errors.Join(json.Unmarshal(file.Bytes(), &kept), json.Unmarshal(render(t, "json", goldenCases()[0].doc, view.Options{}), &result)); err != nil {
+	if err := errors.Join(json.Unmarshal(file.Bytes(), &kept), json.Unmarshal(render(t, "json", goldenCases()[0].doc, view.TextOptions{}), &result)); err != nil {
 		t.Fatal(err)
 	}
 	if kept["checksum"] == nil || kept["createdAt"] == nil {
@@ -133,7 +133,7 @@ func TestAKeptPlanMatchesThePublishedSchema(t *testing.T) {
 
 func TestSchemaRefuses(t *testing.T) {
 	s := compiled(t, false)
-	good := string(render(t, "json", goldenCases()[0].doc, view.Options{}))
+	good := string(render(t, "json", goldenCases()[0].doc, view.TextOptions{}))
 	for _, r := range [][2]string{
 		{`"trueup.result/v1"`, `"trueup.result/v2"`},
 		{`"trueup.plan/v1"`, `"trueup.plan/v2"`},

@@ -27,7 +27,7 @@ func TestAListIsWrittenAsItsElements(t *testing.T) {
 		if err := writeIndented(&whole, resultIn(doc), jsonList{}); err != nil {
 			t.Fatal(err)
 		}
-		if got := render(t, "json", doc, view.Options{}); !bytes.Equal(got, whole.Bytes()) {
+		if got := render(t, "json", doc, view.TextOptions{}); !bytes.Equal(got, whole.Bytes()) {
 			t.Errorf("%d: got\n%s\nwant\n%s", i, got, whole.Bytes())
 		}
 		all := []codeIssue{}
@@ -37,7 +37,7 @@ func TestAListIsWrittenAsItsElements(t *testing.T) {
 		if err := writeIndented(&issues, all, jsonList{}); err != nil {
 			t.Fatal(err)
 		}
-		if got := render(t, "codequality", doc, view.Options{}); !bytes.Equal(got, issues.Bytes()) {
+		if got := render(t, "codequality", doc, view.TextOptions{}); !bytes.Equal(got, issues.Bytes()) {
 			t.Errorf("%d: got\n%s\nwant\n%s", i, got, issues.Bytes())
 		}
 	}
@@ -73,7 +73,7 @@ func TestManyLostElements(t *testing.T) {
 		item.Changes = append(item.Changes, plan.Change{})
 		item.Changes[i].Path = path
 	}
-	if rows := view.ObjectOf(item, view.Options{}).Rows(); len(rows) != len(item.Changes)+1 {
+	if rows := view.ObjectOf(item, view.TextOptions{}).Rows(); len(rows) != len(item.Changes)+1 {
 		t.Errorf("%d rows", len(rows))
 	}
 }

@@ -152,7 +152,7 @@ func countsOf(doc Document) safe {
 }
 
 // testCounts returns the sentence that counts the results of request tests.
-func testCounts(t *requesttest.Result) safe {
+func testCounts(t *requesttest.TestResults) safe {
 	return view.Counted("no request tests", []view.Count{
 		{N: t.Failed, Words: view.Nouns(t.Failed, "request") + " failed"},
 		{N: t.Passed, Words: "passed"},

@@ -19,7 +19,7 @@ const Banner = safetext.SandboxBanner
 // offlineBanner is the first line of the reports of --offline runs.
 const offlineBanner = "OFFLINE: git is compared with git, and not with what is live"
 
-func writeText(w io.Writer, doc Document, opts view.Options) error {
+func writeText(w io.Writer, doc Document, opts view.TextOptions) error {
 	if doc.HasOwnText() {
 		if _, err := w.Write(commandText(doc, opts)); err != nil {
 			return err
@@ -53,21 +53,21 @@ func writeText(w io.Writer, doc Document, opts view.Options) error {
 
 func textBanners(p *printer, doc Document) {
 	if doc.Sandbox && (doc.Plan != nil || !doc.HasOwnText()) {
-		p.printWrapped(0, span{clean(Banner), once})
+		p.printWrapped(0, styledText{clean(Banner), once})
 	}
 	if doc.Plan != nil && doc.Plan.Offline {
-		p.printWrapped(0, span{clean(offlineBanner), once})
+		p.printWrapped(0, styledText{clean(offlineBanner), once})
 	}
 }
 
 // printEntry writes a name and a sentence.
 func (p *printer) printEntry(name string, s style, sentence safe) {
-	p.printWrapped(indent, span{safetext.F("%s: ", name), s}, span{sentence, plain})
+	p.printWrapped(indent, styledText{safetext.F("%s: ", name), s}, styledText{sentence, plain})
 }
 
 // printBelow writes an indented line about the line above.
 func (p *printer) printBelow(s style, line safe) {
-	p.printWrapped(hang, span{safetext.F("    %s", line), s})
+	p.printWrapped(hang, styledText{safetext.F("    %s", line), s})
 }
 
 // HasOwnText reports whether the document is that of a command without a plan.
@@ -75,11 +75,11 @@ func (doc Document) HasOwnText() bool { return doc.Text != nil || doc.Messages !
 
 // ownLines returns the output of a command without a plan.
 func ownLines(doc Document) []safe {
-	return linesOf(string(commandText(doc, view.Options{Width: markdownColumns})))
+	return linesOf(string(commandText(doc, view.TextOptions{Width: markdownColumns})))
 }
 
 // commandText returns the output of a command without a plan.
-func commandText(doc Document, opts view.Options) []byte {
+func commandText(doc Document, opts view.TextOptions) []byte {
 	var b bytes.Buffer
 	out := NewLines(&b).Within(opts.Width)
 	if opts.Width == 0 {
@@ -107,16 +107,16 @@ const (
 	sourceCol = 54
 )
 
-func textPlan(p *printer, doc Document, opts view.Options) {
+func textPlan(p *printer, doc Document, opts view.TextOptions) {
 	for _, t := range targetFacts(doc) {
 		p.printEntry(t.Name, strong, safetext.Join(t.Values, ", "))
 	}
 	if len(doc.Plan.Settings) > 0 {
 		p.printGap()
-		p.printWrapped(indent, span{clean(view.SettingsTitle + ":"), alarm})
+		p.printWrapped(indent, styledText{clean(view.SettingsTitle + ":"), alarm})
 	}
 	for _, s := range view.SettingsOf(doc.Plan) {
-		textRows(p, view.Object{Changes: s.Rows[:1], Notes: s.Rows[1:]})
+		textRows(p, view.ObjectView{Changes: s.Rows[:1], Notes: s.Rows[1:]})
 	}
 	textItems(p, doc.Plan, opts)
 	textRequests(p, doc.Plan, opts)
@@ -145,7 +145,7 @@ func textCounts(p *printer, doc Document) {
 	title, lede, sub := summaryOf(doc)
 	text := view.Sentences(lede, sub)
 	if title == "" {
-		p.printWrapped(indent, span{text, plain})
+		p.printWrapped(indent, styledText{text, plain})
 		return
 	}
 	p.printEntry(title, strong, text)
@@ -166,7 +166,7 @@ func needsBase(pl *plan.Plan) bool {
 	})
 }
 
-func textFoot(p *printer, doc Document, opts view.Options) {
+func textFoot(p *printer, doc Document, opts view.TextOptions) {
 	pl := doc.Plan
 	base, problem, fix := view.Blame(pl.Blame)
 	facts := []footFact{{name: "Risks", style: alarm, text: view.RisksLine(pl)}}
@@ -194,12 +194,12 @@ func textFoot(p *printer, doc Document, opts view.Options) {
 	}
 	if opts.ShowUnmanaged {
 		for _, k := range pl.Unmanaged {
-			p.printWrapped(indent, span{safetext.F("  not in git: %s", view.Named(k)), faint})
+			p.printWrapped(indent, styledText{safetext.F("  not in git: %s", view.Named(k)), faint})
 		}
 	}
 }
 
-func textItems(p *printer, pl *plan.Plan, opts view.Options) {
+func textItems(p *printer, pl *plan.Plan, opts view.TextOptions) {
 	objects := view.ShownObjects(pl, opts, true)
 	column := sourceCol // where the manifest's path starts
 	for _, o := range objects {
@@ -213,7 +213,7 @@ func textItems(p *printer, pl *plan.Plan, opts view.Options) {
 		if o.Waits && !waits {
 			waits = true
 			p.printGap()
-			p.printWrapped(indent, span{clean("In git, and not applied:"), strong})
+			p.printWrapped(indent, styledText{clean("In git, and not applied:"), strong})
 		}
 		if !o.Short || !short {
 			p.printGap()
@@ -227,12 +227,12 @@ func textItems(p *printer, pl *plan.Plan, opts view.Options) {
 	}
 }
 
-func textOneLine(p *printer, o view.Object) {
+func textOneLine(p *printer, o view.ObjectView) {
 	says := o.Headline
 	if len(o.Leads) > 0 {
 		says = o.Leads[0].Path
 	}
-	p.printWrapped(indent, span{safetext.F("%s  %s", o.Title.Pad(minPath+indent), says), faint})
+	p.printWrapped(indent, styledText{safetext.F("%s  %s", o.Title.Pad(minPath+indent), says), faint})
 	for _, n := range o.Notes {
 		p.printBelow(faint, n.Text)
 	}
@@ -240,26 +240,26 @@ func textOneLine(p *printer, o view.Object) {
 
 // writeLines writes lines at the end of a text.
 func writeLines(w io.Writer, lines []safe) error {
-	p := newPrinter(w, view.Options{})
+	p := newPrinter(w, view.TextOptions{})
 	for _, line := range lines {
-		p.printWithin(indent, span{line, alarm})
+		p.printWithin(indent, styledText{line, alarm})
 	}
 	return p.flush()
 }
 
 // textHeading writes an object's key and its manifest, on two lines if they don't fit on one.
-func textHeading(p *printer, o view.Object, column int) {
+func textHeading(p *printer, o view.ObjectView, column int) {
 	space := max(2, min(column, p.width-o.Source.Width())-o.Title.Width())
 	if o.Title.Width()+space+o.Source.Width() <= p.width {
-		p.printLine(span{o.Title, strong}, span{safetext.F("%s%s", safetext.Spaces(space), o.Source), faint})
+		p.printLine(styledText{o.Title, strong}, styledText{safetext.F("%s%s", safetext.Spaces(space), o.Source), faint})
 		return
 	}
-	p.printWrapped(indent, span{o.Title, strong})
-	p.printLine(span{safetext.F("    %s", o.Source.CutLeft(p.width-indent)), faint})
+	p.printWrapped(indent, styledText{o.Title, strong})
+	p.printLine(styledText{safetext.F("    %s", o.Source.CutLeft(p.width-indent)), faint})
 }
 
 // textFindings writes the findings, and without a plan the sentence of counts.
-func textFindings(p *printer, doc Document, opts view.Options) {
+func textFindings(p *printer, doc Document, opts view.TextOptions) {
 	for _, f := range shownFindings(doc, opts) {
 		p.printGap()
 		textFinding(p, f)
@@ -270,30 +270,30 @@ func textFindings(p *printer, doc Document, opts view.Options) {
 	}
 }
 
-func textFinding(p *printer, f alike) {
+func textFinding(p *printer, f equalFindings) {
 	s := changed
 	if f.Severity == diag.Error {
 		s = alarm
 	}
-	p.printWrapped(indent, span{view.Place(f.Finding), strong}, span{safetext.F("%s: ", f.Severity.String()), s},
-		span{view.Message(f.Message), plain}, span{safetext.F(" [%s]", clean(f.Rule).Cut(view.MaxPath)), faint})
+	p.printWrapped(indent, styledText{view.Place(f.Finding), strong}, styledText{safetext.F("%s: ", f.Severity.String()), s},
+		styledText{view.Message(f.Message), plain}, styledText{safetext.F(" [%s]", clean(f.Rule).Cut(view.MaxPath)), faint})
 	if f.Source != "" {
 		code, caret := excerptLine(f.Source, f.Column, p.width-2*indent)
-		p.printLine(span{safetext.F("    %s", code), faint})
+		p.printLine(styledText{safetext.F("    %s", code), faint})
 		if f.Column > 0 {
-			p.printLine(span{safetext.Spaces(indent + caret), plain}, span{clean("^"), s})
+			p.printLine(styledText{safetext.Spaces(indent + caret), plain}, styledText{clean("^"), s})
 		}
 	}
 	if also := f.Also(); !also.Empty() {
-		p.printWrapped(indent+2, span{safetext.F("  %s", also), plain})
+		p.printWrapped(indent+2, styledText{safetext.F("  %s", also), plain})
 	}
 	if f.Fix != "" {
-		p.printWrapped(indent+2, span{safetext.F("  %s: %s", f.fixes(), view.Message(f.Fix)), plain})
+		p.printWrapped(indent+2, styledText{safetext.F("  %s: %s", f.fixes(), view.Message(f.Fix)), plain})
 	}
 }
 
 // textApply writes the outcomes and the next steps. It only counts untouched objects.
-func textApply(p *printer, doc Document, opts view.Options) {
+func textApply(p *printer, doc Document, opts view.TextOptions) {
 	r := doc.Apply
 	p.printGap()
 	column, shown := keyWidth(r), false
@@ -316,7 +316,7 @@ func textApply(p *printer, doc Document, opts view.Options) {
 }
 
 // isUntouched reports whether apply sent nothing for an object and has nothing to say about it.
-func isUntouched(o apply.Outcome) bool {
+func isUntouched(o apply.ItemOutcome) bool {
 	return o.Status == apply.Done && !o.Sent && o.Message == "" && o.Fix == "" && len(o.Mismatches) == 0
 }
 
@@ -326,26 +326,26 @@ const (
 	outcomeHang = statusWidth + 4
 )
 
-func textOutcome(p *printer, o apply.Outcome, column int) {
+func textOutcome(p *printer, o apply.ItemOutcome, column int) {
 	lead := safetext.Spaces(outcomeHang - 2)
 	kind := view.OutcomeKindOf(o)
-	p.printWrapped(outcomeHang, span{safetext.F("%s  ", clean(kind.Label).Pad(statusWidth)), tableOfOutcomeLooks[kind.What].style},
-		span{safetext.F("%s  %s", view.Named(o.Key).Pad(column), view.Message(o.Message)), plain})
+	p.printWrapped(outcomeHang, styledText{safetext.F("%s  ", clean(kind.Label).Pad(statusWidth)), tableOfOutcomeLooks[kind.What].style},
+		styledText{safetext.F("%s  %s", view.Named(o.Key).Pad(column), view.Message(o.Message)), plain})
 	for _, m := range o.Mismatches {
-		p.printWrapped(outcomeHang+2, append([]span{{safetext.F("%s%s  ", lead, clean(m.Path).Cut(view.MaxPath)), plain}}, mismatchSpans(m)...)...)
+		p.printWrapped(outcomeHang+2, append([]styledText{{safetext.F("%s%s  ", lead, clean(m.Path).Cut(view.MaxPath)), plain}}, mismatchSpans(m)...)...)
 		if m.Hint != "" {
-			p.printWrapped(outcomeHang+4, span{safetext.F("%s  hint: %s", lead, view.Message(m.Hint)), plain})
+			p.printWrapped(outcomeHang+4, styledText{safetext.F("%s  hint: %s", lead, view.Message(m.Hint)), plain})
 		}
 	}
 	for _, v := range o.Filled {
-		p.printWrapped(outcomeHang+2, span{safetext.F("%s%s  filled in by the server: %s", lead, clean(v.Path).Cut(view.MaxPath), view.Value(v.Value, false)), faint})
+		p.printWrapped(outcomeHang+2, styledText{safetext.F("%s%s  filled in by the server: %s", lead, clean(v.Path).Cut(view.MaxPath), view.Value(v.Value, false)), faint})
 	}
 	if o.Fix != "" {
-		p.printWrapped(outcomeHang+2, span{safetext.F("%sfix: %s", lead, view.Message(o.Fix)), plain})
+		p.printWrapped(outcomeHang+2, styledText{safetext.F("%sfix: %s", lead, view.Message(o.Fix)), plain})
 	}
 }
 
-func sentAndReturned(m apply.Mismatch) (sent, returned safe) {
+func sentAndReturned(m apply.ReadbackMismatch) (sent, returned safe) {
 	sent, returned = view.Pair(m.Sent, m.Returned, true)
 	if m.Returned == nil {
 		returned = view.Value(nil, false)
@@ -354,27 +354,27 @@ func sentAndReturned(m apply.Mismatch) (sent, returned safe) {
 }
 
 // mismatchSpans says how a place differs from what a request makes of it.
-func mismatchSpans(m apply.Mismatch) []span {
+func mismatchSpans(m apply.ReadbackMismatch) []styledText {
 	sent, returned := sentAndReturned(m)
 	switch m.Fault {
 	case merge.NotRemoved:
-		return []span{{clean("removed, and the server still has "), plain}, {returned, removed}}
+		return []styledText{{clean("removed, and the server still has "), plain}, {returned, removed}}
 	case merge.Altered:
-		return []span{{clean("not sent, was "), plain}, {sent, added}, {clean(", is now "), plain}, {returned, removed}}
+		return []styledText{{clean("not sent, was "), plain}, {sent, added}, {clean(", is now "), plain}, {returned, removed}}
 	case merge.NotKept:
 	}
-	return []span{{clean("sent "), plain}, {sent, added}, {clean(", returned "), plain}, {returned, removed}}
+	return []styledText{{clean("sent "), plain}, {sent, added}, {clean(", returned "), plain}, {returned, removed}}
 }
 
 // textRequests writes the section about requests.
-func textRequests(p *printer, pl *plan.Plan, opts view.Options) {
+func textRequests(p *printer, pl *plan.Plan, opts view.TextOptions) {
 	s := view.RequestsOf(pl, opts)
 	if len(s.Lines) == 0 {
 		return
 	}
 	p.printGap()
-	p.printWrapped(indent, span{safetext.F("%s:", s.Title), strong})
+	p.printWrapped(indent, styledText{safetext.F("%s:", s.Title), strong})
 	for _, line := range s.Lines {
-		p.printWrapped(hang, span{safetext.F("    %s", line), plain})
+		p.printWrapped(hang, styledText{safetext.F("    %s", line), plain})
 	}
 }

@@ -15,7 +15,7 @@ func TestTextFitsAnyTerminal(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		doc := anyDocument().Draw(rt, "document")
 		columns := rapid.SampledFrom([]int{40, 60, 80, 120, 200}).Draw(rt, "columns")
-		opts := view.Options{Width: columns, Verbose: true, ShowUnmanaged: true}
+		opts := view.TextOptions{Width: columns, Verbose: true, ShowUnmanaged: true}
 		out := render(t, "text", doc, opts)
 		checkPlain(rt, "text", out)
 		for line := range strings.Lines(string(out)) {
@@ -30,9 +30,9 @@ func TestTextFitsAnyTerminal(t *testing.T) {
 // characters, and each line fits.
 func TestWrapLosesNothing(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		var spans []span
+		var spans []styledText
 		for i, s := range rapid.SliceOfN(anyText(), 1, 4).Draw(rt, "texts") {
-			spans = append(spans, span{clean(s), style(i)})
+			spans = append(spans, styledText{clean(s), style(i)})
 		}
 		columns := rapid.IntRange(4, 120).Draw(rt, "columns")
 		var got strings.Builder

@@ -9,9 +9,9 @@ import (
 )
 
 // textRows writes the lines of an object, with values and causes aligned if they fit, and sentences below.
-func textRows(p *printer, o view.Object) {
+func textRows(p *printer, o view.ObjectView) {
 	changes := o.Rows()
-	values := make([][]span, len(changes))
+	values := make([][]styledText, len(changes))
 	l := layout{path: min(minPath, p.columnsOfChanges()*2/5), value: minValue}
 	for i := range changes {
 		r := &changes[i]
@@ -42,7 +42,7 @@ func textSentence(p *printer, r view.Row) {
 	if len(r.Facts) > 0 {
 		breaks = p.printWithin
 	}
-	breaks(hang, span{safetext.F("    %s", r.Text), s})
+	breaks(hang, styledText{safetext.F("    %s", r.Text), s})
 }
 
 // layout has the widths of an object's paths and values.
@@ -57,36 +57,36 @@ func growColumn(column, need, most int) int {
 }
 
 // valueSpans returns a row's values, with different words of long texts marked.
-func valueSpans(r view.Row) []span {
+func valueSpans(r view.Row) []styledText {
 	switch {
 	case !r.Before.Empty() && !r.After.Empty():
 		before, after := wordSpans(r.Before, r.After)
-		return slices.Concat(before, []span{arrowSpan()}, after)
+		return slices.Concat(before, []styledText{arrowSpan()}, after)
 	case !r.Before.Empty():
-		return []span{{r.Before, removed}}
+		return []styledText{{r.Before, removed}}
 	case !r.After.Empty() && r.Mark == view.MarkAdd:
-		return []span{{r.After, added}}
+		return []styledText{{r.After, added}}
 	case !r.After.Empty():
-		return []span{{r.After, plain}}
+		return []styledText{{r.After, plain}}
 	}
 	return nil
 }
 
 // wordSpans returns two texts with the different part marked.
-func wordSpans(before, after safe) (a, b []span) {
+func wordSpans(before, after safe) (a, b []styledText) {
 	x, y, ok := splitDifferences(before, after)
 	if !ok {
-		return []span{{before, removed}}, []span{{after, added}}
+		return []styledText{{before, removed}}, []styledText{{after, added}}
 	}
 	return partSpans(x, removed, removedPart), partSpans(y, added, addedPart)
 }
 
-func arrowSpan() span { return span{clean(" → "), faint} }
+func arrowSpan() styledText { return styledText{clean(" → "), faint} }
 
-func partSpans(parts []part, same, differs style) []span {
-	spans := make([]span, len(parts))
+func partSpans(parts []linePart, same, differs style) []styledText {
+	spans := make([]styledText, len(parts))
 	for i, part := range parts {
-		spans[i] = span{part.Text, same}
+		spans[i] = styledText{part.Text, same}
 		if part.Differs {
 			spans[i].style = differs
 		}
@@ -95,10 +95,10 @@ func partSpans(parts []part, same, differs style) []span {
 }
 
 // row writes a row on one line, or its values and cause below it if they don't fit.
-func (l layout) row(p *printer, r view.Row, values []span) {
+func (l layout) row(p *printer, r view.Row, values []styledText) {
 	sign := safetext.F("%s%s ", safetext.Spaces(indent-1-len(r.Mark)), string(r.Mark))
-	head := []span{{sign, tableOfMarks[r.Mark].style}, {r.Path, plain}}
-	cause := span{r.Cause, faint}
+	head := []styledText{{sign, tableOfMarks[r.Mark].style}, {r.Path, plain}}
+	cause := styledText{r.Cause, faint}
 	if r.Alarm {
 		cause.style = alarm
 	}
@@ -114,7 +114,7 @@ func (l layout) row(p *printer, r view.Row, values []span) {
 	case tall:
 		end = start + l.value + 2
 	case wide > 0:
-		head = append(append(head, span{safetext.Spaces(start - at), plain}), values...)
+		head = append(append(head, styledText{safetext.Spaces(start - at), plain}), values...)
 		at = start + wide
 	}
 	most, breaks, first := p.width, p.printWrapped, p.printWithin
@@ -126,11 +126,11 @@ func (l layout) row(p *printer, r view.Row, values []span) {
 	}
 	beside := end+cause.text.Width() <= most && joinSpans(head).Width() <= p.columnsOfChanges()
 	if beside {
-		p.printLine(append(head, span{safetext.Spaces(end - at), plain}, cause)...)
+		p.printLine(append(head, styledText{safetext.Spaces(end - at), plain}, cause)...)
 	} else {
 		first(hang, head...)
 	}
-	lead := span{safetext.Spaces(indent + 2), plain}
+	lead := styledText{safetext.Spaces(indent + 2), plain}
 	if tall {
 		textTall(p, lead, values)
 	}
@@ -152,32 +152,32 @@ func textDetails(p *printer, r view.Row) {
 	}
 	details, names := belowRow(r, p.columnsOfChanges()-hang)
 	for _, line := range details {
-		p.printLine(span{safetext.F("%s%s", safetext.Spaces(hang), line), s})
+		p.printLine(styledText{safetext.F("%s%s", safetext.Spaces(hang), line), s})
 	}
 	for _, line := range names {
-		p.printLine(span{safetext.F("%s%s", safetext.Spaces(hang), line), plain})
+		p.printLine(styledText{safetext.F("%s%s", safetext.Spaces(hang), line), plain})
 	}
 }
 
-func textTall(p *printer, lead span, values []span) {
+func textTall(p *printer, lead styledText, values []styledText) {
 	i := slices.Index(values, arrowSpan())
 	if i < 0 {
-		p.printWithin(hang, slices.Concat([]span{lead}, values)...)
+		p.printWithin(hang, slices.Concat([]styledText{lead}, values)...)
 		return
 	}
-	p.printWithin(hang+2, slices.Concat([]span{lead, {clean("  "), plain}}, values[:i])...)
-	p.printWithin(hang+2, slices.Concat([]span{lead, {clean("→ "), faint}}, values[i+1:])...)
+	p.printWithin(hang+2, slices.Concat([]styledText{lead, {clean("  "), plain}}, values[:i])...)
+	p.printWithin(hang+2, slices.Concat([]styledText{lead, {clean("→ "), faint}}, values[i+1:])...)
 }
 
 // diffPieces returns the lines of an object in a diff, each of at most that many columns.
-func diffPieces(o view.Object, columns int) []piece {
+func diffPieces(o view.ObjectView, columns int) []lineBlock {
 	return rowPieces(o.Lines(), columns)
 }
 
-func rowPieces(rows []view.Row, columns int) []piece {
-	out := make([]piece, len(rows))
+func rowPieces(rows []view.Row, columns int) []lineBlock {
+	out := make([]lineBlock, len(rows))
 	for i, r := range rows {
-		out[i] = piece{lines: diffRow(r, columns), facts: r.Facts, alarm: r.Alarm || r.Fix || r.Mark == view.MarkRemove}
+		out[i] = lineBlock{lines: diffRow(r, columns), facts: r.Facts, alarm: r.Alarm || r.Fix || r.Mark == view.MarkRemove}
 	}
 	return out
 }
@@ -214,7 +214,7 @@ func addSign(sign string, text safe, columns int) []safe {
 		return []safe{safetext.F("%s%s", sign, text)}
 	}
 	var lines []safe
-	for _, line := range wrapSpans([]span{{text, plain}}, min(markdownColumns, columns-len(sign)-2), 0) {
+	for _, line := range wrapSpans([]styledText{{text, plain}}, min(markdownColumns, columns-len(sign)-2), 0) {
 		lines = append(lines, safetext.F("%s%s", sign, joinSpans(line).TrimRight()))
 		sign = sign[:1] + strings.Repeat(" ", max(3, len(sign)-1))
 	}
@@ -243,7 +243,7 @@ func sentenceLines(r view.Row, columns int) []safe {
 		return []safe{line}
 	}
 	var out []safe
-	for _, spans := range wrapSpans([]span{{line, plain}}, min(markdownColumns, columns), 2+indent) {
+	for _, spans := range wrapSpans([]styledText{{line, plain}}, min(markdownColumns, columns), 2+indent) {
 		out = append(out, joinSpans(spans).TrimRight())
 	}
 	return out

@@ -43,13 +43,13 @@ func (s *simulated) try(t *rapid.T, keys []kind.Key, last bool) *Document {
 	case "no plan":
 		return &Document{Command: "apply", ExitCode: exit.Error, Errors: []string{"the ledger does not answer"}}
 	}
-	outcomes := []apply.Outcome{}
+	outcomes := []apply.ItemOutcome{}
 	for _, it := range pl.Items {
-		o := apply.Outcome{Key: it.Key, Status: apply.Done, Did: apply.Unchanged, Verdict: apply.OK}
+		o := apply.ItemOutcome{Key: it.Key, Status: apply.Done, Did: apply.Unchanged, Verdict: apply.OK}
 		switch {
 		case it.Op == plan.None:
 		case !last && rapid.Bool().Draw(t, "fails"):
-			o = apply.Outcome{Key: it.Key, Status: apply.Failed, Sent: rapid.Bool().Draw(t, "sent"), Verdict: apply.Partial, Message: "503"}
+			o = apply.ItemOutcome{Key: it.Key, Status: apply.Failed, Sent: rapid.Bool().Draw(t, "sent"), Verdict: apply.Partial, Message: "503"}
 		default:
 			o.Did, o.Sent, s.live[it.Key], s.created[it.Key] = apply.Created, true, true, true
 		}
@@ -78,13 +78,13 @@ func TestTriesShowWhatWasSent(t *testing.T) {
 			s.live[keys[i]] = rapid.Bool().Draw(rt, "live")
 		}
 		file := &fstest.MapFile{}
-		shard := Shard{Format: ShardFormat, Shard: 1, Run: Run{Command: "apply", Tool: testTool, Shards: 1}, Projects: []string{"p"}}
+		shard := ShardHead{Format: ShardFormat, Shard: 1, FleetRun: FleetRun{Command: "apply", Tool: testTool, Shards: 1}, Projects: []string{"p"}}
 		tries := rapid.IntRange(1, 4).Draw(rt, "tries")
 		for n := range tries {
 			shard.Started = time.Unix(int64(n), 0).UTC()
 			var docs []Document
 			if doc := s.try(rt, keys, n == tries-1); doc != nil {
-				doc.Project = &Project{Path: "p", Running: doc.Project != nil}
+				doc.Project = &ProjectResult{Path: "p", Running: doc.Project != nil}
 				docs = append(docs, *doc)
 			}
 			file.Data = append(file.Data, fileOf(rt, shard, docs...).Data...)

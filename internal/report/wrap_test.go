@@ -8,7 +8,7 @@ import (
 // TestTheTextOfCommandsBreaksBetweenWords: no command breaks, and no line that may be part of a file.
 func TestTheTextOfCommandsBreaksBetweenWords(t *testing.T) {
 	var b bytes.Buffer
-	out := Lines{w: &b, width: 40}
+	out := LineWriter{w: &b, width: 40}
 	for _, line := range []string{
 		"Left out, because the schema does not know them: upstreams[].hc2.downThreshold.",
 		"keep it in git with trueup pull CDN/shop --replace, or undo it",

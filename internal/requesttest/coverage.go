@@ -62,7 +62,7 @@ func Cover(cases []Case, objects []*manifest.Object) *Coverage {
 		}
 		for _, a := range c.answer.ListAnswers(0) {
 			if a.Location != nil {
-				reached[a.CDN.String()+" "+a.Field()], reached[a.CDN.String()+" "+a.Upstream] = true, true
+				reached[a.CDN.String()+" "+a.FieldPath()], reached[a.CDN.String()+" "+a.Upstream] = true, true
 			}
 		}
 	}
@@ -90,7 +90,7 @@ func (c *Coverage) addObject(o *manifest.Object, isReached func(what string) boo
 	}
 	config := routing.ReadSpec(o.Spec)
 	for _, l := range config.Locations {
-		count(&c.Locations, isReached(l.Field()), Missing{What: "location", Name: l.Host + l.Path}, l.Field())
+		count(&c.Locations, isReached(l.FieldPath()), Missing{What: "location", Name: l.Host + l.Path}, l.FieldPath())
 	}
 	for i, name := range config.Upstreams {
 		count(&c.Upstreams, isReached(name), Missing{What: "upstream", Name: name}, fmt.Sprintf("spec.upstreams[%d]", i))

@@ -13,8 +13,8 @@ import (
 // none is the value of cached for an answer without a time to live.
 const none = "none"
 
-// field is a field of expect about a facet of the location.
-type field struct {
+// expectedField is a field of expect about a facet of the location.
+type expectedField struct {
 	name  string
 	facet routing.Facet
 	// isUsual is true if a first expectation has the field, and isObject if only those of its fields count that are expected.
@@ -22,8 +22,8 @@ type field struct {
 }
 
 // listFields returns those of expect but served, in the order of the schema.
-func listFields() []field {
-	return []field{
+func listFields() []expectedField {
+	return []expectedField{
 		{"origin", routing.Origin, true, false},
 		{"action", routing.Action, false, false},
 		{"level", routing.CacheLevel, false, false},
@@ -36,23 +36,23 @@ func listFields() []field {
 }
 
 // observe returns the value of the field that a location meets: the wanted one if it does.
-func (f field) observe(want any, l *routing.Location) any {
+func (f expectedField) observe(want any, l *routing.Location) any {
 	v := l.Behaviour[f.facet]
 	switch {
 	case f.isObject:
 		return projectFields(want, v.Tree())
 	case f.facet == routing.Origin:
-		return observeServers(want, l.Servers())
+		return serversAsOrigin(want, l.Servers())
 	case f.facet == routing.EdgeTTL || f.facet == routing.BrowserTTL:
 		return observeTime(want, v)
-	case v == routing.Value{}:
+	case v == routing.ServedValue{}:
 		return nil
 	}
 	return v.Text
 }
 
-// observeServers returns servers as an origin, or the wanted one if it has the same. A wanted server without a port has any.
-func observeServers(want any, servers []string) any {
+// serversAsOrigin returns servers as an origin, or the wanted one if it has the same. A wanted server without a port has any.
+func serversAsOrigin(want any, servers []string) any {
 	wanted, isList := want.([]any)
 	if !isList {
 		wanted = []any{want}
@@ -84,13 +84,13 @@ func observeServers(want any, servers []string) any {
 }
 
 // observeTime returns a time to live, or the wanted one if it is as long. One of an unknown unit is no time.
-func observeTime(want any, v routing.Value) any {
+func observeTime(want any, v routing.ServedValue) any {
 	text, _ := want.(string)
 	d, isTime := kind.ParseDuration(text)
 	switch {
 	case isTime && v.Known && v.Time == d:
 		return want
-	case v == routing.Value{} || v.Known && v.Time == 0:
+	case v == routing.ServedValue{} || v.Known && v.Time == 0:
 		return none
 	case v.Known:
 		return strings.NewReplacer(" ", "", "min", "m").Replace(kind.DurationText(v.Time))

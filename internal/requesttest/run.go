@@ -77,8 +77,8 @@ type Answer struct {
 	readings []int
 }
 
-// Result is the result of all tests.
-type Result struct {
+// TestResults is the result of all tests.
+type TestResults struct {
 	Passed  int    `json:"passed"`
 	Failed  int    `json:"failed"`
 	Skipped int    `json:"skipped"`
@@ -89,8 +89,8 @@ type Result struct {
 
 // Run runs the tests of documents of kind.RequestTest. The sides are git and live. Without live, what must be the same as live
 // is skipped.
-func Run(documents []*manifest.Object, sides []routing.Side, precedences []routing.Precedence) *Result {
-	result := &Result{Cases: []Case{}}
+func Run(documents []*manifest.Object, sides []routing.Side, precedences []routing.Precedence) *TestResults {
+	result := &TestResults{Cases: []Case{}}
 	r := runner{git: routing.NewLookup(sides[:1], precedences, diag.DidYouMean)}
 	if len(sides) > 1 {
 		r.both = routing.NewLookup(sides, precedences, diag.DidYouMean)
@@ -112,7 +112,7 @@ func Run(documents []*manifest.Object, sides []routing.Side, precedences []routi
 }
 
 // Findings returns a finding for each failure, at its place in the manifest.
-func (r *Result) Findings(severity diag.Severity) (found diag.List) {
+func (r *TestResults) Findings(severity diag.Severity) (found diag.List) {
 	for _, c := range r.Cases {
 		for _, f := range c.Failures {
 			found = append(found, diag.Finding{
@@ -315,7 +315,7 @@ func lookUp(url string, in *routing.Lookup) (routing.RequestAnswer, error) {
 func (c *Case) compareExpectations() {
 	wanted, says := c.test.expect["served"].(bool)
 	isWanted, expectations, answers := wanted || !says, expectationsOf(c.test.expect), c.answer.ListAnswers(0)
-	isWrong := func(a routing.Answer) bool { return (a.Location == nil) == isWanted }
+	isWrong := func(a routing.Responder) bool { return (a.Location == nil) == isWanted }
 	if slices.ContainsFunc(answers, isWrong) || !isWanted && len(expectations) > 0 {
 		expected, field := "a location", c.test.at+".expect.served"
 		switch {
@@ -333,7 +333,7 @@ func (c *Case) compareExpectations() {
 		return
 	}
 	for _, e := range expectations {
-		if slices.ContainsFunc(answers, func(a routing.Answer) bool { return !e.holds(a.Location) }) {
+		if slices.ContainsFunc(answers, func(a routing.Responder) bool { return !e.holds(a.Location) }) {
 			c.Failures = append(c.Failures, Failure{
 				Field: c.test.at + ".expect." + e.name, What: e.name, Expected: routing.Describe(e.want),
 				Got: c.listAnswers(func(reading int) string { return e.describe(answers[reading].Location) }),

@@ -19,11 +19,11 @@ import (
 // load reads CDNs and tests.
 func load(t testing.TB, texts ...string) *manifest.Set {
 	t.Helper()
-	var sources []manifest.Source
+	var sources []manifest.PathSource
 	for i, text := range texts {
-		sources = append(sources, manifest.Source{Data: []byte(text), Display: fmt.Sprintf("%d.yaml", i)})
+		sources = append(sources, manifest.PathSource{Data: []byte(text), Display: fmt.Sprintf("%d.yaml", i)})
 	}
-	set, findings, err := manifest.Load(context.Background(), sources, manifest.Options{})
+	set, findings, err := manifest.Load(context.Background(), sources, manifest.LoadSettings{})
 	if err != nil || findings.HasErrors() {
 		t.Fatalf("%.300v %.600v", err, findings)
 	}
@@ -31,7 +31,7 @@ func load(t testing.TB, texts ...string) *manifest.Set {
 }
 
 // run runs the tests of a set on its CDNs, and perhaps on live ones.
-func run(set *manifest.Set, live ...routing.Side) *Result {
+func run(set *manifest.Set, live ...routing.Side) *TestResults {
 	return Run(set.Tests, append([]routing.Side{side(routing.Git, set)}, live...), routing.PrecedencesOf(""))
 }
 
@@ -179,7 +179,7 @@ func TestUpdatedTestsPass(t *testing.T) {
 }
 
 func loadText(t *rapid.T, text string) *manifest.Set {
-	set, findings, err := manifest.Load(context.Background(), []manifest.Source{{Data: []byte(shop), Display: "0.yaml"}, {Data: []byte(text), Display: "1.yaml"}}, manifest.Options{})
+	set, findings, err := manifest.Load(context.Background(), []manifest.PathSource{{Data: []byte(shop), Display: "0.yaml"}, {Data: []byte(text), Display: "1.yaml"}}, manifest.LoadSettings{})
 	if err != nil || findings.HasErrors() {
 		t.Fatalf("%.300v %.600v", err, findings)
 	}

@@ -13,7 +13,7 @@ import (
 
 // ListUpdates returns what failed tests would have to expect, by file. It leaves out tests whose requests can't be
 // compared, differ from each other, or depend on the platform.
-func (r *Result) ListUpdates() map[string][]yamledit.Expectation {
+func (r *TestResults) ListUpdates() map[string][]yamledit.Expectation {
 	found := map[string][]yamledit.Expectation{}
 	for rest := r.Cases; len(rest) > 0; {
 		t := rest[0].test
@@ -59,7 +59,7 @@ func FirstExpectation(spec map[string]any, url string) map[string]any {
 }
 
 // isInFirst reports whether an expectation that expects nothing yet, or no location, gets the field.
-func (f field) isInFirst(expect map[string]any, isSet bool) bool {
+func (f expectedField) isInFirst(expect map[string]any, isSet bool) bool {
 	return (len(expect) == 0 || expect["served"] == false) && (f.isUsual || isSet && f.isObject)
 }
 
@@ -71,7 +71,7 @@ func observe(expect map[string]any, l *routing.Location) map[string]any {
 	}
 	is := map[string]any{}
 	for _, f := range listFields() {
-		isSet := l.Behaviour[f.facet] != routing.Value{}
+		isSet := l.Behaviour[f.facet] != routing.ServedValue{}
 		want, isAsked := expect[f.name]
 		if !isAsked && !f.isInFirst(expect, isSet) {
 			continue

@@ -28,8 +28,8 @@ func BenchmarkCompare(b *testing.B) {
 			was, is := manyHosts(size[0], size[1], "60"), manyHosts(size[0], size[1], "70")
 			key := kind.Key{Kind: "CDN", Name: "shop"}
 			for b.Loop() {
-				change := routing.Change{Before: routing.NewCDN(key, was), After: routing.NewCDN(key, is)}
-				if r := routing.Compare([]routing.Change{change}, nil, routing.PrecedencesOf("")); len(r.Lines) != 1 {
+				change := routing.CDNChange{Before: routing.NewCDN(key, was), After: routing.NewCDN(key, is)}
+				if r := routing.Compare([]routing.CDNChange{change}, nil, routing.PrecedencesOf("")); len(r.Lines) != 1 {
 					b.Fatal(len(r.Lines), r.Lines[0])
 				}
 			}

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// group has nodes of a host with the same change.
-type group struct {
-	Part
+// nodeGroup has nodes of a host with the same change.
+type nodeGroup struct {
+	RequestPart
 	nodes []int
 }
 
-func (p Part) effect() Effect {
+func (p RequestPart) effect() RequestEffect {
 	worst := Unclear
 	for _, a := range p.Answers {
 		worst = min(worst, a.effect)
@@ -23,15 +23,15 @@ func (p Part) effect() Effect {
 
 // outcomeID is what an Alternative depends on.
 type outcomeID struct {
-	before, after Answer
+	before, after Responder
 	units         bool
 }
 
 // groupIndex finds groups by their answers in words, and by where these do not hold.
-type groupIndex map[string]*group
+type groupIndex map[string]*nodeGroup
 
 // groupOf returns the group of a part, and reports whether it is a new one.
-func (index groupIndex) groupOf(answers string, p Part) (g *group, isNew bool) {
+func (index groupIndex) groupOf(answers string, p RequestPart) (g *nodeGroup, isNew bool) {
 	id := answers
 	if p.Unless != nil {
 		id += fmt.Sprint("\n", p.Unless)
@@ -39,13 +39,13 @@ func (index groupIndex) groupOf(answers string, p Part) (g *group, isNew bool) {
 	if g = index[id]; g != nil {
 		return g, false
 	}
-	g = &group{Part: p}
+	g = &nodeGroup{RequestPart: p}
 	index[id] = g
 	return g, true
 }
 
 // findChanges returns the groups of nodes whose requests are answered in another way, and those nodes.
-func (h *hostTable) findChanges() (groups []*group, changed []int) {
+func (h *hostTable) findChanges() (groups []*nodeGroup, changed []int) {
 	index := groupIndex{}
 	isNew := h.isNew()
 	for i := range h.tree {
@@ -55,8 +55,8 @@ func (h *hostTable) findChanges() (groups []*group, changed []int) {
 		}
 		changed = append(changed, i)
 		unless := h.findUnless(i)
-		add := func(id string, answers ...Alternative) *group {
-			g, isFirst := index.groupOf(id, Part{Answers: answers, Unless: unless})
+		add := func(id string, answers ...Alternative) *nodeGroup {
+			g, isFirst := index.groupOf(id, RequestPart{Answers: answers, Unless: unless})
 			if isFirst {
 				groups = append(groups, g)
 			}
@@ -84,12 +84,12 @@ func (h *hostTable) findChanges() (groups []*group, changed []int) {
 
 // isNew reports whether no CDN answered the host before, under each reading.
 func (h *hostTable) isNew() bool {
-	return !h.matters[OneCDN] && !slices.ContainsFunc(h.answers[:len(h.readings)], func(a Answer) bool { return a.CDN != nil })
+	return !h.matters[OneCDN] && !slices.ContainsFunc(h.answers[:len(h.readings)], func(a Responder) bool { return a.CDN != nil })
 }
 
 // joinGroups makes one of groups with the same nodes, whose differences are for all of them.
-func joinGroups(groups []*group) (out []*group) {
-	known := map[[3]int]*group{}
+func joinGroups(groups []*nodeGroup) (out []*nodeGroup) {
+	known := map[[3]int]*nodeGroup{}
 	for _, g := range groups {
 		if len(g.Answers) > 1 || len(g.Answers[0].Differences) == 0 {
 			out = append(out, g)
@@ -171,7 +171,7 @@ func (a Alternative) withoutDifferences(some []Difference) Alternative {
 }
 
 // newOutcome returns what happens to an answer under a reading.
-func newOutcome(before, after Answer, reading Reading) *Alternative {
+func newOutcome(before, after Responder, reading Reading) *Alternative {
 	o := &Alternative{Before: before.describeCDN(), After: after.describeCDN()}
 	switch {
 	case reading.isSame(before, after):
@@ -202,7 +202,7 @@ func (h *hostTable) findUnless(at int) (paths []string) {
 
 // pathsOf returns the paths of nodes: each part of the tree that hangs together is a pattern without the patterns below it
 // that are not in the part.
-func (t tree) pathsOf(nodes []int) (out []Paths) {
+func (t pathTree) pathsOf(nodes []int) (out []Paths) {
 	top := make([]int, len(t)) // the part of a node, counted from 1
 	for _, i := range nodes {
 		top[i] = -1
@@ -226,7 +226,7 @@ func (t tree) pathsOf(nodes []int) (out []Paths) {
 }
 
 // findStops returns the paths of a group that nothing answers any more under any reading: one for all if no CDN has the host.
-func (h *hostTable) findStops(g *group) []Paths {
+func (h *hostTable) findStops(g *nodeGroup) []Paths {
 	switch {
 	case g.effect() != Dark || len(g.Answers) > 1 || g.Unless != nil:
 		return nil
@@ -237,13 +237,13 @@ func (h *hostTable) findStops(g *group) []Paths {
 }
 
 // classesOf returns the classes of nodes that change.
-func (h *hostTable) classesOf(host string, changed []int) []Class {
-	classes, index, n := make([]Class, len(changed)), map[int]int{}, h.countPrecedences()
+func (h *hostTable) classesOf(host string, changed []int) []RequestClass {
+	classes, index, n := make([]RequestClass, len(changed)), map[int]int{}, h.countPrecedences()
 	for at, i := range changed {
 		before := i * 2 * len(h.readings)
 		after := before + len(h.readings)
 		index[i] = at
-		classes[at] = Class{Host: host, Pattern: h.tree[i].shownPattern(), Before: h.answers[before:][:n], After: h.answers[after:][:n]}
+		classes[at] = RequestClass{Host: host, Pattern: h.tree[i].shownPattern(), Before: h.answers[before:][:n], After: h.answers[after:][:n]}
 	}
 	for i := 1; i < len(h.tree); i++ {
 		if at, changes := index[h.tree[i].parent]; changes {
@@ -276,7 +276,7 @@ func (l *Location) isCached() bool {
 }
 
 // isNoLonger reports whether a TTL is known to be at most another one.
-func (v Value) isNoLonger(other Value) bool {
+func (v ServedValue) isNoLonger(other ServedValue) bool {
 	if v.Known && other.Known {
 		return v.Time <= other.Time
 	}
@@ -289,7 +289,7 @@ func (v Value) isNoLonger(other Value) bool {
 
 // isReplaced reports whether the answers of two different origins may differ. Servers that were only added, or
 // only removed, have the same content as the others.
-func isReplaced(before, after Value) bool {
+func isReplaced(before, after ServedValue) bool {
 	was, is := before.servers(), after.servers()
 	if len(was) == 0 || len(is) == 0 {
 		return true
@@ -297,7 +297,7 @@ func isReplaced(before, after Value) bool {
 	lacks := func(list, names []string) bool {
 		return slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(list, name) })
 	}
-	schemeOf := func(v Value) string { return textOf(objectsOf(v.Tree())[0]["scheme"]) }
+	schemeOf := func(v ServedValue) string { return textOf(objectsOf(v.Tree())[0]["scheme"]) }
 	a, b := schemeOf(before), schemeOf(after)
 	return a != b && a != "" && b != "" || lacks(was, is) && lacks(is, was)
 }

@@ -8,36 +8,36 @@ import (
 	"trueup/internal/kind"
 )
 
-// Change is a CDN before and after; either may be nil.
-type Change struct{ Before, After *CDN }
+// CDNChange is a CDN before and after; either may be nil.
+type CDNChange struct{ Before, After *CDN }
 
 // Key returns the key of the CDN.
-func (c Change) Key() kind.Key {
+func (c CDNChange) Key() kind.Key {
 	if c.Before != nil {
 		return c.Before.Key
 	}
 	return c.After.Key
 }
 
-// Class has the requests of a host that match the same locations, if their answer changes under some reading. Before and
+// RequestClass has the requests of a host that match the same locations, if their answer changes under some reading. Before and
 // After have an element for each precedence.
-type Class struct {
+type RequestClass struct {
 	Host, Pattern string
 	Except        []string
-	Before, After []Answer
+	Before, After []Responder
 	// Objects are the CDNs whose change does it.
 	Objects []kind.Key
 }
 
-// Result is what changes of CDNs do to the requests of a site. Without lines, every request is answered as before.
-type Result struct {
-	Lines   []Line
-	Classes []Class
+// SiteEffects is what changes of CDNs do to the requests of a site. Without lines, every request is answered as before.
+type SiteEffects struct {
+	Lines   []RequestLine
+	Classes []RequestClass
 	Stops   []Stop
 }
 
 // Append adds another result.
-func (r *Result) Append(other Result) {
+func (r *SiteEffects) Append(other SiteEffects) {
 	r.Lines, r.Classes, r.Stops = append(r.Lines, other.Lines...), append(r.Classes, other.Classes...), append(r.Stops, other.Stops...)
 }
 
@@ -60,18 +60,18 @@ func (s Stop) HadAnswerOf(host, path string) bool {
 // comparison compares a site before and after.
 type comparison struct {
 	precedences []Precedence
-	changed     map[kind.Key]Change
+	changed     map[kind.Key]CDNChange
 	// sides have the changed CDNs, and others also the CDNs that stay.
 	sides  [2]*Site
 	others *Site
-	Result
+	SiteEffects
 	outcomes map[outcomeID]*Alternative
 }
 
 // Compare returns what changes do to the requests of a site, of which others may have all CDNs. It reads only those that
 // claim a host which a changed one claims.
-func Compare(changes []Change, others *Site, precedences []Precedence) Result {
-	c := &comparison{precedences: precedences, changed: map[kind.Key]Change{}, others: others, outcomes: map[outcomeID]*Alternative{}}
+func Compare(changes []CDNChange, others *Site, precedences []Precedence) SiteEffects {
+	c := &comparison{precedences: precedences, changed: map[kind.Key]CDNChange{}, others: others, outcomes: map[outcomeID]*Alternative{}}
 	var before, after []*CDN
 	for _, change := range changes {
 		c.changed[change.Key()] = change
@@ -104,7 +104,7 @@ func Compare(changes []Change, others *Site, precedences []Precedence) Result {
 		c.addUnclear(change)
 	}
 	c.Lines = JoinLines(c.Lines, false)
-	return c.Result
+	return c.SiteEffects
 }
 
 // changedHosts returns the hosts that changed CDNs claim, and those below their wildcards.
@@ -165,7 +165,7 @@ func (c *comparison) addHost(name string) {
 	if len(groups) == 0 && !h.matters[CaseMatters] {
 		return
 	}
-	host, causes := Host{Name: name, Except: c.hostsBelow(name)}, c.findCauses(h, name)
+	host, causes := HostPattern{Name: name, Except: c.hostsBelow(name)}, c.findCauses(h, name)
 	for _, class := range h.classesOf(name, changed) {
 		class.Objects = causes
 		c.Classes = append(c.Classes, class)
@@ -173,19 +173,19 @@ func (c *comparison) addHost(name string) {
 	worst := Unclear
 	for _, g := range groups {
 		worst = min(worst, g.effect())
-		c.Lines = append(c.Lines, Line{Effect: g.effect(), Hosts: []Host{host}, Part: g.Part, Objects: causes})
+		c.Lines = append(c.Lines, RequestLine{Effect: g.effect(), Hosts: []HostPattern{host}, RequestPart: g.RequestPart, Objects: causes})
 		for _, paths := range h.findStops(g) {
-			c.Stops = append(c.Stops, Stop{nameRequests([]Host{host}, []Paths{paths}, All), name, paths, causes})
+			c.Stops = append(c.Stops, Stop{nameRequests([]HostPattern{host}, []Paths{paths}, All), name, paths, causes})
 		}
 	}
 	if instead, differs := c.ignoreCase(h); differs && len(instead)+len(groups) > 0 {
-		c.Lines = append(c.Lines, Line{Effect: worst, Hosts: []Host{host}, IgnoringCase: true, Exceptions: instead, Objects: causes})
+		c.Lines = append(c.Lines, RequestLine{Effect: worst, Hosts: []HostPattern{host}, IgnoringCase: true, Exceptions: instead, Objects: causes})
 	}
 }
 
 // ignoreCase returns what happens to the requests of a host if the case of paths plays no part, and whether that may be
 // something else than what happens if it does: a path is then below another one, or the same.
-func (c *comparison) ignoreCase(h *hostTable) (instead []Part, differs bool) {
+func (c *comparison) ignoreCase(h *hostTable) (instead []RequestPart, differs bool) {
 	if !h.matters[CaseMatters] {
 		return nil, false
 	}
@@ -200,7 +200,7 @@ func (c *comparison) ignoreCase(h *hostTable) (instead []Part, differs bool) {
 	}
 	groups, _ := folded.findChanges()
 	for _, g := range groups {
-		instead = append(instead, g.Part)
+		instead = append(instead, g.RequestPart)
 	}
 	return instead, differs
 }
@@ -239,7 +239,7 @@ func (c *comparison) findCauses(h *hostTable, host string) (keys []kind.Key) {
 
 // addRename adds the line of a hostname that nothing answered before and that is now answered by a CDN which had another
 // one. It returns the host, or "" if there is no such line.
-func (c *comparison) addRename(change Change) string {
+func (c *comparison) addRename(change CDNChange) string {
 	if change.Before == nil || change.After == nil {
 		return ""
 	}
@@ -251,11 +251,11 @@ func (c *comparison) addRename(change Change) string {
 	if _, differs := c.ignoreCase(h); differs || !h.isOwned(change) {
 		return ""
 	}
-	l := Line{Effect: First, Hosts: []Host{{Name: to}}, As: from, Objects: []kind.Key{change.After.Key}, Nothing: h.answersNothing()}
+	l := RequestLine{Effect: First, Hosts: []HostPattern{{Name: to}}, As: from, Objects: []kind.Key{change.After.Key}, Nothing: h.answersNothing()}
 	groups, _ := h.findChanges()
 	for _, g := range groups {
 		l.Effect = min(l.Effect, g.effect())
-		l.Exceptions = append(l.Exceptions, g.Part)
+		l.Exceptions = append(l.Exceptions, g.RequestPart)
 	}
 	for _, cdn := range findOwners(from, c.listClaimants(1, from), Nothing) {
 		l.Still, l.StillBy = true, append(l.StillBy, cdn.describeClaim(from))
@@ -275,7 +275,7 @@ func (h *hostTable) answersNothing() bool {
 }
 
 // isOwned reports whether the CDN that changes answers the host before and after, under any reading, and no other one.
-func (h *hostTable) isOwned(change Change) bool {
+func (h *hostTable) isOwned(change CDNChange) bool {
 	for r := range h.readings {
 		if h.owner(0, r) != change.Before || h.owner(1, r) != change.After {
 			return false
@@ -285,7 +285,7 @@ func (h *hostTable) isOwned(change Change) bool {
 }
 
 // addUnnamedHosts adds what a change does to requests for hosts that nothing names, if lines do not tell the same of others.
-func (c *comparison) addUnnamedHosts(change Change, told map[string]bool) {
+func (c *comparison) addUnnamedHosts(change CDNChange, told map[string]bool) {
 	if change.Before == nil || change.After == nil {
 		return
 	}
@@ -294,7 +294,7 @@ func (c *comparison) addUnnamedHosts(change Change, told map[string]bool) {
 	h := newHostTable([]string{"", ""}, c.precedences, [][]*CDN{{change.Before}, {change.After}}, false)
 	groups, _ := h.findChanges()
 	for _, g := range groups {
-		l := Line{Effect: Unclear, Part: g.Part, Objects: []kind.Key{key}}
+		l := RequestLine{Effect: Unclear, RequestPart: g.RequestPart, Objects: []kind.Key{key}}
 		certain := l.findCertain()
 		if !told[key.String()+l.What(All)] && (len(certain) == 0 || slices.ContainsFunc(certain, isNew)) {
 			c.Lines = append(c.Lines, l)
@@ -303,8 +303,8 @@ func (c *comparison) addUnnamedHosts(change Change, told map[string]bool) {
 }
 
 // addUnclear adds the locations of a changed CDN of which no document says what they match, if any location differs.
-func (c *comparison) addUnclear(change Change) {
-	var configs []*Config
+func (c *comparison) addUnclear(change CDNChange) {
+	var configs []*CDNConfig
 	for _, cdn := range []*CDN{change.Before, change.After} {
 		if cdn != nil {
 			configs = append(configs, cdn.Config())
@@ -326,7 +326,7 @@ func (c *comparison) addUnclear(change Change) {
 	}
 	delete(hosts, "")
 	for _, name := range slices.Sorted(maps.Keys(hosts)) {
-		l := Line{Effect: Unclear, Hosts: []Host{{Name: name}}, Objects: []kind.Key{change.Key()}}
+		l := RequestLine{Effect: Unclear, Hosts: []HostPattern{{Name: name}}, Objects: []kind.Key{change.Key()}}
 		slices.Sort(hosts[name])
 		for _, path := range slices.Compact(hosts[name]) {
 			l.Paths = append(l.Paths, Paths{Pattern: path})

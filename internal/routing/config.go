@@ -14,9 +14,9 @@ import (
 	"trueup/internal/kind"
 )
 
-// Value is one property of how a request is answered; the zero Value is an absent one. Text is the manifest's, or
+// ServedValue is one property of how a request is answered; the zero Value is an absent one. Text is the manifest's, or
 // canonical JSON, in which null and {} are absent and a number or boolean equals its text.
-type Value struct {
+type ServedValue struct {
 	Text string
 	// Time is a time to live. It is known only for a whole number with a unit that trueup knows.
 	Time  time.Duration
@@ -51,7 +51,7 @@ const (
 )
 
 // Behaviour has the value of each facet. Two locations answer requests alike if theirs are equal up to facets.
-type Behaviour [facets + 1]Value
+type Behaviour [facets + 1]ServedValue
 
 // Location is one location of a CDN.
 type Location struct {
@@ -66,11 +66,11 @@ type Location struct {
 	times [2]string
 }
 
-// Field returns the place of the location in the manifest.
-func (l *Location) Field() string { return fmt.Sprintf("spec.locations[%d]", l.Index) }
+// FieldPath returns the place of the location in the manifest.
+func (l *Location) FieldPath() string { return fmt.Sprintf("spec.locations[%d]", l.Index) }
 
-// Config is how a CDN answers requests.
-type Config struct {
+// CDNConfig is how a CDN answers requests.
+type CDNConfig struct {
 	// Hostname is a kind.HostKey.
 	Hostname  string
 	Locations []Location
@@ -85,7 +85,7 @@ type Config struct {
 }
 
 // Read returns the config of a decoded spec. What has an unexpected type is a value like any other.
-func Read(spec map[string]any) *Config {
+func Read(spec map[string]any) *CDNConfig {
 	spec, _ = Tidy(spec).(map[string]any)
 	known := []string{"hostname", "tls", "secureLink", "firewall"}
 	listOf := func(field string) []any {
@@ -95,14 +95,14 @@ func Read(spec map[string]any) *Config {
 		}
 		return list
 	}
-	c := &Config{Hostname: kind.HostKey(textOf(spec["hostname"])), hosts: map[string][]*Location{}}
+	c := &CDNConfig{Hostname: kind.HostKey(textOf(spec["hostname"])), hosts: map[string][]*Location{}}
 	named := map[string][]map[string]any{}
 	for _, v := range listOf("upstreams") {
 		u, _ := v.(map[string]any)
 		name := textOf(u["name"])
 		c.Upstreams, named[name] = append(c.Upstreams, name), append(named[name], u)
 	}
-	servers := map[string][2]Value{}
+	servers := map[string][2]ServedValue{}
 	locations := listOf("locations")
 	firewall := withoutDisabled(spec["firewall"])
 	c.Behaviour = Behaviour{
@@ -162,9 +162,9 @@ func (l *Location) readTime(f Facet, number, unit string) {
 	}
 	text := strings.TrimSpace(number + " " + unit)
 	if d, ok := kind.DurationOf(number, unit); ok {
-		l.Behaviour[f] = Value{Time: d, Known: true}
+		l.Behaviour[f] = ServedValue{Time: d, Known: true}
 	} else {
-		l.Behaviour[f] = Value{Text: text}
+		l.Behaviour[f] = ServedValue{Text: text}
 	}
 	if unit != "" && unit != "second" {
 		l.times[f-EdgeTTL] = text
@@ -201,9 +201,9 @@ func withoutNames(firewall any) any {
 
 // readOrigin returns the Origin and the Connection of the upstreams of a name. One that the manifest does not list is its
 // name.
-func readOrigin(name string, listed []map[string]any) [2]Value {
+func readOrigin(name string, listed []map[string]any) [2]ServedValue {
 	if len(listed) == 0 || name == "" {
-		return [2]Value{{Text: name}}
+		return [2]ServedValue{{Text: name}}
 	}
 	var origins, connections []any
 	for _, u := range listed {
@@ -216,9 +216,9 @@ func readOrigin(name string, listed []map[string]any) [2]Value {
 		connections = append(connections, Tidy(u))
 	}
 	if len(listed) == 1 {
-		return [2]Value{valueOf(origins[0]), valueOf(connections[0])}
+		return [2]ServedValue{valueOf(origins[0]), valueOf(connections[0])}
 	}
-	return [2]Value{valueOf(origins), valueOf(connections)}
+	return [2]ServedValue{valueOf(origins), valueOf(connections)}
 }
 
 // normalizeServers returns servers in an order of their own, with hosts in lower case and the smallest whole weights of the
@@ -256,10 +256,10 @@ func normalizeServers(list []any) []any {
 	return out
 }
 
-func valueOf(v any) Value { return Value{Text: textOf(v)} }
+func valueOf(v any) ServedValue { return ServedValue{Text: textOf(v)} }
 
 // remainderOf is the Value of an object without some fields.
-func remainderOf(m map[string]any, known ...string) Value {
+func remainderOf(m map[string]any, known ...string) ServedValue {
 	m = maps.Clone(m)
 	for _, name := range known {
 		delete(m, name)
@@ -304,16 +304,16 @@ func Tidy(v any) any {
 	return string(canon.Bytes(v))
 }
 
-// Hidden are locations that answer no request if the first one in the list that matches does, because By takes all
+// HiddenLocations are locations that answer no request if the first one in the list that matches does, because By takes all
 // of theirs.
-type Hidden struct {
+type HiddenLocations struct {
 	By        *Location
 	Locations []*Location
 }
 
 // Hidden returns the locations that hide others, in the order of the list. It ignores others with the same path and
 // host. If the longest path or host wins, no location hides another.
-func (c *Config) Hidden() (all []Hidden) {
+func (c *CDNConfig) Hidden() (all []HiddenLocations) {
 	first := map[[2]string]*Location{}
 	for i := range c.Locations {
 		l := &c.Locations[i]
@@ -330,7 +330,7 @@ func (c *Config) Hidden() (all []Hidden) {
 	}
 	for i, list := range hidden {
 		if list != nil {
-			all = append(all, Hidden{&c.Locations[i], list})
+			all = append(all, HiddenLocations{&c.Locations[i], list})
 		}
 	}
 	return all

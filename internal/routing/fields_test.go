@@ -100,7 +100,7 @@ func TestEachFieldIsNoticed(t *testing.T) {
 	if root == "" {
 		t.Skip("TRUEUP_CORPUS is not set")
 	}
-	set, _, err := manifest.Load(t.Context(), []manifest.Source{{FS: os.DirFS(root), Path: "cdns"}}, manifest.Options{})
+	set, _, err := manifest.Load(t.Context(), []manifest.PathSource{{FS: os.DirFS(root), Path: "cdns"}}, manifest.LoadSettings{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,8 +113,8 @@ func TestEachFieldIsNoticed(t *testing.T) {
 		spec := o.Tree()
 		mutations(spec, "", nil, func(field string) {
 			fields++
-			change := routing.Change{Before: routing.NewCDN(key, o.Spec), After: routing.NewCDN(key, canon.Bytes(spec))}
-			if len(routing.Compare([]routing.Change{change}, nil, routing.PrecedencesOf("")).Lines) > 0 {
+			change := routing.CDNChange{Before: routing.NewCDN(key, o.Spec), After: routing.NewCDN(key, canon.Bytes(spec))}
+			if len(routing.Compare([]routing.CDNChange{change}, nil, routing.PrecedencesOf("")).Lines) > 0 {
 				return
 			}
 			for _, u := range unnoticed {

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Answer is what answers a request: a CDN and one of its locations. Either may be nil.
-type Answer struct {
+// Responder is what answers a request: a CDN and one of its locations. Either may be nil.
+type Responder struct {
 	CDN *CDN
 	*Location
 }
 
 // behaviour returns the behaviour of the location, or that of the CDN if no location answers; nil without a CDN.
-func (a Answer) behaviour() *Behaviour {
+func (a Responder) behaviour() *Behaviour {
 	switch {
 	case a.Location != nil:
 		return &a.Behaviour
@@ -24,7 +24,7 @@ func (a Answer) behaviour() *Behaviour {
 }
 
 // Place returns the file and the line of the location in the manifest, or nothing without one.
-func (a Answer) Place() (file string, line int) {
+func (a Responder) Place() (file string, line int) {
 	if a.Location == nil || a.CDN.Lines == nil {
 		return "", 0
 	}
@@ -32,7 +32,7 @@ func (a Answer) Place() (file string, line int) {
 }
 
 // describeCDN returns the name of the CDN that has the answer.
-func (a Answer) describeCDN() string {
+func (a Responder) describeCDN() string {
 	if a.Location == nil {
 		return nothing
 	}
@@ -47,10 +47,10 @@ type hostTable struct {
 	claimants [][]*CDN
 	// competing has those of several claimants that have it, if not one alone answers it.
 	competing [][]*CDN
-	tree      tree
+	tree      pathTree
 	readings  []Reading
 	// answers has an element for each node, side and reading.
-	answers []Answer
+	answers []Responder
 	// matters says which assumptions may make a difference.
 	matters [CaseMatters + 1]bool
 	// outcomes has those that are needed more than once.
@@ -143,7 +143,7 @@ func (h *hostTable) ownerOf(side int, r Reading) *CDN {
 // fillAnswers sets what answers the requests of each node: what answers those of its parent, or a location of its own.
 func (h *hostTable) fillAnswers() {
 	size := len(h.claimants) * len(h.readings)
-	h.answers = make([]Answer, len(h.tree)*size)
+	h.answers = make([]Responder, len(h.tree)*size)
 	for i := range size {
 		h.answers[i].CDN = h.ownerOf(i/len(h.readings), h.readings[i%len(h.readings)])
 	}
@@ -153,8 +153,8 @@ func (h *hostTable) fillAnswers() {
 		for _, p := range h.tree[i].own {
 			for r, reading := range h.readings {
 				a := &answers[p.side*len(h.readings)+r]
-				if h.mayAnswer(p, a.CDN, reading) && (a.Location == nil || reading.compareLocations(Answer{p.cdn, p.Location}, *a) < 0) {
-					*a = Answer{p.cdn, p.Location}
+				if h.mayAnswer(p, a.CDN, reading) && (a.Location == nil || reading.compareLocations(Responder{p.cdn, p.Location}, *a) < 0) {
+					*a = Responder{p.cdn, p.Location}
 				}
 			}
 		}
@@ -162,7 +162,7 @@ func (h *hostTable) fillAnswers() {
 }
 
 // answer returns what answers the requests of a node on a side, under a reading.
-func (h *hostTable) answer(at, side, reading int) Answer {
+func (h *hostTable) answer(at, side, reading int) Responder {
 	return h.answers[(at*len(h.claimants)+side)*len(h.readings)+reading]
 }
 
@@ -177,7 +177,7 @@ func (h *hostTable) mayAnswer(p party, owner *CDN, r Reading) bool {
 }
 
 // findUnclear returns the locations of a side of which no document says whether they match requests of a node.
-func (h *hostTable) findUnclear(n *node, side int) (found []Answer) {
+func (h *hostTable) findUnclear(n *pathNode, side int) (found []Responder) {
 	for _, c := range h.claimants[side] {
 		isOwner := h.names[side] == "" || h.matters[OneCDN]
 		for r := range h.readings {
@@ -188,7 +188,7 @@ func (h *hostTable) findUnclear(n *node, side int) (found []Answer) {
 		}
 		for _, l := range c.Config().unclear {
 			if (h.names[side] == "" || l.MayServe(h.names[side])) && l.mayOverlap(n) {
-				found = append(found, Answer{c, l})
+				found = append(found, Responder{c, l})
 			}
 		}
 	}
@@ -197,7 +197,7 @@ func (h *hostTable) findUnclear(n *node, side int) (found []Answer) {
 
 // mayOverlap reports whether a location that is unclear may match requests of a node: its path begins as theirs do, as it
 // is written or in its normal form.
-func (l *Location) mayOverlap(n *node) bool {
+func (l *Location) mayOverlap(n *pathNode) bool {
 	start, _, _ := strings.Cut(l.Path, "*")
 	for _, start := range []string{start, Normal(start)} {
 		if strings.HasPrefix(n.stem, start) || n.prefix && strings.HasPrefix(start, n.stem) {
@@ -208,7 +208,7 @@ func (l *Location) mayOverlap(n *node) bool {
 }
 
 // isSame reports whether two answers are the same under a reading.
-func (r Reading) isSame(a, b Answer) bool {
+func (r Reading) isSame(a, b Responder) bool {
 	switch {
 	case a == b:
 		return true
@@ -221,7 +221,7 @@ func (r Reading) isSame(a, b Answer) bool {
 }
 
 // compareLocations compares two locations that match a request; the lesser one answers it. Those of several CDNs are one list, by name.
-func (r Reading) compareLocations(a, b Answer) int {
+func (r Reading) compareLocations(a, b Responder) int {
 	path, host := r.rankPath(b.Path)-r.rankPath(a.Path), rankPattern(b.Host)-rankPattern(a.Host)
 	switch r.Precedence {
 	case FirstInList:

@@ -10,12 +10,12 @@ import (
 	"trueup/internal/kind"
 )
 
-// Effect is what a change does to requests.
-type Effect uint8
+// RequestEffect is what a change does to requests.
+type RequestEffect uint8
 
 // The effects, the worst first. Unclear is what no document says.
 const (
-	Dark Effect = iota
+	Dark RequestEffect = iota
 	OtherOrigin
 	OtherRules
 	OtherCaching
@@ -29,34 +29,34 @@ func effectNames() []string {
 }
 
 // String returns the name of the effect.
-func (e Effect) String() string { return effectNames()[e] }
+func (e RequestEffect) String() string { return effectNames()[e] }
 
 // MarshalText implements encoding.TextMarshaler.
-func (e Effect) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
+func (e RequestEffect) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
-func (e *Effect) UnmarshalText(text []byte) error {
+func (e *RequestEffect) UnmarshalText(text []byte) error {
 	at := slices.Index(effectNames(), string(text))
 	if at < 0 {
 		return fmt.Errorf("unknown effect on requests %.40q", text)
 	}
-	*e = Effect(at)
+	*e = RequestEffect(at)
 	return nil
 }
 
-// Line says what happens to requests. What it says is so for all requests of the hosts and paths, and for no others.
-type Line struct {
-	Effect Effect `json:"effect"`
+// RequestLine says what happens to requests. What it says is so for all requests of the hosts and paths, and for no others.
+type RequestLine struct {
+	Effect RequestEffect `json:"effect"`
 	// Hosts are who is meant; none are hosts that no CDN names.
-	Hosts []Host `json:"hosts,omitempty"`
-	Part
+	Hosts []HostPattern `json:"hosts,omitempty"`
+	RequestPart
 	// As is the hostname that was replaced by the one of the line, which is answered as that was, with Exceptions. Still
 	// says that the old one is answered, too, by StillBy, and Nothing that no location matches the new one.
-	As         string   `json:"as,omitempty"`
-	Exceptions []Part   `json:"exceptions,omitempty"`
-	Still      bool     `json:"still,omitempty"`
-	StillBy    []string `json:"stillBy,omitempty"`
-	Nothing    bool     `json:"nothing,omitempty"`
+	As         string        `json:"as,omitempty"`
+	Exceptions []RequestPart `json:"exceptions,omitempty"`
+	Still      bool          `json:"still,omitempty"`
+	StillBy    []string      `json:"stillBy,omitempty"`
+	Nothing    bool          `json:"nothing,omitempty"`
 	// IgnoringCase says that Exceptions hold instead of the other lines of the hosts if the case of paths plays no part.
 	IgnoringCase bool `json:"ignoringCase,omitempty"`
 	// Objects are the CDNs whose change does it.
@@ -65,8 +65,8 @@ type Line struct {
 	Drift bool `json:"drift,omitempty"`
 }
 
-// Part is what happens to a part of the requests of some hosts.
-type Part struct {
+// RequestPart is what happens to a part of the requests of some hosts.
+type RequestPart struct {
 	// Paths are all if there are none.
 	Paths []Paths `json:"paths,omitempty"`
 	// Answers has one element, or several if it depends on what the platform does not document.
@@ -75,8 +75,8 @@ type Part struct {
 	Unless []string `json:"unless,omitempty"`
 }
 
-// Host is a name, or *.NAME for the hosts below it except some.
-type Host struct {
+// HostPattern is a name, or *.NAME for the hosts below it except some.
+type HostPattern struct {
 	Name   string   `json:"name"`
 	Except []string `json:"except,omitempty"`
 }
@@ -96,7 +96,7 @@ type Alternative struct {
 	Differences []Difference `json:"differences,omitempty"`
 	// Else says that there are other differences under each condition, which are lines of their own.
 	Else   bool `json:"else,omitempty"`
-	effect Effect
+	effect RequestEffect
 }
 
 // nothing is what has no answer.
@@ -145,7 +145,7 @@ func describeAnswers(answers []Alternative, isDrift bool) string {
 }
 
 // describe says what happens to the requests, and names so many locations at most on which it depends.
-func (p Part) describe(isDrift bool, most int) string {
+func (p RequestPart) describe(isDrift bool, most int) string {
 	text := describeAnswers(p.Answers, isDrift)
 	if len(p.Unless) > 0 {
 		text += ", unless " + diag.First(p.Unless, most) + " matches, which no document says"
@@ -157,13 +157,13 @@ func (p Part) describe(isDrift bool, most int) string {
 const All = 1 << 30
 
 // String returns the line as a sentence.
-func (l Line) String() string { return l.Sentence(All) }
+func (l RequestLine) String() string { return l.Sentence(All) }
 
 // Sentence returns the line as a sentence, with so many hosts, paths and exceptions at most.
-func (l Line) Sentence(most int) string { return l.Who(most) + ": " + l.What(most) }
+func (l RequestLine) Sentence(most int) string { return l.Who(most) + ": " + l.What(most) }
 
 // Who names the requests.
-func (l Line) Who(most int) string {
+func (l RequestLine) Who(most int) string {
 	if len(l.Hosts) > 0 {
 		return nameRequests(l.Hosts, l.Paths, most)
 	}
@@ -171,12 +171,12 @@ func (l Line) Who(most int) string {
 	for i, key := range l.Objects {
 		names[i] = key.String()
 	}
-	unnamed := Host{"hosts that nothing names, if any reach " + strings.Join(names, " and "), []string{}}
-	return nameRequests([]Host{unnamed}, l.Paths, most)
+	unnamed := HostPattern{"hosts that nothing names, if any reach " + strings.Join(names, " and "), []string{}}
+	return nameRequests([]HostPattern{unnamed}, l.Paths, most)
 }
 
 // nameRequests names requests of hosts, with so many hosts and paths at most.
-func nameRequests(hosts []Host, paths []Paths, most int) string {
+func nameRequests(hosts []HostPattern, paths []Paths, most int) string {
 	names := make([]string, len(hosts))
 	for i, h := range hosts {
 		if names[i] = h.Name; len(h.Except) > 0 {
@@ -229,7 +229,7 @@ func describePaths(paths []Paths, most int) string {
 }
 
 // What says what happens to the requests.
-func (l Line) What(most int) string {
+func (l RequestLine) What(most int) string {
 	exceptions := make([]string, len(l.Exceptions))
 	for i, p := range l.Exceptions {
 		exceptions[i] = describePaths(p.Paths, most) + ": " + p.describe(false, most)
@@ -247,7 +247,7 @@ func (l Line) What(most int) string {
 	return l.describe(l.Drift, most)
 }
 
-func (l Line) describeRename(most int) string {
+func (l RequestLine) describeRename(most int) string {
 	text := "answered as " + l.As + " was"
 	if l.Nothing {
 		text = "not answered: no location matches; it replaces " + l.As
@@ -278,8 +278,8 @@ func (l Line) describeRename(most int) string {
 }
 
 // findCertain returns the differences of a line that depend on nothing.
-func (l Line) findCertain() (all []Difference) {
-	for _, p := range append([]Part{l.Part}, l.Exceptions...) {
+func (l RequestLine) findCertain() (all []Difference) {
+	for _, p := range append([]RequestPart{l.RequestPart}, l.Exceptions...) {
 		if len(p.Answers) == 1 {
 			all = append(all, p.Answers[0].Differences...)
 		}
@@ -289,7 +289,7 @@ func (l Line) findCertain() (all []Difference) {
 
 // JoinLines sorts lines, the worst first, and makes one of those that say the same of other hosts: of the same objects, or
 // of any.
-func JoinLines(lines []Line, ofAnyObject bool) (out []Line) {
+func JoinLines(lines []RequestLine, ofAnyObject bool) (out []RequestLine) {
 	known := map[string]int{}
 	for _, l := range lines {
 		id := l.Effect.String() + describePaths(l.Paths, All) + l.What(All)
@@ -312,12 +312,12 @@ func JoinLines(lines []Line, ofAnyObject bool) (out []Line) {
 	for i := range out {
 		out[i].tidyHosts()
 	}
-	slices.SortStableFunc(out, func(a, b Line) int { return int(a.Effect) - int(b.Effect) })
+	slices.SortStableFunc(out, func(a, b RequestLine) int { return int(a.Effect) - int(b.Effect) })
 	return out
 }
 
 // tidyHosts removes exceptions from hosts that the line names, too.
-func (l *Line) tidyHosts() {
+func (l *RequestLine) tidyHosts() {
 	named := map[string]bool{}
 	for _, h := range l.Hosts {
 		named[h.Name] = true

@@ -184,7 +184,7 @@ func (q *RequestAnswer) findSide(side int, name string, cdn *CDN) Found {
 	}
 	h := q.table
 	f.Object, f.Hostname, f.Note, f.File, f.Line = cdn.String(), cdn.Config().Hostname, cdn.Note, cdn.Path, cdn.Line
-	matchOf := func(a Answer) Match {
+	matchOf := func(a Responder) Match {
 		file, line := a.Place()
 		return Match{a.Path, a.Host, file, line, []string{}}
 	}
@@ -198,7 +198,7 @@ func (q *RequestAnswer) findSide(side int, name string, cdn *CDN) Found {
 	}
 	slices.SortFunc(matching, func(a, b *Location) int { return a.Index - b.Index })
 	for _, l := range matching {
-		m := matchOf(Answer{cdn, l})
+		m := matchOf(Responder{cdn, l})
 		for r, reading := range h.readings {
 			if reading.Without == Nothing && q.Location(side, r) == l {
 				m.Rules = append(m.Rules, reading.String())
@@ -206,7 +206,7 @@ func (q *RequestAnswer) findSide(side int, name string, cdn *CDN) Found {
 		}
 		f.Matching = append(f.Matching, m)
 	}
-	for _, a := range h.findUnclear(&node{stem: q.Path}, side) {
+	for _, a := range h.findUnclear(&pathNode{stem: q.Path}, side) {
 		f.Unclear = append(f.Unclear, matchOf(a))
 	}
 	return f
@@ -217,12 +217,12 @@ func (q *RequestAnswer) Location(side, reading int) *Location {
 	return q.answer(side, reading).Location
 }
 
-func (q *RequestAnswer) answer(side, reading int) Answer {
+func (q *RequestAnswer) answer(side, reading int) Responder {
 	return q.table.answer(q.node, side, reading)
 }
 
 // ListAnswers returns what answers the request on a side under each of the readings that make a difference.
-func (q *RequestAnswer) ListAnswers(side int) (all []Answer) {
+func (q *RequestAnswer) ListAnswers(side int) (all []Responder) {
 	for r := range q.table.readings {
 		all = append(all, q.answer(side, r))
 	}

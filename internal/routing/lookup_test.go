@@ -97,7 +97,7 @@ spec:
     - {path: /a}
     - {path: /b}
 `
-	set, _, err := manifest.Load(t.Context(), []manifest.Source{{Data: []byte(text), Display: "a.yaml"}}, manifest.Options{})
+	set, _, err := manifest.Load(t.Context(), []manifest.PathSource{{Data: []byte(text), Display: "a.yaml"}}, manifest.LoadSettings{})
 	if err != nil || len(set.Objects) != 1 {
 		t.Fatal(set, err)
 	}
@@ -165,14 +165,14 @@ func TestUnfinishedSpecs(t *testing.T) {
 			return routing.NewCDN(key, canon.Bytes(fields))
 		}
 		was, is := spec("before"), spec("after")
-		r := routing.Compare([]routing.Change{{Before: was, After: is}}, routing.NewSite(spec("other")), routing.PrecedencesOf(""))
+		r := routing.Compare([]routing.CDNChange{{Before: was, After: is}}, routing.NewSite(spec("other")), routing.PrecedencesOf(""))
 		for _, l := range r.Lines {
 			if l.String() == "" || strings.Contains(l.String(), "%!") {
 				t.Errorf("%+v", l)
 			}
 		}
 		is.Config().Hidden()
-		if same := routing.Compare([]routing.Change{{Before: was, After: was}}, nil, routing.PrecedencesOf("")); len(same.Lines) > 0 {
+		if same := routing.Compare([]routing.CDNChange{{Before: was, After: was}}, nil, routing.PrecedencesOf("")); len(same.Lines) > 0 {
 			t.Errorf("nothing changes, and lines say %s", same.Lines[0])
 		}
 	})

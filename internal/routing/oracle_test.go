@@ -535,18 +535,18 @@ var probedHosts = []string{"x.ex", "y.ex", "w.z.ex", "v.z.ex", "n.z.ex", "q.z.ex
 
 var probedPaths = []string{"/", "/a", "/ab", "/a/", "/a/x", "/a/b", "/a/b/", "/a/b/x", "/a/bc", "/b", "/b/", "/b/x", "/c", "/A", "/A/x"}
 
-func lines(was, is site) []routing.Line {
-	var changes []routing.Change
+func lines(was, is site) []routing.RequestLine {
+	var changes []routing.CDNChange
 	var all []*routing.CDN
 	for _, c := range is {
 		at := slices.IndexFunc(was, func(o cdn) bool { return o.name == c.name })
 		switch {
 		case at < 0:
-			changes = append(changes, routing.Change{After: c.engine()})
+			changes = append(changes, routing.CDNChange{After: c.engine()})
 		case fmt.Sprint(was[at]) == fmt.Sprint(c):
 			all = append(all, c.engine())
 		default:
-			changes = append(changes, routing.Change{Before: was[at].engine(), After: c.engine()})
+			changes = append(changes, routing.CDNChange{Before: was[at].engine(), After: c.engine()})
 		}
 	}
 	return routing.Compare(changes, routing.NewSite(all...), routing.PrecedencesOf("")).Lines

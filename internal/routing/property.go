@@ -16,13 +16,13 @@ type Property struct {
 }
 
 // compareSides returns a property, which valueOf returns for each side that has it, and reports whether one of them sets it.
-func (q *RequestAnswer) compareSides(what string, valueOf func(side int) (v Value, words string, has bool)) (p Property, isSet bool) {
+func (q *RequestAnswer) compareSides(what string, valueOf func(side int) (v ServedValue, words string, has bool)) (p Property, isSet bool) {
 	p = Property{What: what, Values: map[string]string{}}
-	values, words, texts := map[Value]bool{}, map[string]bool{}, map[string]string{}
+	values, words, texts := map[ServedValue]bool{}, map[string]bool{}, map[string]string{}
 	for i, f := range q.Sides {
 		if v, text, has := valueOf(i); has {
 			values[v], words[text], p.Values[f.Side], texts[f.Side] = true, true, text, v.Text
-			isSet = isSet || v != Value{}
+			isSet = isSet || v != ServedValue{}
 		}
 	}
 	p.Differs = len(values) > 1
@@ -35,7 +35,7 @@ func (q *RequestAnswer) compareSides(what string, valueOf func(side int) (v Valu
 // describeLocation returns how the sides answer the request under readings that select alike. It leaves out what no side
 // sets.
 func (q *RequestAnswer) describeLocation(readings []int) []Property {
-	selected, _ := q.compareSides("location", func(side int) (Value, string, bool) {
+	selected, _ := q.compareSides("location", func(side int) (ServedValue, string, bool) {
 		var labels []string
 		for _, r := range readings {
 			a, label := q.answer(side, r), "no location matches"
@@ -48,7 +48,7 @@ func (q *RequestAnswer) describeLocation(readings []int) []Property {
 			labels = append(labels, label)
 		}
 		text := strings.Join(slices.Compact(slices.Sorted(slices.Values(labels))), " or ")
-		return Value{Text: text}, text, q.Sides[side].CDN != nil
+		return ServedValue{Text: text}, text, q.Sides[side].CDN != nil
 	})
 	selected.Place = placeOf(q.answer(0, readings[0]).Place())
 	end := ofCDN
@@ -74,7 +74,7 @@ func (q *RequestAnswer) isOther(side, reading int) bool {
 // describeFacets returns some facets of the sides that have a behaviour. It leaves out those that no side sets.
 func (q *RequestAnswer) describeFacets(from, to Facet, behaviourOf func(side int) *Behaviour) (all []Property) {
 	for facet := from; facet < to; facet++ {
-		p, isSet := q.compareSides(facet.String(), func(side int) (v Value, words string, has bool) {
+		p, isSet := q.compareSides(facet.String(), func(side int) (v ServedValue, words string, has bool) {
 			if b := behaviourOf(side); b != nil {
 				return b[facet], b.Describe(facet), true
 			}
@@ -89,7 +89,7 @@ func (q *RequestAnswer) describeFacets(from, to Facet, behaviourOf func(side int
 
 // describeSite returns what all requests of the host have in common; plain are those without TLS.
 func (q *RequestAnswer) describeSite(plain bool) []Property {
-	cdn, _ := q.compareSides("served by", func(side int) (Value, string, bool) {
+	cdn, _ := q.compareSides("served by", func(side int) (ServedValue, string, bool) {
 		f := q.Sides[side]
 		text := cmp.Or(f.Object, "no CDN")
 		if f.CDN != nil && f.Hostname != q.Host {
@@ -98,15 +98,15 @@ func (q *RequestAnswer) describeSite(plain bool) []Property {
 		if f.Note != "" {
 			text += "; " + f.Note
 		}
-		return Value{Text: f.Object}, text, true
+		return ServedValue{Text: f.Object}, text, true
 	})
 	cdn.Place = placeOf(q.Sides[0].File, q.Sides[0].Line)
-	behaviourOf := func(side int) *Behaviour { return Answer{CDN: q.Sides[side].CDN}.behaviour() }
+	behaviourOf := func(side int) *Behaviour { return Responder{CDN: q.Sides[side].CDN}.behaviour() }
 	all := append([]Property{cdn}, q.describeFacets(ofCDN, facets, behaviourOf)...)
 	if !plain {
 		return all
 	}
-	http, _ := q.compareSides("plain HTTP", func(side int) (v Value, words string, has bool) {
+	http, _ := q.compareSides("plain HTTP", func(side int) (v ServedValue, words string, has bool) {
 		b := behaviourOf(side)
 		if b == nil {
 			return v, "", false
@@ -115,7 +115,7 @@ func (q *RequestAnswer) describeSite(plain bool) []Property {
 		if !isKnown {
 			text = "unknown, because tls.forced is not set"
 		}
-		return Value{Text: text}, text, true
+		return ServedValue{Text: text}, text, true
 	})
 	return append(all, http)
 }

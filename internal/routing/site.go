@@ -18,7 +18,7 @@ type CDN struct {
 	// Claims are a kind.HostKey each: all hosts that the CDN may answer, and perhaps others.
 	Claims []string
 	// Read returns how the CDN of the key answers requests. It is called once.
-	Read func(kind.Key) *Config
+	Read func(kind.Key) *CDNConfig
 	// Path and Line are the place of the manifest, and Lines returns the line of each location; without a manifest they are
 	// empty. Note says what else is to know.
 	Path  string
@@ -27,11 +27,11 @@ type CDN struct {
 	Note  string
 
 	once   sync.Once
-	config *Config
+	config *CDNConfig
 }
 
 // Config returns how the CDN answers requests.
-func (c *CDN) Config() *Config {
+func (c *CDN) Config() *CDNConfig {
 	c.once.Do(func() { c.config = c.Read(c.Key) })
 	return c.config
 }
@@ -45,11 +45,11 @@ func NewCDN(key kind.Key, spec []byte) *CDN {
 
 // Reread gives the CDN another spec, before it is asked for its config.
 func (c *CDN) Reread(spec []byte) {
-	c.Claims, c.Read = ClaimsOf(spec), func(kind.Key) *Config { return ReadSpec(spec) }
+	c.Claims, c.Read = ClaimsOf(spec), func(kind.Key) *CDNConfig { return ReadSpec(spec) }
 }
 
 // ReadSpec returns the config of a spec, which is canonical JSON.
-func ReadSpec(spec []byte) *Config {
+func ReadSpec(spec []byte) *CDNConfig {
 	tree, _ := canon.MustDecode(spec).(map[string]any)
 	return Read(tree)
 }
@@ -62,8 +62,8 @@ func (s *Site) SetNote(text string) {
 }
 
 // ConfigCDN returns the CDN of a config.
-func ConfigCDN(key kind.Key, config *Config) *CDN {
-	c := &CDN{Key: key, Claims: []string{config.Hostname}, Read: func(kind.Key) *Config { return config }}
+func ConfigCDN(key kind.Key, config *CDNConfig) *CDN {
+	c := &CDN{Key: key, Claims: []string{config.Hostname}, Read: func(kind.Key) *CDNConfig { return config }}
 	for _, host := range slices.Sorted(maps.Keys(config.hosts)) {
 		if host != "" && host != config.Hostname {
 			c.Claims = append(c.Claims, host)
@@ -110,7 +110,7 @@ func (l *Location) isClear() bool {
 }
 
 // HasHost reports whether a location has the host.
-func (c *Config) HasHost(host string) bool { return c.hosts[host] != nil }
+func (c *CDNConfig) HasHost(host string) bool { return c.hosts[host] != nil }
 
 // MayServe reports whether the location is for requests of a host, or whether that is not documented.
 func (l *Location) MayServe(host string) bool {

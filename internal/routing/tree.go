@@ -13,8 +13,8 @@ type party struct {
 	*Location
 }
 
-// node is a pattern of paths. Its parent is the longest other one that matches all it does.
-type node struct {
+// pathNode is a pattern of paths. Its parent is the longest other one that matches all it does.
+type pathNode struct {
 	pattern, stem string
 	// prefix says that the pattern matches what is below the stem.
 	prefix bool
@@ -22,13 +22,13 @@ type node struct {
 	own    []party
 }
 
-func newNode(pattern string) node {
+func newNode(pattern string) pathNode {
 	stem, prefix := strings.CutSuffix(pattern, "*")
-	return node{pattern: pattern, stem: stem, prefix: prefix}
+	return pathNode{pattern: pattern, stem: stem, prefix: prefix}
 }
 
 // shownPattern returns the pattern for people: the paths of "*" are those of "/*".
-func (n *node) shownPattern() string {
+func (n *pathNode) shownPattern() string {
 	if n.pattern == "*" {
 		return "/*"
 	}
@@ -36,24 +36,24 @@ func (n *node) shownPattern() string {
 }
 
 // covers reports whether the pattern matches all that another one does.
-func (n node) covers(other node) bool {
+func (n pathNode) covers(other pathNode) bool {
 	return n.pattern == other.pattern || n.matches(other.stem)
 }
 
 // matches reports whether the pattern is a prefix that matches the path.
-func (n *node) matches(path string) bool { return n.prefix && strings.HasPrefix(path, n.stem) }
+func (n *pathNode) matches(path string) bool { return n.prefix && strings.HasPrefix(path, n.stem) }
 
-// tree has a root, which matches everything, then the other nodes by stem, a prefix before the exact path. A parent
+// pathTree has a root, which matches everything, then the other nodes by stem, a prefix before the exact path. A parent
 // stands before its children.
-type tree []node
+type pathTree []pathNode
 
 // newTree returns the tree of the paths of locations, which patternOf returns. It sorts the locations.
-func newTree(parties []party, patternOf func(*Location) string) tree {
+func newTree(parties []party, patternOf func(*Location) string) pathTree {
 	slices.SortFunc(parties, func(p, q party) int {
 		a, b := newNode(patternOf(p.Location)), newNode(patternOf(q.Location))
 		return cmp.Or(strings.Compare(a.stem, b.stem), strings.Compare(b.pattern, a.pattern))
 	})
-	out := append(make(tree, 0, len(parties)+1), node{prefix: true, parent: -1})
+	out := append(make(pathTree, 0, len(parties)+1), pathNode{prefix: true, parent: -1})
 	for i, p := range parties {
 		n := newNode(patternOf(p.Location))
 		if last := &out[len(out)-1]; len(out) > 1 && last.pattern == n.pattern {
@@ -71,8 +71,8 @@ func newTree(parties []party, patternOf func(*Location) string) tree {
 
 // findNode returns the longest node that matches a path, in O(log n) and a step for each pattern that matches the
 // one before it.
-func (t tree) findNode(path string) int {
-	at, exact := slices.BinarySearchFunc(t[1:], path, func(n node, path string) int { return strings.Compare(n.stem, path) })
+func (t pathTree) findNode(path string) int {
+	at, exact := slices.BinarySearchFunc(t[1:], path, func(n pathNode, path string) int { return strings.Compare(n.stem, path) })
 	for exact && at+2 < len(t) && t[at+2].stem == path {
 		at++
 	}
@@ -86,6 +86,6 @@ func (t tree) findNode(path string) int {
 }
 
 // isEmpty reports whether a node has no requests: it is the root or "*", and the next node takes all of them.
-func (t tree) isEmpty(at int) bool {
+func (t pathTree) isEmpty(at int) bool {
 	return t[at].stem == "" && at+1 < len(t) && (t[at+1].stem == "" || t[at+1].pattern == "/*")
 }

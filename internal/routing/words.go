@@ -23,7 +23,7 @@ func (f Facet) String() string {
 }
 
 // effect returns what a difference of the facet does to requests.
-func (f Facet) effect() Effect {
+func (f Facet) effect() RequestEffect {
 	switch {
 	case f == Origin:
 		return OtherOrigin
@@ -34,7 +34,7 @@ func (f Facet) effect() Effect {
 }
 
 // Tree returns the value decoded, with numbers and booleans as text. It is nil for an absent one.
-func (v Value) Tree() any {
+func (v ServedValue) Tree() any {
 	if v.Text == "" {
 		return nil
 	}
@@ -94,7 +94,7 @@ func adoptNames(was, is []map[string]any) {
 // Servers returns the servers of the location as host:port, sorted. It is empty if the upstream is not listed.
 func (l *Location) Servers() []string { return l.Behaviour[Origin].servers() }
 
-func (v Value) servers() (servers []string) {
+func (v ServedValue) servers() (servers []string) {
 	for _, m := range objectsOf(v.Tree()) {
 		for _, s := range objectsOf(m["servers"]) {
 			servers = append(servers, addressOf(s))
@@ -111,7 +111,7 @@ func addressOf(server map[string]any) string {
 const overScheme = " over " // between servers and their scheme
 
 // describeOrigin describes an Origin: the servers, and their weights if they are not all equal.
-func (v Value) describeOrigin(isWeighted bool) string {
+func (v ServedValue) describeOrigin(isWeighted bool) string {
 	if v.Text == "" {
 		return "no upstream"
 	}
@@ -219,7 +219,7 @@ func describeSwitch(v any) string {
 
 // String returns the origin and the edge TTL.
 func (l *Location) String() string {
-	if (l.Behaviour[EdgeTTL] == Value{}) {
+	if (l.Behaviour[EdgeTTL] == ServedValue{}) {
 		return l.Describe(Origin)
 	}
 	return l.Describe(Origin) + ", edge TTL " + l.Describe(EdgeTTL)
@@ -230,7 +230,7 @@ type Difference struct {
 	What   string `json:"what"`
 	Before string `json:"before"`
 	After  string `json:"after"`
-	effect Effect
+	effect RequestEffect
 }
 
 // isFilled reports whether the server fills in what differs where no manifest has it.
@@ -274,7 +274,7 @@ func partsBut(text, other string) string {
 }
 
 // compareAnswers returns what differs in two answers under a reading. The parts of the CDNs come last.
-func compareAnswers(before, after Answer, reading Reading) (out []Difference) {
+func compareAnswers(before, after Responder, reading Reading) (out []Difference) {
 	was, is := before.behaviour(), after.behaviour()
 	for f := range facets {
 		var found []Difference
@@ -301,7 +301,7 @@ func compareAnswers(before, after Answer, reading Reading) (out []Difference) {
 }
 
 // compareTimes compares how two equal times are written.
-func compareTimes(f Facet, before, after Answer) []Difference {
+func compareTimes(f Facet, before, after Responder) []Difference {
 	if before.writtenTime(f) == after.writtenTime(f) {
 		return nil
 	}
@@ -320,7 +320,7 @@ func (l *Location) writtenTime(f Facet) string {
 }
 
 // describeOrigins describes two Origins without what they share: the weights, or the scheme.
-func describeOrigins(a, b Value) (was, is string) {
+func describeOrigins(a, b ServedValue) (was, is string) {
 	was, is = a.describeOrigin(false), b.describeOrigin(false)
 	if was == is {
 		was, is = a.describeOrigin(true), b.describeOrigin(true)

@@ -24,7 +24,7 @@ func TestWordsTell(t *testing.T) {
 			rapid.Map(rapid.SliceOfN(below, 0, 2), func(l []any) any { return l }))
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		draw := func(name string) Answer {
+		draw := func(name string) Responder {
 			l := map[string]any{"path": "/*", "upstream": "o"}
 			for _, field := range []string{"action", "cache", "cors", "headers", "other"} {
 				l[field] = value(2).Draw(t, field)
@@ -32,7 +32,7 @@ func TestWordsTell(t *testing.T) {
 			c := ConfigCDN(kind.Key{Name: name}, Read(map[string]any{
 				"locations": []any{l}, "firewall": value(3).Draw(t, "firewall"), "upstreams": []any{map[string]any{"name": "o", "servers": value(2).Draw(t, "servers")}},
 			}))
-			return Answer{c, &c.Config().Locations[0]}
+			return Responder{c, &c.Config().Locations[0]}
 		}
 		a, b := draw("a"), draw("b")
 		found := compareAnswers(a, b, Reading{})
@@ -87,7 +87,7 @@ func TestRemovalNamesEach(t *testing.T) {
 
 // TestLongOriginsNameWhatDiffers: of many servers, those that come, go or weigh otherwise are named.
 func TestLongOriginsNameWhatDiffers(t *testing.T) {
-	origin := func(extra ...string) Value {
+	origin := func(extra ...string) ServedValue {
 		var servers []any
 		for i := range 12 {
 			servers = append(servers, map[string]any{"host": fmt.Sprintf("server-%02d.example.net", i), "port": "443", "weight": "1"})
@@ -98,9 +98,9 @@ func TestLongOriginsNameWhatDiffers(t *testing.T) {
 		}
 		return readOrigin("o", []map[string]any{{"name": "o", "scheme": "https", "servers": servers}})[0]
 	}
-	location := func(v Value) *Location { return &Location{Behaviour: Behaviour{Origin: v}} }
+	location := func(v ServedValue) *Location { return &Location{Behaviour: Behaviour{Origin: v}} }
 	for _, c := range []struct {
-		before, after Value
+		before, after ServedValue
 		want          string
 	}{
 		{origin("a"), origin("b"), "origin a:443 and 12 others → b:443 and 12 others"},
@@ -109,7 +109,7 @@ func TestLongOriginsNameWhatDiffers(t *testing.T) {
 		{origin("a*2"), origin("a*3"), "origin a:443 weight 2 and 12 others → a:443 weight 3 and 12 others"},
 		{origin("a", "c", "d", "e", "f"), origin("b"), "origin a:443, c:443, d:443 and 14 others → b:443 and 12 others"},
 	} {
-		found := compareAnswers(Answer{Location: location(c.before)}, Answer{Location: location(c.after)}, Reading{})
+		found := compareAnswers(Responder{Location: location(c.before)}, Responder{Location: location(c.after)}, Reading{})
 		if len(found) != 1 || found[0].String() != c.want {
 			t.Errorf("%v, want %s", found, c.want)
 		}
@@ -118,16 +118,16 @@ func TestLongOriginsNameWhatDiffers(t *testing.T) {
 
 // TestNewNamesOfRulesAreNoChange: no request notices what a rule of the firewall is called, and what it does goes by its new name.
 func TestNewNamesOfRulesAreNoChange(t *testing.T) {
-	firewall := func(rules ...any) Answer {
+	firewall := func(rules ...any) Responder {
 		list := []any{}
 		for i := 0; i < len(rules); i += 2 {
 			list = append(list, map[string]any{"name": rules[i], "limit": rules[i+1]})
 		}
 		c := ConfigCDN(kind.Key{Name: "a"}, Read(map[string]any{"hostname": "a", "locations": []any{map[string]any{"path": "/*"}}, "firewall": map[string]any{"rules": list}}))
-		return Answer{c, &c.Config().Locations[0]}
+		return Responder{c, &c.Config().Locations[0]}
 	}
 	for _, c := range []struct {
-		before, after Answer
+		before, after Responder
 		want          string
 	}{
 		{firewall("bots", "1"), firewall("known-bots", "1"), "[]"},

@@ -16,7 +16,7 @@ import (
 const shownNames = 5 // in a message
 
 // checkLocationUnreachable reports each location that hides others once.
-func checkLocationUnreachable(s *Subject) {
+func checkLocationUnreachable(s *RuleSubject) {
 	precedences := routing.PrecedencesOf(s.Options.Precedence)
 	if !slices.Contains(precedences, routing.FirstInList) {
 		return
@@ -37,7 +37,7 @@ func checkLocationUnreachable(s *Subject) {
 	}
 }
 
-func checkLocationPathOdd(s *Subject) {
+func checkLocationPathOdd(s *RuleSubject) {
 	for at, location := range s.each("locations[]") {
 		path := text(location, "path")
 		if path == "" {
@@ -56,7 +56,7 @@ func checkLocationPathOdd(s *Subject) {
 	}
 }
 
-func checkCORSCredentials(s *Subject) {
+func checkCORSCredentials(s *RuleSubject) {
 	for at, location := range s.each("locations[]") {
 		cors := mapping(location, "cors")
 		everyOrigin := slices.ContainsFunc(strings.Fields(strings.ReplaceAll(text(cors, "allowOrigins"), ",", " ")), func(origin string) bool {
@@ -69,13 +69,13 @@ func checkCORSCredentials(s *Subject) {
 	}
 }
 
-func checkTLSForcedOff(s *Subject) {
+func checkTLSForcedOff(s *RuleSubject) {
 	if tls := mapping(s.Tree, "tls"); text(tls, "enabled") == "false" && text(tls, "forced") == "true" {
 		s.report("spec.tls.forced", "plain HTTP is redirected to TLS, and TLS is off", `write enabled: "true", or forced: "false"`)
 	}
 }
 
-func checkTLSNotForced(s *Subject) {
+func checkTLSNotForced(s *RuleSubject) {
 	tls := mapping(s.Tree, "tls")
 	forced, written := tls["forced"].(string)
 	const fix = `write forced: "true" below tls`
@@ -88,7 +88,7 @@ func checkTLSNotForced(s *Subject) {
 	}
 }
 
-func checkUpstreamUnknown(s *Subject) {
+func checkUpstreamUnknown(s *RuleSubject) {
 	if _, listed := s.Tree["upstreams"].([]any); !listed {
 		return
 	}
@@ -109,7 +109,7 @@ func checkUpstreamUnknown(s *Subject) {
 	}
 }
 
-func checkUpstreamUnused(s *Subject) {
+func checkUpstreamUnused(s *RuleSubject) {
 	if _, listed := s.Tree["locations"].([]any); !listed {
 		return
 	}
@@ -131,7 +131,7 @@ const (
 	ratelimits    = firewallRules + ".action.ratelimit"
 )
 
-func checkRatelimitOdd(s *Subject) {
+func checkRatelimitOdd(s *RuleSubject) {
 	for at, limit := range s.each(ratelimits) {
 		for _, field := range []string{"rate", "period", "penalty_period"} {
 			if value, ok := number(limit, field); ok && (value < 0 || value != math.Trunc(value)) {
@@ -148,7 +148,7 @@ const sharedIdentifiers = " asn country host http_version method path tls uri "
 // lowRate is the rate below which a few visitors can use up a shared limit, in requests per unit of the period.
 const lowRate = 10
 
-func checkRatelimitLocksOut(s *Subject) {
+func checkRatelimitLocksOut(s *RuleSubject) {
 	if mapping(s.Tree, "firewall")["enabled"] == false {
 		return
 	}
@@ -195,7 +195,7 @@ func sparesBots(constraint any) bool {
 	return m["type"] == "known_bots" && test["expected"] == "false" && test["operator"] == "equals" && len(m) == 2 && len(test) == 2
 }
 
-func checkRuleUnnamed(s *Subject) {
+func checkRuleUnnamed(s *RuleSubject) {
 	for at, rule := range s.each(firewallRules) {
 		if rule["name"] == nil || rule["name"] == "" {
 			s.report(at, "this firewall rule has no name, so all rules of the list are compared by position", "add name: NAME")
@@ -203,7 +203,7 @@ func checkRuleUnnamed(s *Subject) {
 	}
 }
 
-func checkTypeSettings(s *Subject) {
+func checkTypeSettings(s *RuleSubject) {
 	types := s.Kind.Spec().Fields["firewall"].Fields["rules"].Item.Fields["action"].Fields["type"].Seen
 	for at, rule := range s.each(firewallRules) {
 		for at, constraint := range mappings(at, rule, "constraints[][]") {
@@ -216,7 +216,7 @@ func checkTypeSettings(s *Subject) {
 	}
 }
 
-func (s *Subject) checkSettings(at string, object map[string]any, noun string) {
+func (s *RuleSubject) checkSettings(at string, object map[string]any, noun string) {
 	name := text(object, "type")
 	if name == "" || hasSettings(object, name) {
 		return

@@ -20,7 +20,7 @@ const (
 
 // each yields the path and the value of every mapping at a place of the spec, such as
 // "upstreams[].servers[]"; "" is the spec itself. Values of other types are left to the schema.
-func (s *Subject) each(place string) iter.Seq2[string, map[string]any] {
+func (s *RuleSubject) each(place string) iter.Seq2[string, map[string]any] {
 	if s.found == nil {
 		s.found = map[string][]located{}
 	}
@@ -108,12 +108,12 @@ func cdnField(place string) *kind.Field {
 
 // inRange returns the check that text fields of the mappings at a place are whole numbers in the range
 // of the schema. The fix ends with more.
-func inRange(place, more string, names ...string) func(*Subject) {
+func inRange(place, more string, names ...string) func(*RuleSubject) {
 	var fields []*kind.Field
 	for _, name := range names {
 		fields = append(fields, cdnField(place+"."+name))
 	}
-	return func(s *Subject) {
+	return func(s *RuleSubject) {
 		for at, owner := range s.each(place) {
 			for _, f := range fields {
 				value, ok := owner[f.Name].(string)
@@ -137,7 +137,7 @@ func inRange(place, more string, names ...string) func(*Subject) {
 
 // noDuplicates returns the check that no two elements of a list have the same key, whose fields the
 // schema lists. It ignores empty keys, and compares only elements of the same owner.
-func noDuplicates(owners, list, fix string) func(*Subject) {
+func noDuplicates(owners, list, fix string) func(*RuleSubject) {
 	f := cdnField(owners + "." + list)
 	key := func(e map[string]any) string {
 		parts := make([]string, 0, 4)
@@ -154,7 +154,7 @@ func noDuplicates(owners, list, fix string) func(*Subject) {
 		}
 		return strings.TrimSuffix(strings.Join(parts, f.List.Join), f.List.Join)
 	}
-	return func(s *Subject) {
+	return func(s *RuleSubject) {
 		for at, owner := range s.each(owners) {
 			unique := s.unique("the "+strings.ToLower(f.Item.Title), fix)
 			for at, e := range mappings(at, owner, list+"[]") {
@@ -166,7 +166,7 @@ func noDuplicates(owners, list, fix string) func(*Subject) {
 
 // unique returns a function to call with each element of a list. It reports an element whose key an
 // earlier one has, and ignores empty keys.
-func (s *Subject) unique(noun, fix string) func(at, key string) {
+func (s *RuleSubject) unique(noun, fix string) func(at, key string) {
 	first := map[string]string{}
 	return func(at, key string) {
 		before, again := first[key]

@@ -11,7 +11,7 @@ import (
 )
 
 // checkLocationHost reports a CDN whose locations are all for other hosts than its own, and hosts that are probably misspelt.
-func checkLocationHost(s *Subject) {
+func checkLocationHost(s *RuleSubject) {
 	hostname, uses := kind.HostKey(s.Host), map[string]int{}
 	isServed := hostname == ""
 	var hosts, fields []string
@@ -63,8 +63,8 @@ func isHostSlip(host, other string) bool {
 }
 
 // checkHostnameTaken reports each host that two CDNs have, as hostname or as host of a location.
-func checkHostnameTaken(all []Object, report reportOn) {
-	h := holders{make(map[string]Object, len(all)), make(map[string]Object, len(all))}
+func checkHostnameTaken(all []CheckedObject, report reportOn) {
+	h := hostHolders{make(map[string]CheckedObject, len(all)), make(map[string]CheckedObject, len(all))}
 	for _, o := range all {
 		if o.Key().Kind == cdn {
 			h.addHostname(o, report)
@@ -73,10 +73,10 @@ func checkHostnameTaken(all []Object, report reportOn) {
 	}
 }
 
-// holders are the first CDNs that have a host as hostname, and the last ones that have a location for it.
-type holders struct{ named, located map[string]Object }
+// hostHolders are the first CDNs that have a host as hostname, and the last ones that have a location for it.
+type hostHolders struct{ named, located map[string]CheckedObject }
 
-func (h holders) addHostname(o Object, report reportOn) {
+func (h hostHolders) addHostname(o CheckedObject, report reportOn) {
 	host := kind.HostKey(o.Hostname())
 	if host == "" {
 		return
@@ -92,7 +92,7 @@ func (h holders) addHostname(o Object, report reportOn) {
 	}
 }
 
-func (h holders) addLocations(o Object, report reportOn) {
+func (h hostHolders) addLocations(o CheckedObject, report reportOn) {
 	for _, host := range o.LocationHosts() {
 		before, other := h.named[host], h.located[host]
 		if other == o {
@@ -119,10 +119,10 @@ func SaySharedHost(other, host string) string {
 }
 
 // locationOf returns the field of the first location with the host, or "". Those of a wildcard may be shared.
-func locationOf(o Object, host string) string {
+func locationOf(o CheckedObject, host string) string {
 	for _, l := range routing.Read(o.Tree()).Locations {
 		if l.Host == host && !strings.Contains(host, "*") {
-			return l.Field()
+			return l.FieldPath()
 		}
 	}
 	return ""

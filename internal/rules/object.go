@@ -16,7 +16,7 @@ import (
 
 const maxName = 253 // of a Kubernetes-style resource
 
-func checkNameShape(s *Subject) {
+func checkNameShape(s *RuleSubject) {
 	name := text(mapping(s.Doc, "metadata"), "name") // without one, the schema reports it
 	if problem := nameProblem(name); name != "" && problem != "" {
 		s.report("metadata.name", fmt.Sprintf("the name %+q %s", diag.Short(name), problem), "use lower-case letters, digits, hyphens and dots")
@@ -32,7 +32,7 @@ func checkNameShape(s *Subject) {
 type specName struct{ at, text string }
 
 // specNames returns the names that parts of the object have, and by which other parts refer to them.
-func (s *Subject) specNames() (names []specName) {
+func (s *RuleSubject) specNames() (names []specName) {
 	if s.Kind.Name != cdn {
 		return nil
 	}
@@ -69,7 +69,7 @@ func nameProblem(name string) string {
 	return ""
 }
 
-func checkNameOdd(s *Subject) {
+func checkNameOdd(s *RuleSubject) {
 	name := text(mapping(s.Doc, "metadata"), "name")
 	plain := strings.Trim(name, "-.") == name && strings.ToLower(name) == name && !strings.ContainsFunc(name, func(r rune) bool { return !inHostname(r) })
 	if !plain && nameProblem(name) == "" && diag.FindPlaceholder(name) == "" {
@@ -108,7 +108,7 @@ func lookalikeScript(name string) string {
 
 const hostnameField = "spec.hostname"
 
-func checkNamespace(s *Subject) {
+func checkNamespace(s *RuleSubject) {
 	namespace := text(mapping(s.Doc, "metadata"), "namespace")
 	workspace := s.Options.Workspace
 	switch {
@@ -121,7 +121,7 @@ func checkNamespace(s *Subject) {
 	}
 }
 
-func checkHostnameShape(s *Subject) {
+func checkHostnameShape(s *RuleSubject) {
 	for _, h := range s.unusual() {
 		if problem, fix := h.problem(); problem != "" {
 			s.report(h.at, fmt.Sprintf("the %s %q %s", h.noun, h.text, problem), fix)
@@ -129,7 +129,7 @@ func checkHostnameShape(s *Subject) {
 	}
 }
 
-func checkHostnameOdd(s *Subject) {
+func checkHostnameOdd(s *RuleSubject) {
 	for _, h := range s.unusual() {
 		if problem, _ := h.problem(); problem != "" {
 			continue
@@ -157,8 +157,8 @@ func (h host) oddities() []string {
 }
 
 // firstByHost returns the first CDN of each hostname, in the form of kind.HostKey.
-func firstByHost(all []Object) map[string]Object {
-	first := map[string]Object{}
+func firstByHost(all []CheckedObject) map[string]CheckedObject {
+	first := map[string]CheckedObject{}
 	for _, o := range all {
 		if key := kind.HostKey(o.Hostname()); o.Key().Kind == cdn && o.Hostname() != "" && first[key] == nil {
 			first[key] = o
@@ -167,7 +167,7 @@ func firstByHost(all []Object) map[string]Object {
 	return first
 }
 
-func checkServerOwned(s *Subject) {
+func checkServerOwned(s *RuleSubject) {
 	metadata := mapping(s.Doc, "metadata")
 	for _, field := range []string{
 		"status", "metadata.uid", "metadata.resourceVersion", "metadata.generation", "metadata.creationTimestamp", "metadata.managedFields",
@@ -189,7 +189,7 @@ const (
 	onlySnapshotClass = "general-purpose"
 )
 
-func checkSnapshotClass(s *Subject) {
+func checkSnapshotClass(s *RuleSubject) {
 	const fix = "write volumeSnapshotClassName: " + onlySnapshotClass
 	class, present := s.Tree["volumeSnapshotClassName"]
 	if !present {
@@ -201,7 +201,7 @@ func checkSnapshotClass(s *Subject) {
 	}
 }
 
-func checkSnapshotSource(s *Subject) {
+func checkSnapshotSource(s *RuleSubject) {
 	const claim = "persistentVolumeClaimName"
 	source := mapping(s.Tree, "source")
 	if s.Tree[claim] != nil {
@@ -236,7 +236,7 @@ type host struct {
 
 // unusual returns the hostname of an object, and the hosts of a CDN's locations and servers, without
 // names that are certainly valid.
-func (s *Subject) unusual() []host {
+func (s *RuleSubject) unusual() []host {
 	if s.hosts != nil {
 		return s.hosts
 	}

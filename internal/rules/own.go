@@ -190,7 +190,7 @@ func isShortPattern(text string) bool {
 }
 
 // Check reports each place where the object does not match the rule.
-func (r OwnRule) Check(s *Subject) {
+func (r OwnRule) Check(s *RuleSubject) {
 	invalid, _ := errors.AsType[*jsonschema.ValidationError](r.schema.Validate(s.Doc))
 	if invalid == nil || r.Kind != "" && r.Kind != s.Kind.Name {
 		return

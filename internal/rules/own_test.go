@@ -66,7 +66,7 @@ func TestOwnRulesName(t *testing.T) {
 			t.Fatal(err)
 		}
 		var said []string
-		rule.Check(&rules.Subject{Kind: k, Doc: doc, Report: func(f diag.Finding) {
+		rule.Check(&rules.RuleSubject{Kind: k, Doc: doc, Report: func(f diag.Finding) {
 			said = append(said, f.Message)
 			if f.Rule != "team-label" || f.Fix != "Write it." || f.Severity != diag.Error {
 				t.Errorf("finding %+v", f)

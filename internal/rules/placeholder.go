@@ -11,12 +11,12 @@ import (
 // namingFields are the fields whose values name something.
 const namingFields = " name namespace hostname subdomains host persistentVolumeClaimName tokenName expireName "
 
-func checkPlaceholder(s *Subject) { s.reportPlaceholders(true) }
+func checkPlaceholder(s *RuleSubject) { s.reportPlaceholders(true) }
 
-func checkPlaceholderOdd(s *Subject) { s.reportPlaceholders(false) }
+func checkPlaceholderOdd(s *RuleSubject) { s.reportPlaceholders(false) }
 
 // reportPlaceholders reports placeholders in fields that name something, or in all others.
-func (s *Subject) reportPlaceholders(inNames bool) {
+func (s *RuleSubject) reportPlaceholders(inNames bool) {
 	s.eachText("", "", s.Doc, func(at, field, text string) {
 		if found := diag.FindPlaceholder(text); found != "" && inNames == strings.Contains(namingFields, " "+field+" ") {
 			s.report(at, "the placeholder "+diag.Quote(found)+" was not filled in", "write the value, or render the template first")
@@ -25,7 +25,7 @@ func (s *Subject) reportPlaceholders(inNames bool) {
 }
 
 // eachText calls visit with every text below v, in the order of keys, its path, and the name of its field.
-func (s *Subject) eachText(at, field string, v any, visit func(at, field, text string)) {
+func (s *RuleSubject) eachText(at, field string, v any, visit func(at, field, text string)) {
 	switch t := v.(type) {
 	case string:
 		visit(at, field, t)

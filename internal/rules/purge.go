@@ -11,7 +11,7 @@ import (
 	"trueup/internal/purge"
 )
 
-func checkPurgeSubdomain(s *Subject) {
+func checkPurgeSubdomain(s *RuleSubject) {
 	host := text(s.Tree, "hostname")
 	unique := s.unique("the subdomain", "remove one of them")
 	for at, sub := range texts(s.Tree, "subdomains") {
@@ -43,7 +43,7 @@ func subdomainProblem(sub, host string) (problem, fix string) {
 	return "", ""
 }
 
-func checkPurgeNameGeneric(s *Subject) {
+func checkPurgeNameGeneric(s *RuleSubject) {
 	if isGeneric(s.Name) {
 		s.report("metadata.name", fmt.Sprintf("the purge name %q is unlikely to be unique, and a name works only once", s.Name),
 			"name the release, ticket or date, such as rel-42 or 20261121-logo")
@@ -73,7 +73,7 @@ func isGeneric(name string) bool {
 	return true
 }
 
-func checkPurgeHostnameCase(all []Object, report reportOn) {
+func checkPurgeHostnameCase(all []CheckedObject, report reportOn) {
 	first, exact := firstByHost(all), map[string]bool{}
 	for _, o := range all {
 		exact[o.Hostname()] = exact[o.Hostname()] || o.Key().Kind == cdn
@@ -88,7 +88,7 @@ func checkPurgeHostnameCase(all []Object, report reportOn) {
 	}
 }
 
-func checkDeprecatedPurgeURL(s *Subject) {
+func checkDeprecatedPurgeURL(s *RuleSubject) {
 	address := strings.ToLower(strings.TrimRight(s.Options.DeprecatedPurgeURL, "/"))
 	if address == "" {
 		return
@@ -100,7 +100,7 @@ func checkDeprecatedPurgeURL(s *Subject) {
 	})
 }
 
-func checkPurgeLimits(s *Subject) {
+func checkPurgeLimits(s *RuleSubject) {
 	spec, err := purge.ParseSpec(s.Tree)
 	if err != nil {
 		return // a type that the schema reports
@@ -114,10 +114,10 @@ func checkPurgeLimits(s *Subject) {
 
 // checkPurgeLimitsSet reports the first purge with which a hostname exceeds its limits. It ignores purges
 // that are too large alone, which purge-limits reports.
-func checkPurgeLimitsSet(all []Object, report reportOn) {
+func checkPurgeLimitsSet(all []CheckedObject, report reportOn) {
 	limits := purge.HostLimits()
 	total := map[string]purge.Usage{}
-	over := map[string]Object{}
+	over := map[string]CheckedObject{}
 	var hosts []string
 	for _, o := range all {
 		if o.Key().Kind != purging || o.Hostname() == "" {
@@ -139,7 +139,7 @@ func checkPurgeLimitsSet(all []Object, report reportOn) {
 	}
 }
 
-func checkPurgePath(s *Subject) {
+func checkPurgePath(s *RuleSubject) {
 	for at, path := range texts(s.Tree, "paths") {
 		err := purge.CheckPath(path)
 		if err == nil || path == "" {
@@ -168,7 +168,7 @@ func fixPath(path string) string {
 	return "write " + before + "*, which purges more, or write each path"
 }
 
-func checkPurgePathOdd(s *Subject) {
+func checkPurgePathOdd(s *RuleSubject) {
 	for at, path := range texts(s.Tree, "paths") {
 		if odd := listOddities(path); len(odd) > 0 && purge.CheckPath(path) == nil {
 			s.report(at, oddPath(path, odd), "write the path as clients request it: without these, or encoded as %XX")
@@ -190,7 +190,7 @@ func CoveredPaths(spec map[string]any) (paths, places []string, covered [][]int)
 }
 
 // checkPurgePathCovered reports each path that covers others once.
-func checkPurgePathCovered(s *Subject) {
+func checkPurgePathCovered(s *RuleSubject) {
 	paths, places, covered := CoveredPaths(s.Tree)
 	for by, indices := range covered {
 		if len(indices) == 0 {

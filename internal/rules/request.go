@@ -9,7 +9,7 @@ import (
 )
 
 // checkRequestTest reports URLs that are no request, and expectations that nothing can meet.
-func checkRequestTest(s *Subject) {
+func checkRequestTest(s *RuleSubject) {
 	for at, test := range mappings("spec", s.Tree, "tests[]") {
 		urls := 0
 		for _, place := range []string{"url", "urls[]"} {
@@ -36,14 +36,14 @@ func checkRequestTest(s *Subject) {
 	}
 }
 
-func (s *Subject) checkURL(at, url string) {
+func (s *RuleSubject) checkURL(at, url string) {
 	if _, err := routing.ParseURL(url); err != nil {
 		message, fix, _ := strings.Cut(err.Error(), ": ")
 		s.report(at, message, fix)
 	}
 }
 
-func (s *Subject) checkOrigin(at string, origin any) {
+func (s *RuleSubject) checkOrigin(at string, origin any) {
 	servers, isList := origin.([]any)
 	if !isList {
 		servers = []any{origin}

@@ -55,16 +55,16 @@ type Rule struct {
 // check is the function of a rule. Rules of the loader and of the plan have none here.
 type check struct {
 	// object checks one object; kind is the only kind to check, whose spec is a mapping then, or "" for all.
-	object func(*Subject)
+	object func(*RuleSubject)
 	kind   string
 	// set checks all objects together.
-	set func([]Object, reportOn)
+	set func([]CheckedObject, reportOn)
 	// idle reports whether the options leave nothing to check; nil for never.
-	idle func(Options) bool
+	idle func(RuleSettings) bool
 }
 
-// Options are the settings of a project that rules read.
-type Options struct {
+// RuleSettings are the settings of a project that rules read.
+type RuleSettings struct {
 	// Workspace is the name that metadata.namespace must have, or empty without a project.
 	Workspace string
 	// DeprecatedPurgeURL is the address of the older purge service, which manifests must not have.
@@ -75,13 +75,13 @@ type Options struct {
 
 // checks returns the checks by the names of their rules.
 func checks() map[string]check {
-	of := func(kindName string) func(func(*Subject)) check {
-		return func(object func(*Subject)) check { return check{kind: kindName, object: object} }
+	of := func(kindName string) func(func(*RuleSubject)) check {
+		return func(object func(*RuleSubject)) check { return check{kind: kindName, object: object} }
 	}
 	ofCDN, ofPurge, ofSnapshot := of(cdn), of(purging), of(snapshot)
 	return map[string]check{
 		"cors-credentials":     ofCDN(checkCORSCredentials),
-		"deprecated-purge-url": {object: checkDeprecatedPurgeURL, idle: func(opts Options) bool { return opts.DeprecatedPurgeURL == "" }},
+		"deprecated-purge-url": {object: checkDeprecatedPurgeURL, idle: func(opts RuleSettings) bool { return opts.DeprecatedPurgeURL == "" }},
 		"duplicate-location":   ofCDN(noDuplicates("", "locations", "merge the two, or change the path or host of one")),
 		"duplicate-rule":       ofCDN(noDuplicates("firewall", "rules", "rename one of them, or remove it")),
 		"duplicate-server":     ofCDN(noDuplicates("upstreams[]", "servers", "remove one, and raise the weight of the other")),
@@ -191,13 +191,13 @@ func parseRule(name string, text []byte) Rule {
 
 func oneLine(paragraph string) string { return strings.Join(strings.Fields(paragraph), " ") }
 
-// Subject is the object that rules check. Its functions give and take what depends on the file.
-type Subject struct {
+// RuleSubject is the object that rules check. Its functions give and take what depends on the file.
+type RuleSubject struct {
 	Kind       *kind.Kind
 	Name, Host string
 	// Doc is the whole document, and Tree its spec, or nil if that is not a mapping.
 	Doc, Tree map[string]any
-	Options   Options
+	Options   RuleSettings
 	// Report takes a finding without a place, at a field such as spec.locations[2].cache.edgeTTL; Full reports
 	// whether it would drop one.
 	Report func(diag.Finding)
@@ -213,7 +213,7 @@ type Subject struct {
 }
 
 // Run applies the rules that check one object: those of advice or the others.
-func (s *Subject) Run(advice bool) {
+func (s *RuleSubject) Run(advice bool) {
 	for i := range All() {
 		rule := &All()[i]
 		general := rule.kind == "" && s.Kind != kind.RequestTest()
@@ -228,15 +228,15 @@ func (s *Subject) Run(advice bool) {
 }
 
 // report adds a finding of the running rule at a field.
-func (s *Subject) report(field, message, fix string) {
+func (s *RuleSubject) report(field, message, fix string) {
 	s.Report(diag.Finding{Field: field, Rule: s.rule.Name, Severity: s.rule.Severity, Message: message, Fix: fix})
 }
 
 // isFull reports whether a finding of the running rule would be dropped, so that it need not be composed.
-func (s *Subject) isFull() bool { return s.Full(s.rule.Severity) }
+func (s *RuleSubject) isFull() bool { return s.Full(s.rule.Severity) }
 
-// Object is a manifest as the rules see it that compare several.
-type Object interface {
+// CheckedObject is a manifest as the rules see it that compare several.
+type CheckedObject interface {
 	Key() kind.Key
 	Hostname() string
 	// LocationHosts returns the hosts of locations, and perhaps others.
@@ -247,13 +247,13 @@ type Object interface {
 }
 
 // reportOn adds a finding at a field of an object.
-type reportOn func(o Object, field, message, fix string)
+type reportOn func(o CheckedObject, field, message, fix string)
 
 // Compare applies the rules that need all objects.
-func Compare(all []Object, report func(Object, diag.Finding)) {
+func Compare(all []CheckedObject, report func(CheckedObject, diag.Finding)) {
 	for _, rule := range All() {
 		if rule.set != nil {
-			rule.set(all, func(o Object, field, message, fix string) {
+			rule.set(all, func(o CheckedObject, field, message, fix string) {
 				report(o, diag.Finding{Field: field, Rule: rule.Name, Severity: rule.Severity, Message: message, Fix: fix})
 			})
 		}
@@ -267,6 +267,6 @@ func (r *Rule) CanBeSilenced() bool {
 }
 
 // IsKnownAlone reports whether one document is enough to know that the rule finds nothing.
-func (r *Rule) IsKnownAlone(o Options) bool {
+func (r *Rule) IsKnownAlone(o RuleSettings) bool {
 	return r.set == nil && !r.NeedsLive && (r.idle == nil || !r.idle(o))
 }

@@ -48,7 +48,7 @@ func TestTokensAndRoles(t *testing.T) {
 }
 
 func TestWorkspacesAreApart(t *testing.T) {
-	w := openWorld(t, Options{Now: standing, Workspaces: []Workspace{
+	w := openWorld(t, ServerOptions{Now: standing, Workspaces: []WorkspaceKey{
 		{Name: WorkspaceName, UUID: WorkspaceUUID}, {Name: "other", UUID: "other-uuid"},
 	}})
 	otherCDNs := DeliveryBase + "/global/workspaces/other-uuid/cdns"

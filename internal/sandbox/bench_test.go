@@ -13,7 +13,7 @@ import (
 // benchWorld is a server that holds n CDNs; ask sends a request without a wire.
 func benchWorld(b *testing.B, n int) (w *Server, ask func(method, path, body string) *httptest.ResponseRecorder) {
 	b.Helper()
-	s, err := Open(Options{Dir: b.TempDir(), Now: standing})
+	s, err := Open(ServerOptions{Dir: b.TempDir(), Now: standing})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -190,7 +190,7 @@ func (s *Server) putObject(o objects, in object, now time.Time) error {
 	}
 	c := &call{res: res, ws: s.opts.Workspaces[0], name: in.name(), now: now}
 	if space := asText(in.meta()["namespace"]); space != "" {
-		if c.ws, c.known = s.findWorkspace(func(ws Workspace) bool { return ws.Name == space }); !c.known {
+		if c.ws, c.known = s.findWorkspace(func(ws WorkspaceKey) bool { return ws.Name == space }); !c.known {
 			return fmt.Errorf("workspace %q does not exist", space)
 		}
 	}

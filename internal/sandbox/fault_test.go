@@ -69,8 +69,8 @@ func TestStall(t *testing.T) {
 			w.fault("* /purges: stall " + when)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			logged := make(chan Request, 1)
-			w.s.opts.Log = func(r Request) { logged <- r }
+			logged := make(chan LoggedRequest, 1)
+			w.s.opts.Log = func(r LoggedRequest) { logged <- r }
 			ended := make(chan answer, 1)
 			req := w.request(ctx, "POST", purges, purgeBody("rel-1", "shop.example.com", "/"))
 			go func() { ended <- send(req) }()
@@ -98,8 +98,8 @@ func TestStall(t *testing.T) {
 func TestLateRequestIsActedOn(t *testing.T) {
 	w := withShop(t)
 	w.fault("POST /purges: delay=50ms")
-	logged := make(chan Request, 1)
-	w.s.opts.Log = func(r Request) { logged <- r }
+	logged := make(chan LoggedRequest, 1)
+	w.s.opts.Log = func(r LoggedRequest) { logged <- r }
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	w.s.OnRequest(func(string, string) { cancel() })

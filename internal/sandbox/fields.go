@@ -17,16 +17,16 @@ import (
 //go:embed fields.tsv
 var fieldTable string
 
-// field is a field of the table, with its members or items.
-type field struct {
+// tableField is a field of the table, with its members or items.
+type tableField struct {
 	wire, typed, def string
-	members          map[string]*field
-	item             *field
+	members          map[string]*tableField
+	item             *tableField
 }
 
 // cdnFields returns the table as a tree.
-var cdnFields = sync.OnceValue(func() *field {
-	root := &field{wire: "object"}
+var cdnFields = sync.OnceValue(func() *tableField {
+	root := &tableField{wire: "object"}
 	for line := range strings.Lines(fieldTable) {
 		col := strings.Fields(line)
 		f := root.fieldAt(col[0])
@@ -36,19 +36,19 @@ var cdnFields = sync.OnceValue(func() *field {
 })
 
 // fieldAt returns the field at a path. It adds fields that are missing.
-func (f *field) fieldAt(path string) *field {
+func (f *tableField) fieldAt(path string) *tableField {
 	for seg := range strings.SplitSeq(path, ".") {
 		name, items, _ := strings.Cut(seg, "[")
 		if f.members == nil {
-			f.members = map[string]*field{}
+			f.members = map[string]*tableField{}
 		}
 		if f.members[name] == nil {
-			f.members[name] = &field{wire: "any", def: "-"}
+			f.members[name] = &tableField{wire: "any", def: "-"}
 		}
 		f = f.members[name]
 		for range strings.Count(items, "]") {
 			if f.item == nil {
-				f.item = &field{wire: "any", def: "-"}
+				f.item = &tableField{wire: "any", def: "-"}
 			}
 			f = f.item
 		}
@@ -58,7 +58,7 @@ func (f *field) fieldAt(path string) *field {
 
 // wrongType returns the documented type if v has another one, else "". A field that
 // the table names only in longer paths must be an object or array.
-func (f *field) wrongType(v any) string {
+func (f *tableField) wrongType(v any) string {
 	name, ok := "", true
 	switch {
 	case f.wire == "list" || f.item != nil:
@@ -84,7 +84,7 @@ func (f *field) wrongType(v any) string {
 }
 
 // visitChildren calls visit for each member or item of v. f is nil for members that are not in the table.
-func (f *field) visitChildren(path string, v any, visit func(f *field, path string, v any)) {
+func (f *tableField) visitChildren(path string, v any, visit func(f *tableField, path string, v any)) {
 	switch v := v.(type) {
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(v)) {
@@ -103,12 +103,12 @@ func (f *field) visitChildren(path string, v any, visit func(f *field, path stri
 
 // checkTypes rejects values of the wrong type, and, for the quirk readonly-rejects,
 // ids that only the server sets.
-func (f *field) checkTypes(a *admission, path string, v any) {
+func (f *tableField) checkTypes(a *admission, path string, v any) {
 	if want := f.wrongType(v); want != "" {
 		a.addRefusal("TypeInvalid", path, "Invalid value: %s: %s must be of type %s", encode(v), path, want)
 		return
 	}
-	f.visitChildren(path, v, func(f *field, path string, v any) {
+	f.visitChildren(path, v, func(f *tableField, path string, v any) {
 		switch {
 		case f != nil:
 			f.checkTypes(a, path, v)
@@ -119,8 +119,8 @@ func (f *field) checkTypes(a *admission, path string, v any) {
 }
 
 // dropUnknown removes members that are not in the table and returns their paths.
-func (f *field) dropUnknown(path string, v any) (dropped []string) {
-	f.visitChildren(path, v, func(f *field, at string, inner any) {
+func (f *tableField) dropUnknown(path string, v any) (dropped []string) {
+	f.visitChildren(path, v, func(f *tableField, at string, inner any) {
 		if f != nil {
 			dropped = append(dropped, f.dropUnknown(at, inner)...)
 			return
@@ -132,7 +132,7 @@ func (f *field) dropUnknown(path string, v any) (dropped []string) {
 }
 
 // fillDefaults adds the default of each missing member of an existing object.
-func (f *field) fillDefaults(v any, hostname string) {
+func (f *tableField) fillDefaults(v any, hostname string) {
 	for name, member := range f.members {
 		obj := asMap(v)
 		if _, has := obj[name]; obj == nil || has || member.def == "-" {
@@ -143,7 +143,7 @@ func (f *field) fillDefaults(v any, hostname string) {
 			obj[name] = decode([]byte(member.def))
 		}
 	}
-	f.visitChildren("", v, func(f *field, _ string, inner any) {
+	f.visitChildren("", v, func(f *tableField, _ string, inner any) {
 		if f != nil {
 			f.fillDefaults(inner, hostname)
 		}
@@ -151,8 +151,8 @@ func (f *field) fillDefaults(v any, hostname string) {
 }
 
 // toDocumentedType converts text to the platform's type, if it is in the canonical form ("443", not "0443").
-func (f *field) toDocumentedType(v any) {
-	f.visitChildren("", v, func(f *field, path string, inner any) {
+func (f *tableField) toDocumentedType(v any) {
+	f.visitChildren("", v, func(f *tableField, path string, inner any) {
 		text, isText := inner.(string)
 		switch parent := asMap(v); {
 		case f == nil:
@@ -164,7 +164,7 @@ func (f *field) toDocumentedType(v any) {
 	})
 }
 
-func (f *field) typedText(text string) any {
+func (f *tableField) typedText(text string) any {
 	n, err := strconv.ParseInt(text, 10, 64)
 	switch {
 	case f.typed == "int" && err == nil && strconv.FormatInt(n, 10) == text:

@@ -14,7 +14,7 @@ func FuzzBody(f *testing.F) {
 	} {
 		f.Add(uint8(len(body)), body)
 	}
-	s, err := Open(Options{Now: standing})
+	s, err := Open(ServerOptions{Now: standing})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -25,10 +25,10 @@ func standing() time.Time { return start }
 
 func newWorld(t *testing.T, quirks ...string) *world {
 	t.Helper()
-	return openWorld(t, Options{Now: standing, Quirks: quirks})
+	return openWorld(t, ServerOptions{Now: standing, Quirks: quirks})
 }
 
-func openWorld(t *testing.T, opts Options) *world {
+func openWorld(t *testing.T, opts ServerOptions) *world {
 	t.Helper()
 	s, err := Open(opts)
 	if err != nil {

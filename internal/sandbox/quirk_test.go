@@ -399,7 +399,7 @@ func TestCorpusIsTaken(t *testing.T) {
 		t.Fatalf("corpus: %v %v", files, err)
 	}
 	for _, quirks := range [][]string{nil, {"defaults"}, {"readonly-rejects"}, benignNames()} {
-		w := openWorld(t, Options{Now: standing, Quirks: quirks, Workspaces: []Workspace{{Name: "web-platform", UUID: WorkspaceUUID}}})
+		w := openWorld(t, ServerOptions{Now: standing, Quirks: quirks, Workspaces: []WorkspaceKey{{Name: "web-platform", UUID: WorkspaceUUID}}})
 		for _, file := range files {
 			raw, err := os.ReadFile(file)
 			if err != nil {

@@ -18,12 +18,12 @@ type resource struct {
 	plural, kind, apiVersion, group string
 	base                            string // the path before {workspace}/{plural}
 	// what carries out the HTTP methods for the collection and for one object (docs/platform.md 4)
-	collection, single verbs
+	collection, single methodHandlers
 	role               string                 // the role that may use every method
 	admit              func(*admission) error // validates an object before it is stored
 }
 
-type verbs map[string]func(*Server, *call) (*response, error)
+type methodHandlers map[string]func(*Server, *call) (*response, error)
 
 const workspaces = DeliveryBase + "/global/workspaces/"
 
@@ -31,20 +31,20 @@ var resources = sync.OnceValue(func() []*resource {
 	return []*resource{
 		{
 			plural: "cdns", kind: "CDN", apiVersion: "delivery/v2.1", group: "delivery", base: workspaces,
-			collection: verbs{"GET": (*Server).answerList, "POST": (*Server).answerCreate},
-			single:     verbs{"GET": (*Server).answerGet, "PATCH": (*Server).answerPatch},
+			collection: methodHandlers{"GET": (*Server).answerList, "POST": (*Server).answerCreate},
+			single:     methodHandlers{"GET": (*Server).answerGet, "PATCH": (*Server).answerPatch},
 			role:       RoleCDNAdmin, admit: admitCDN,
 		},
 		{
 			plural: "purges", kind: "Purge", apiVersion: "delivery/v2.1", group: "delivery", base: workspaces,
-			collection: verbs{"POST": (*Server).answerCreate},
+			collection: methodHandlers{"POST": (*Server).answerCreate},
 			role:       RolePurger, admit: admitPurge,
 		},
 		{
 			plural: "volumesnapshots", kind: "VolumeSnapshot", apiVersion: snapshotGroup + "/v1", group: snapshotGroup,
 			base:       ComputeBase + "/apis/" + snapshotGroup + "/v1/namespaces/",
-			collection: verbs{"GET": (*Server).answerList, "POST": (*Server).answerCreate},
-			single:     verbs{"GET": (*Server).answerGet, "DELETE": (*Server).answerDelete},
+			collection: methodHandlers{"GET": (*Server).answerList, "POST": (*Server).answerCreate},
+			single:     methodHandlers{"GET": (*Server).answerGet, "DELETE": (*Server).answerDelete},
 			role:       RoleComputeAdmin, admit: admitSnapshot,
 		},
 	}
@@ -70,8 +70,8 @@ type call struct {
 	on     quirkSet
 
 	res   *resource
-	space string    // the uuid or namespace in the path
-	ws    Workspace // the workspace of space, if known
+	space string       // the uuid or namespace in the path
+	ws    WorkspaceKey // the workspace of space, if known
 	known bool
 	name  string
 	user  string
@@ -131,7 +131,7 @@ func (s *Server) routeRequest(c *call) bool {
 		if c.res = res; c.space == "" || byName && c.name == "" {
 			return false
 		}
-		c.ws, c.known = s.findWorkspace(func(ws Workspace) bool {
+		c.ws, c.known = s.findWorkspace(func(ws WorkspaceKey) bool {
 			return c.space == ws.UUID && res.group == "delivery" || c.space == ws.Name && res.group == snapshotGroup
 		})
 		return true
@@ -139,11 +139,11 @@ func (s *Server) routeRequest(c *call) bool {
 	return false
 }
 
-func (s *Server) findWorkspace(match func(Workspace) bool) (Workspace, bool) {
+func (s *Server) findWorkspace(match func(WorkspaceKey) bool) (WorkspaceKey, bool) {
 	if i := slices.IndexFunc(s.opts.Workspaces, match); i >= 0 {
 		return s.opts.Workspaces[i], true
 	}
-	return Workspace{}, false
+	return WorkspaceKey{}, false
 }
 
 // checkToken checks the token and its roles (docs/platform.md 5 and 7.1).

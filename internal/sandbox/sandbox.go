@@ -38,37 +38,37 @@ const (
 	WorkspaceUUID = "5a1d0c7e-3b52-4f7e-9c1e-0d6f2a8b4c10"
 )
 
-// Workspace contains objects: Name is the {namespace} and UUID the {workspace_uuid} of docs/platform.md 1.
-type Workspace struct {
+// WorkspaceKey contains objects: Name is the {namespace} and UUID the {workspace_uuid} of docs/platform.md 1.
+type WorkspaceKey struct {
 	Name string `json:"name"`
 	UUID string `json:"uuid"`
 }
 
-// Options configure a server. Only Now is required.
-type Options struct {
+// ServerOptions configure a server. Only Now is required.
+type ServerOptions struct {
 	Dir    string           // for the store, sandbox.db; "" is a temporary directory
 	Now    func() time.Time // the real clock
 	Quirks []string         // names from Quirks
 	// Tokens maps each Bearer token to its roles. By default there are the three
 	// tokens above, and DeliveryToken may manage CDNs and purge.
 	Tokens     map[string][]string
-	Workspaces []Workspace // by default, only WorkspaceName
+	Workspaces []WorkspaceKey // by default, only WorkspaceName
 	// Log is called after each request, possibly by several goroutines at once.
-	Log func(Request)
+	Log func(LoggedRequest)
 }
 
 // Server is the simulated platform. It is safe for concurrent use.
 type Server struct {
 	*injector
-	opts  Options
-	store *store
+	opts  ServerOptions
+	store *stateStore
 
 	mu   sync.Mutex // for hook and store.offset
 	hook func(method, path string)
 }
 
 // Open returns a server on the store in opts.Dir, and creates the store if there is none.
-func Open(opts Options) (_ *Server, err error) {
+func Open(opts ServerOptions) (_ *Server, err error) {
 	defer func() { err = wrapError(err, "open sandbox") }()
 	if opts.Now == nil {
 		return nil, errors.New("Options.Now is missing")
@@ -81,7 +81,7 @@ func Open(opts Options) (_ *Server, err error) {
 		}
 	}
 	if len(opts.Workspaces) == 0 {
-		opts.Workspaces = []Workspace{{Name: WorkspaceName, UUID: WorkspaceUUID}}
+		opts.Workspaces = []WorkspaceKey{{Name: WorkspaceName, UUID: WorkspaceUUID}}
 	}
 	s := &Server{opts: opts}
 	if s.injector, err = newInjector(s.Now, opts.Quirks...); err != nil {
@@ -155,7 +155,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		return a
 	}, func(status int) {
-		s.recordRequest(Request{
+		s.recordRequest(LoggedRequest{
 			Method: r.Method, Path: r.URL.EscapedPath(), Query: r.URL.RawQuery,
 			ContentType: r.Header.Get("Content-Type"), Body: string(body), Time: s.Now(), Status: status,
 		})

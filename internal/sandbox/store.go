@@ -34,15 +34,15 @@ const (
 	lockWait  = 500 * time.Millisecond // for another process to close the store
 )
 
-// store is the persistent state. It survives the end of the process, but is not synced to the disk.
-type store struct {
+// stateStore is the persistent state. It survives the end of the process, but is not synced to the disk.
+type stateStore struct {
 	db     *bolt.DB
 	temp   string        // the directory to remove on close, or ""
 	offset time.Duration // what Advance added to the clock
 }
 
-func openStore(dir string) (_ *store, err error) {
-	st := &store{}
+func openStore(dir string) (_ *stateStore, err error) {
+	st := &stateStore{}
 	if dir == "" {
 		dir, err = os.MkdirTemp("", "sandbox-")
 		st.temp = dir
@@ -81,7 +81,7 @@ func openStore(dir string) (_ *store, err error) {
 	return st, nil
 }
 
-func (st *store) close() error {
+func (st *stateStore) close() error {
 	var err error
 	if st.db != nil {
 		err = st.db.Close()
@@ -92,11 +92,11 @@ func (st *store) close() error {
 	return err
 }
 
-func (st *store) readTransaction(f func(objects) error) error {
+func (st *stateStore) readTransaction(f func(objects) error) error {
 	return st.db.View(func(tx *bolt.Tx) error { return f(objects{tx}) })
 }
 
-func (st *store) writeTransaction(f func(objects) error) error {
+func (st *stateStore) writeTransaction(f func(objects) error) error {
 	return st.db.Update(func(tx *bolt.Tx) error { return f(objects{tx}) })
 }
 
@@ -208,8 +208,8 @@ func (o objects) newestVersion() string {
 	return strconv.FormatUint(o.openBucket(bucketMeta).Sequence(), 10)
 }
 
-// countExecution counts a purge as executed. An accepted purge can't be revoked.
-func (o objects) countExecution(name string) error {
+// addExecution counts a purge as executed. An accepted purge can't be revoked.
+func (o objects) addExecution(name string) error {
 	b := o.openBucket(bucketExecuted)
 	var n uint64
 	if raw := b.Get([]byte(name)); raw != nil {
@@ -233,9 +233,9 @@ func (s *Server) Executed() (map[string]int, error) {
 
 const keptRequests = 20000 // in the request log
 
-// Request is an entry of the request log. It has no headers, so no token. Path is
+// LoggedRequest is an entry of the request log. It has no headers, so no token. Path is
 // escaped; Status is 0 if no answer was sent; Time is the platform's.
-type Request struct {
+type LoggedRequest struct {
 	Method      string    `json:"method"`
 	Path        string    `json:"path"`
 	Query       string    `json:"query,omitempty"`
@@ -246,7 +246,7 @@ type Request struct {
 }
 
 // recordRequest adds to the request log. It ignores errors, so that the answer stays the same.
-func (s *Server) recordRequest(entry Request) {
+func (s *Server) recordRequest(entry LoggedRequest) {
 	_ = s.store.writeTransaction(func(o objects) error {
 		b := o.openBucket(bucketRequests)
 		n, err := b.NextSequence()
@@ -264,11 +264,11 @@ func (s *Server) recordRequest(entry Request) {
 }
 
 // Requests returns the last 20,000 requests, the oldest first.
-func (s *Server) Requests() ([]Request, error) {
-	out := []Request{}
+func (s *Server) Requests() ([]LoggedRequest, error) {
+	out := []LoggedRequest{}
 	err := s.store.readTransaction(func(o objects) error {
 		return o.openBucket(bucketRequests).ForEach(func(_, raw []byte) error {
-			var entry Request
+			var entry LoggedRequest
 			err := json.Unmarshal(raw, &entry)
 			out = append(out, entry)
 			return err

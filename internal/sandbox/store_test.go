@@ -19,7 +19,7 @@ import (
 
 func TestStateSurvivesReopening(t *testing.T) {
 	dir := t.TempDir()
-	s, err := Open(Options{Dir: dir, Now: standing})
+	s, err := Open(ServerOptions{Dir: dir, Now: standing})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func TestStateSurvivesReopening(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	w := openWorld(t, Options{Dir: dir, Now: standing})
+	w := openWorld(t, ServerOptions{Dir: dir, Now: standing})
 	if got := w.s.Now(); !got.Equal(start.Add(25 * time.Hour)) {
 		t.Errorf("clock %s", got)
 	}
@@ -41,7 +41,7 @@ func TestStateSurvivesReopening(t *testing.T) {
 	if err := w.s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	w = openWorld(t, Options{Dir: dir, Now: standing})
+	w = openWorld(t, ServerOptions{Dir: dir, Now: standing})
 	w.post(purges, purgeBody("rel-1", "shop.example.com", "/")).want(t, 409)
 	log, err := w.s.Requests()
 	if err != nil || len(log) != 3 || log[1].Path != purges || log[1].ContentType != "application/json" || log[1].Status != 201 {
@@ -61,7 +61,7 @@ func TestStateSurvivesReopening(t *testing.T) {
 func TestNothingIsLeftWithoutADir(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
-	s, err := Open(Options{Now: standing})
+	s, err := Open(ServerOptions{Now: standing})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestOpenRefuses(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for name, opts := range map[string]Options{
+	for name, opts := range map[string]ServerOptions{
 		"no clock":      {},
 		"unknown quirk": {Now: standing, Quirks: []string{"kind"}},
 		"no directory":  {Now: standing, Dir: filepath.Join(file, "x")},
@@ -96,8 +96,8 @@ func TestOpenRefuses(t *testing.T) {
 }
 
 func TestLogHoldsNoToken(t *testing.T) {
-	var seen []Request
-	w := openWorld(t, Options{Now: standing, Log: func(r Request) { seen = append(seen, r) }})
+	var seen []LoggedRequest
+	w := openWorld(t, ServerOptions{Now: standing, Log: func(r LoggedRequest) { seen = append(seen, r) }})
 	w.get(cdns + "?limit=1")
 	log, err := w.s.Requests()
 	if err != nil || len(log) != 1 || len(seen) != 1 || log[0].Query != "limit=1" {
@@ -293,8 +293,8 @@ func TestControlIsNoPages(t *testing.T) {
 
 func TestAStoreHasOneOwner(t *testing.T) {
 	dir := t.TempDir()
-	openWorld(t, Options{Dir: dir, Now: standing})
-	s, err := Open(Options{Dir: dir, Now: standing})
+	openWorld(t, ServerOptions{Dir: dir, Now: standing})
+	s, err := Open(ServerOptions{Dir: dir, Now: standing})
 	if err == nil {
 		_ = s.Close()
 		t.Fatal("opened twice")

@@ -51,7 +51,7 @@ func (s *Server) answerCreate(c *call) (*response, error) {
 		if err := o.putObject(c.res, c.ws.Name, obj); err != nil || !c.isPurge() {
 			return err
 		}
-		return o.countExecution(c.name)
+		return o.addExecution(c.name)
 	})
 	if err != nil {
 		return nil, err

@@ -79,7 +79,7 @@ func (s Service) CheckSource(text string) error {
 }
 
 // addCI adds the files with which CI calls trueup, and says how to go on.
-func (s *Setup) addCI(ctx context.Context, o Options) error {
+func (s *Setup) addCI(ctx context.Context, o Choices) error {
 	if o.CI == "" || o.CI == None {
 		if o.Source != "" || o.Branch != "" {
 			return errors.New("--trueup and --branch need a CI service: add --ci github or --ci gitlab")

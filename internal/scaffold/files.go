@@ -32,8 +32,8 @@ const (
 // maxFile limits the size of a file to edit, in bytes.
 const maxFile = 1 << 20
 
-// change returns the new content of a file. was is the old content, or nil if there is no file.
-type change func(was []byte) ([]byte, error)
+// fileChange returns the new content of a file. was is the old content, or nil if there is no file.
+type fileChange func(was []byte) ([]byte, error)
 
 // Edit is a change of one file.
 type Edit struct {
@@ -43,12 +43,12 @@ type Edit struct {
 
 	root   *os.Root
 	name   string
-	change change
+	change fileChange
 	was    []byte
 }
 
 // addEdit plans a change of a file below a root.
-func (s *Setup) addEdit(root *os.Root, name string, c change) {
+func (s *Setup) addEdit(root *os.Root, name string, c fileChange) {
 	e := &Edit{Shown: name, root: root, name: name, change: c}
 	if root == s.Root {
 		e.Shown = path.Join(s.folder, name)
@@ -56,7 +56,7 @@ func (s *Setup) addEdit(root *os.Root, name string, c change) {
 	s.Edits = append(s.Edits, e)
 }
 
-func (s *Setup) planEdits(ctx context.Context, o Options) error {
+func (s *Setup) planEdits(ctx context.Context, o Choices) error {
 	s.addEdit(s.Root, project.File, s.editText)
 	s.addEdit(s.Root, kind.EditorSchemaFile, editSchema)
 	s.addEdit(s.Root, ".gitignore", editIgnored(s.Project.Ledger.Store))
@@ -99,7 +99,7 @@ func (s *Setup) KeepFolder() error {
 }
 
 // wholeFile returns a change that creates a file with this content, and rejects a file with other content.
-func wholeFile(content []byte) change {
+func wholeFile(content []byte) fileChange {
 	return func(was []byte) ([]byte, error) {
 		if was != nil && !bytes.Equal(was, content) {
 			return nil, errors.New("it has other content")

@@ -116,7 +116,7 @@ func (p *ProjectFile) shownStore() string {
 
 // editIgnored adds the files of a project that stay on the machine to .gitignore, unless they are
 // there in any spelling.
-func editIgnored(store string) change {
+func editIgnored(store string) fileChange {
 	lines := []string{"/.trueup/"}
 	if folder, ok := strings.CutPrefix(store, "file:"); ok && isPlain(folder) && filepath.IsLocal(folder) {
 		if line := "/" + path.Clean(folder) + "/"; !strings.HasPrefix(line, lines[0]) {

@@ -28,8 +28,8 @@ const (
 	FileLedger   = "file:.trueup/ledger"
 )
 
-// Options are the choices of the user.
-type Options struct {
+// Choices are the choices of the user.
+type Choices struct {
 	Workspace, UUID string
 	Ledger          string // the store of a ledger to create, or None
 	Manifests       string // FromLive, FromExamples or None
@@ -151,7 +151,7 @@ func (s *Setup) CheckStore(store string) error {
 }
 
 // ChooseOptions checks the options against the existing project, and plans the edits.
-func (s *Setup) ChooseOptions(ctx context.Context, o Options) error {
+func (s *Setup) ChooseOptions(ctx context.Context, o Choices) error {
 	choose := s.completeProject
 	if s.IsNew {
 		choose = s.newProject
@@ -177,7 +177,7 @@ func (s *Setup) AddRemote() string {
 	return fmt.Sprintf("add it (git remote add %s URL), then run trueup init again", ledger.RemoteOf(s.Store))
 }
 
-func (s *Setup) newProject(o Options) error {
+func (s *Setup) newProject(o Choices) error {
 	p := &s.Project
 	p.APIVersion, p.Kind, p.Manifests = "trueup/v1", "Project", []string{project.Manifests}
 	p.Workspace = kind.Workspace{Name: o.Workspace, UUID: o.UUID}
@@ -193,7 +193,7 @@ func (s *Setup) newProject(o Options) error {
 }
 
 // completeProject adds to an existing project what the options ask for, and what an earlier run did not finish.
-func (s *Setup) completeProject(o Options) error {
+func (s *Setup) completeProject(o Choices) error {
 	p := &s.Project
 	file := filepath.Join(p.Dir, project.File)
 	for flag, values := range map[string][2]string{"workspace": {o.Workspace, p.Workspace.Name}, "uuid": {o.UUID, p.Workspace.UUID}} {

@@ -15,10 +15,10 @@ import (
 
 // tableOfClassLabels has the labels of lines that show no change. Fields of a new object have none: the line of the object
 // has their cause.
-var tableOfClassLabels = map[merge.Class]string{plan.Added: "", plan.Lost: "live only: would be lost"}
+var tableOfClassLabels = map[merge.ChangeKind]string{plan.Added: "", plan.Lost: "live only: would be lost"}
 
 // causeLabel describes the cause of a change, or what happened to the value outside git.
-func causeLabel(item plan.Item, c plan.Change, opts Options) safetext.Text {
+func causeLabel(item plan.Item, c plan.Change, opts TextOptions) safetext.Text {
 	happened := item.Happened || c.Left
 	if words, known := tableOfClassLabels[c.Class]; known {
 		return clean(words)
@@ -67,12 +67,12 @@ func refusalCause(c plan.Change) safetext.Text {
 }
 
 // pendingCause is the cause of what git has and trueup did not apply last. Another branch may have replaced it.
-func pendingCause(c *plan.Commit, opts Options) safetext.Text {
+func pendingCause(c *plan.Commit, opts TextOptions) safetext.Text {
 	return safetext.F("pending%s", sinceCommit(c, opts))
 }
 
 // Removal says which commit removed what trueup applied. Git need not have had it in one.
-func Removal(b plan.By, c *plan.Commit, opts Options) safetext.Text {
+func Removal(b plan.By, c *plan.Commit, opts TextOptions) safetext.Text {
 	switch {
 	case b != "":
 		return clean("removed by this change")
@@ -83,7 +83,7 @@ func Removal(b plan.By, c *plan.Commit, opts Options) safetext.Text {
 }
 
 // sinceCommit names the commit that gave git its value; empty for none.
-func sinceCommit(c *plan.Commit, opts Options) safetext.Text {
+func sinceCommit(c *plan.Commit, opts TextOptions) safetext.Text {
 	if c == nil {
 		return safetext.Text{}
 	}
@@ -92,7 +92,7 @@ func sinceCommit(c *plan.Commit, opts Options) safetext.Text {
 
 // nameCommit names a commit as its author did, and says when that was: for files the day, because they are
 // read later. Without a time it has only the ID.
-func nameCommit(c plan.Commit, opts Options) safetext.Text {
+func nameCommit(c plan.Commit, opts TextOptions) safetext.Text {
 	if c.Time.IsZero() {
 		return Short(c.ID)
 	}
@@ -154,7 +154,7 @@ func conflictOutside(c plan.Change) safetext.Text {
 }
 
 // conflictCause says what git and live made of a value, and which of them wins.
-func conflictCause(item plan.Item, c plan.Change, happened bool, opts Options) safetext.Text {
+func conflictCause(item plan.Item, c plan.Change, happened bool, opts TextOptions) safetext.Text {
 	if happened {
 		return conflictOutside(c)
 	}
@@ -182,7 +182,7 @@ func quoteBeginning(before string, v any, after string) safetext.Text {
 }
 
 // causeOf says which change of git created, changed or removed the object; empty for other causes.
-func causeOf(item plan.Item, opts Options) safetext.Text {
+func causeOf(item plan.Item, opts TextOptions) safetext.Text {
 	switch item.Cause {
 	case plan.FromThisChange:
 		if item.LeftGit() {
@@ -204,7 +204,7 @@ func causeOf(item plan.Item, opts Options) safetext.Text {
 const MaxParts = 12
 
 // itemNotes returns sentences about an item: its purge and quota, what is sent, hints, and what to do.
-func itemNotes(item plan.Item, opts Options) []Row {
+func itemNotes(item plan.Item, opts TextOptions) []Row {
 	notes := purgeNotes(item, opts)
 	if item.Request != nil {
 		notes = append(notes, Row{Text: requestLine(item)})
@@ -305,7 +305,7 @@ func countInvalidated(p *plan.PurgeInfo) safetext.Text {
 const maxPaths = 10
 
 // purgeNotes lists the prefixes and the first files, and the hostname's budget if it matters or opts ask for it.
-func purgeNotes(item plan.Item, opts Options) []Row {
+func purgeNotes(item plan.Item, opts TextOptions) []Row {
 	p := item.Purge
 	if p == nil {
 		return nil
@@ -350,7 +350,7 @@ func pathsOf(item plan.Item) (prefixes, files []string) {
 }
 
 // isScarce reports whether more than half of any limit is used.
-func isScarce(used, limits plan.Budget) bool {
+func isScarce(used, limits plan.HostBudget) bool {
 	return 2*used.Requests > limits.Requests || 2*used.Paths > limits.Paths || 2*used.Prefixes > limits.Prefixes
 }
 

@@ -162,7 +162,7 @@ var TableOfOutcomes = []OutcomeKind{
 }
 
 // OutcomeRank returns the place of an outcome in tableOfOutcomes, or its length for one that is unknown.
-func OutcomeRank(o apply.Outcome) int {
+func OutcomeRank(o apply.ItemOutcome) int {
 	i := slices.IndexFunc(TableOfOutcomes, func(k OutcomeKind) bool { return k.What == o.What() })
 	if i < 0 {
 		return len(TableOfOutcomes)
@@ -191,7 +191,7 @@ func OutcomeParts(r *apply.Result) []Count {
 }
 
 // OutcomeKindOf returns the kind of an outcome.
-func OutcomeKindOf(o apply.Outcome) OutcomeKind {
+func OutcomeKindOf(o apply.ItemOutcome) OutcomeKind {
 	if i := OutcomeRank(o); i < len(TableOfOutcomes) {
 		return TableOfOutcomes[i]
 	}

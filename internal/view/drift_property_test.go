@@ -19,7 +19,7 @@ func TestDriftIsThePlanTurned(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		values := []any{nil, "60", "3600", map[string]any{"path": "/a"}, []any{"x"}}
 		c := plan.Change{
-			Change: merge.Change{
+			Difference: merge.Difference{
 				Path: "locations[/a]", Class: merge.DriftOverwrite, Live: rapid.SampledFrom(values).Draw(t, "live"),
 				Desired: rapid.SampledFrom(values).Draw(t, "desired"), Moved: rapid.IntRange(0, 4).Draw(t, "moved") == 0,
 			},
@@ -32,9 +32,9 @@ func TestDriftIsThePlanTurned(t *testing.T) {
 			c.Position = &plan.Position{Live: rapid.IntRange(1, 3).Draw(t, "at"), Desired: rapid.IntRange(4, 6).Draw(t, "in git")}
 		}
 		item := plan.Item{Key: kind.Key{Kind: "CDN", Name: "a"}, Op: plan.Patch, Changes: []plan.Change{c}}
-		now := RowOf(item, c, nil, Options{})
+		now := RowOf(item, c, nil, TextOptions{})
 		item.Happened = true
-		then := RowOf(item, c, nil, Options{})
+		then := RowOf(item, c, nil, TextOptions{})
 		if then.Mark != turned[now.Mark] {
 			t.Fatalf("%+v, %+v", now, then)
 		}

@@ -20,8 +20,8 @@ import (
 // minGroup is the fewest objects with equal changes that become one.
 const minGroup = 3
 
-// Object is what a reader sees of an object of a plan, or of several with equal changes.
-type Object struct {
+// ObjectView is what a reader sees of an object of a plan, or of several with equal changes.
+type ObjectView struct {
 	// Key is the first of several Keys. A single object has none of these.
 	Key  kind.Key
 	Keys []kind.Key
@@ -51,11 +51,11 @@ type Object struct {
 }
 
 // EveryObject returns each object of a plan, in its order.
-func EveryObject(pl *plan.Plan, opts Options) []Object {
+func EveryObject(pl *plan.Plan, opts TextOptions) []ObjectView {
 	if pl == nil {
 		return nil
 	}
-	all := make([]Object, len(pl.Items))
+	all := make([]ObjectView, len(pl.Items))
 	parallel.Each(len(all), func(i int) { all[i] = ObjectOf(pl.Items[i], opts) })
 	at := make(map[kind.Key]int, len(all))
 	for i := range all {
@@ -71,9 +71,9 @@ func EveryObject(pl *plan.Plan, opts Options) []Object {
 
 // ShownObjects returns the objects that a report shows, those with grave changes first. Equal changes of several are one if joins
 // is set.
-func ShownObjects(pl *plan.Plan, opts Options, joins bool) []Object {
+func ShownObjects(pl *plan.Plan, opts TextOptions, joins bool) []ObjectView {
 	shown := slices.DeleteFunc(slices.Clone(pl.Items), func(item plan.Item) bool { return Hidden(item, opts) || isFolded(pl, item, opts) })
-	all, content := make([]Object, len(shown)), make([]contentSum, len(shown))
+	all, content := make([]ObjectView, len(shown)), make([]contentSum, len(shown))
 	parallel.Each(len(shown), func(i int) {
 		all[i] = ObjectOf(shown[i], opts)
 		if joins && shown[i].Op == plan.Patch {
@@ -81,16 +81,16 @@ func ShownObjects(pl *plan.Plan, opts Options, joins bool) []Object {
 		}
 	})
 	all = joinEqual(shown, all, content, opts)
-	slices.SortStableFunc(all, func(a, b Object) int {
+	slices.SortStableFunc(all, func(a, b ObjectView) int {
 		return cmp.Or(OneIf(a.Waits)-OneIf(b.Waits), cmp.Compare(a.Rank, b.Rank))
 	})
 	return all
 }
 
 // ObjectOf returns what a reader sees of one object.
-func ObjectOf(item plan.Item, opts Options) Object {
+func ObjectOf(item plan.Item, opts TextOptions) ObjectView {
 	op := opOf(item)
-	o := Object{
+	o := ObjectView{
 		Key: item.Key, Mark: op.mark, State: stateOf(item), Title: titleOf(item.Key), Source: sourceOf(item), Path: item.Path, Line: item.Line,
 		Waits: item.Waits, Happened: item.Happened, Request: item.Request, Leads: opRows(item, opts), Rank: rankElsewhere,
 	}
@@ -117,10 +117,10 @@ func isShort(item plan.Item) bool {
 }
 
 // Rows returns the lines that are not sentences.
-func (o Object) Rows() []Row { return slices.Concat(o.Leads, o.Changes) }
+func (o ObjectView) Rows() []Row { return slices.Concat(o.Leads, o.Changes) }
 
 // Lines returns all lines; sentences come last.
-func (o Object) Lines() []Row { return slices.Concat(o.Leads, o.Changes, o.Notes) }
+func (o ObjectView) Lines() []Row { return slices.Concat(o.Leads, o.Changes, o.Notes) }
 
 // stateOf says what is done with an object, or what happened to it. Several operations undo the same.
 func stateOf(item plan.Item) string {
@@ -136,12 +136,12 @@ func sourceOf(item plan.Item) safetext.Text {
 
 // isFolded reports whether the foot of a plan names an object instead of a line of its own: it was removed
 // from git before this change, and stays live.
-func isFolded(pl *plan.Plan, item plan.Item, opts Options) bool {
+func isFolded(pl *plan.Plan, item plan.Item, opts TextOptions) bool {
 	return opts.Brief && isMentioned(item) && item.Cause == plan.FromRemoval && item.By == "" && pl.Options["prune"] != true
 }
 
 // FoldedLine names the folded objects; empty without any.
-func FoldedLine(pl *plan.Plan, opts Options) safetext.Text {
+func FoldedLine(pl *plan.Plan, opts TextOptions) safetext.Text {
 	var names []safetext.Text
 	kinds := map[string]bool{}
 	for _, item := range pl.Items {
@@ -169,7 +169,7 @@ func FoldedLine(pl *plan.Plan, opts Options) safetext.Text {
 type contentSum [sha256.Size]byte
 
 // joinEqual merges objects with equal changes.
-func joinEqual(items []plan.Item, all []Object, content []contentSum, opts Options) (out []Object) {
+func joinEqual(items []plan.Item, all []ObjectView, content []contentSum, opts TextOptions) (out []ObjectView) {
 	members := map[contentSum][]kind.Key{}
 	for i := range all {
 		members[content[i]] = append(members[content[i]], all[i].Key)
@@ -186,7 +186,7 @@ func joinEqual(items []plan.Item, all []Object, content []contentSum, opts Optio
 }
 
 // objectsAsOne returns several objects with the changes of item. The last note names them.
-func objectsAsOne(item plan.Item, keys []kind.Key, opts Options) Object {
+func objectsAsOne(item plan.Item, keys []kind.Key, opts TextOptions) ObjectView {
 	o := ObjectOf(forMany(item), opts)
 	o.Key, o.Keys, o.Request, o.Source, o.Line = item.Key, keys, nil, safetext.Text{}, 0
 	o.Title = o.Where()
@@ -218,22 +218,22 @@ func contentOf(item plan.Item) contentSum {
 		lines[i].Line, lines[i].Column = 0, 0
 	}
 	_ = json.NewEncoder(h).Encode([]any{item.Kind, item.Cause, lines}) // it is decoded JSON
-	for _, n := range itemNotes(item, Options{}) {
+	for _, n := range itemNotes(item, TextOptions{}) {
 		_, _ = io.WriteString(h, n.Text.String()+"\n")
 	}
 	return contentSum(h.Sum(nil))
 }
 
 // Many is the number of several objects, and 0 for one.
-func (o Object) Many() int { return len(o.Keys) }
+func (o ObjectView) Many() int { return len(o.Keys) }
 
 // SameName reports whether several objects are one of the same name in each of many projects.
-func (o Object) SameName() bool {
+func (o ObjectView) SameName() bool {
 	return o.Keys[0].Project != "" && !slices.ContainsFunc(o.Keys, func(k kind.Key) bool { return k.Name != o.Keys[0].Name })
 }
 
 // Where counts several objects.
-func (o Object) Where() safetext.Text {
+func (o ObjectView) Where() safetext.Text {
 	if o.SameName() {
 		return safetext.Count(len(o.Keys), "project")
 	}
@@ -241,7 +241,7 @@ func (o Object) Where() safetext.Text {
 }
 
 // Names returns what tells several objects apart.
-func (o Object) Names() []safetext.Text {
+func (o ObjectView) Names() []safetext.Text {
 	names, same := make([]safetext.Text, len(o.Keys)), o.Many() > 0 && o.SameName()
 	for i, k := range o.Keys {
 		if names[i] = InProject(clean(k.Name).Cut(MaxPath), k.Project); same {
@@ -252,7 +252,7 @@ func (o Object) Names() []safetext.Text {
 }
 
 // factsOf returns the same facts about each of several objects.
-func (o Object) factsOf(facts []Fact) (all []Fact) {
+func (o ObjectView) factsOf(facts []Fact) (all []Fact) {
 	for _, k := range o.Keys {
 		for _, f := range facts {
 			all = append(all, f.Of(k))
@@ -330,9 +330,9 @@ func rankOf(item plan.Item, rows []Row) Rank {
 	return of
 }
 
-// Options change the text format. Markdown and HTML follow only Verbose and
+// TextOptions change the text format. Markdown and HTML follow only Verbose and
 // ShowUnmanaged.
-type Options struct {
+type TextOptions struct {
 	// Color allows colors and bold text, by ANSI escape sequences (SGR).
 	Color bool
 	// Now is when the report is read, for times like "2 days ago"; zero for a file, which is read later.

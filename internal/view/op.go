@@ -64,7 +64,7 @@ func headlineOf(item plan.Item, rows []Row) safetext.Text {
 		item.Waits = false
 		return safetext.F("not applied: %s", headlineOf(item, rows))
 	case item.Happened && len(item.Changes) == 0 || !item.Happened && item.Op != plan.Patch && item.Op != plan.None:
-		return safetext.Join(safetext.Filled(clean(opOf(item).headline), causeOf(item, Options{})), ", ")
+		return safetext.Join(safetext.Filled(clean(opOf(item).headline), causeOf(item, TextOptions{})), ", ")
 	case len(rows) == 0:
 		return clean("unchanged")
 	}
@@ -107,19 +107,19 @@ const SettingsTitle = "Settings that differ from the base"
 // don't count.
 const maxHidden = 40
 
-// Setting is a setting that differs from the base. Its rows are what changed in it, its place and effect, and the
+// SettingView is a setting that differs from the base. Its rows are what changed in it, its place and effect, and the
 // differences that it hides.
-type Setting struct {
-	plan.Setting
+type SettingView struct {
+	plan.ChangedSetting
 	Rows []Row
 }
 
 // SettingsOf returns the settings that differ from the base, with their rows.
-func SettingsOf(pl *plan.Plan) []Setting {
+func SettingsOf(pl *plan.Plan) []SettingView {
 	if pl == nil {
 		return nil
 	}
-	all := make([]Setting, len(pl.Settings))
+	all := make([]SettingView, len(pl.Settings))
 	for i, s := range pl.Settings {
 		r := Row{Path: clean(s.Field), Reason: Reason{Mark: MarkChange, Alarm: true}, Facts: []Fact{{Path: []string{s.Field}, Risk: kind.RiskServes}}}
 		switch {
@@ -132,7 +132,7 @@ func SettingsOf(pl *plan.Plan) []Setting {
 		}
 		where := Location(diag.Finding{Path: s.Path, Line: s.Line})
 		effect := Row{Text: safetext.Join(safetext.Filled(where, clean(s.Consequence)), ": ")}
-		all[i] = Setting{s, append([]Row{r, effect}, hiddenBy(pl, s)...)}
+		all[i] = SettingView{s, append([]Row{r, effect}, hiddenBy(pl, s)...)}
 	}
 	return all
 }
@@ -146,7 +146,7 @@ func sidesOf(pl *plan.Plan) (before, after string) {
 }
 
 // hiddenBy returns the differences that a setting hides, the gravest first.
-func hiddenBy(pl *plan.Plan, s plan.Setting) []Row {
+func hiddenBy(pl *plan.Plan, s plan.ChangedSetting) []Row {
 	hides, grave := make([]Row, len(s.Hides)), 0
 	before, after := sidesOf(pl)
 	for i, h := range s.Hides {

@@ -97,7 +97,7 @@ func factsAt(item plan.Item, risk kind.Risk) safetext.Text {
 			more++
 			continue
 		}
-		r := RowOf(item, l.Change, nil, Options{})
+		r := RowOf(item, l.Change, nil, TextOptions{})
 		r.Cause = safetext.Text{}
 		fact := Sentence(r)
 		if fact.Width() > maxFact || len(r.Details) > 0 || r.Mark == MarkRemove {
@@ -195,7 +195,7 @@ type Tally struct {
 }
 
 // Causes counts the causes that the lines of a report say.
-func Causes(pl *plan.Plan, opts Options) []Tally {
+func Causes(pl *plan.Plan, opts TextOptions) []Tally {
 	var whys []plan.Cause
 	for _, item := range pl.Items {
 		if Hidden(item, opts) {
@@ -250,7 +250,7 @@ func InWords(tallies []Tally) safetext.Text {
 }
 
 // CausesLine returns the causes as a sentence; empty without any.
-func CausesLine(pl *plan.Plan, opts Options) safetext.Text {
+func CausesLine(pl *plan.Plan, opts TextOptions) safetext.Text {
 	text := InWords(Causes(pl, opts))
 	if !text.Empty() {
 		text = safetext.F("%s.", text)
@@ -274,7 +274,7 @@ type RequestSection struct {
 
 // RequestsOf returns the section about requests of a plan; it has no lines if the plan changes no object that answers
 // requests.
-func RequestsOf(pl *plan.Plan, opts Options) RequestSection {
+func RequestsOf(pl *plan.Plan, opts TextOptions) RequestSection {
 	s := RequestSection{Title: clean("Requests that change, the worst first"), Rank: rankChange}
 	lines := routing.JoinLines(pl.Requests, true)
 	switch {
@@ -293,7 +293,7 @@ func RequestsOf(pl *plan.Plan, opts Options) RequestSection {
 }
 
 // addLines adds the lines, not all of them if the report is brief.
-func (s *RequestSection) addLines(lines []routing.Line, opts Options) {
+func (s *RequestSection) addLines(lines []routing.RequestLine, opts TextOptions) {
 	names, more := routing.All, 0
 	if opts.Brief {
 		names = maxRequestNames
@@ -301,7 +301,9 @@ func (s *RequestSection) addLines(lines []routing.Line, opts Options) {
 			lines, more = lines[:maxRequestLines], len(lines)-maxRequestLines
 		}
 	}
-	isOther := func(l routing.Line) bool { return !slices.Equal(l.Objects, lines[0].Objects) || len(l.Objects) > 1 }
+	isOther := func(l routing.RequestLine) bool {
+		return !slices.Equal(l.Objects, lines[0].Objects) || len(l.Objects) > 1
+	}
 	areSeveral := slices.ContainsFunc(lines, isOther)
 	for _, l := range lines {
 		s.Lines = append(s.Lines, DescribeRequests(l, names, areSeveral))
@@ -318,7 +320,7 @@ func changesAnswers(item plan.Item) bool {
 }
 
 // DescribeRequests returns a line, with the objects whose change does it if there may be others.
-func DescribeRequests(l routing.Line, names int, areSeveral bool) safetext.Text {
+func DescribeRequests(l routing.RequestLine, names int, areSeveral bool) safetext.Text {
 	text := clean(l.Sentence(names))
 	if !areSeveral {
 		return text

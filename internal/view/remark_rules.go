@@ -115,7 +115,7 @@ func LevelOf(rule string) Level {
 }
 
 // OutcomeRule returns the rule of an outcome; empty if it needs no remark.
-func OutcomeRule(o apply.Outcome) string {
+func OutcomeRule(o apply.ItemOutcome) string {
 	if len(o.Mismatches) > 0 {
 		if o.Verdict == apply.OK {
 			return "apply/altered"
@@ -143,7 +143,7 @@ func opRule(item plan.Item) string {
 	return rule
 }
 
-var tableOfChangeRules = map[merge.Class]string{
+var tableOfChangeRules = map[merge.ChangeKind]string{
 	merge.DriftOverwrite: "plan/drift", merge.Conflict: "plan/conflict", merge.RemovedConflict: "plan/conflict",
 	plan.ServerNormalised: "plan/not-kept", merge.Removed: "plan/removed", merge.UnknownBase: "plan/unknown",
 	plan.Lost: "plan/lost",

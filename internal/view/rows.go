@@ -63,7 +63,7 @@ type Row struct {
 }
 
 // lineRow returns the row of a line, with what a rename and the request do. spec is that of a new object.
-func lineRow(item plan.Item, l plan.Line, spec map[string]any, opts Options) Row {
+func lineRow(item plan.Item, l plan.Line, spec map[string]any, opts TextOptions) Row {
 	if l.Class == plan.Stays {
 		return Row{Text: safetext.F("live only: %s = %s (it stays)", clean(l.Path).Cut(MaxPath), Value(l.Live, false))}
 	}
@@ -118,7 +118,7 @@ func (r *Row) describeElements(l plan.Line) safetext.Text {
 }
 
 // explainRisk returns the words of the risk of a change, with the reason if opts ask for it.
-func explainRisk(item plan.Item, c plan.Change, opts Options) safetext.Text {
+func explainRisk(item plan.Item, c plan.Change, opts TextOptions) safetext.Text {
 	risk := describeRisk(item, c.Risk)
 	if (opts.Verbose || opts.Reasons) && !risk.Empty() && c.RiskReason != "" {
 		return safetext.F("%s (%s)", risk, clean(c.RiskReason))
@@ -156,7 +156,7 @@ func cleanAll(texts []string) []safetext.Text {
 
 // RowOf returns the row of a change, from live to git as apply sends it, perhaps in the spec of a new object. What happened
 // outside git goes from git to live.
-func RowOf(item plan.Item, c plan.Change, spec map[string]any, opts Options) Row {
+func RowOf(item plan.Item, c plan.Change, spec map[string]any, opts TextOptions) Row {
 	r := Row{
 		Reason: Reason{Mark: MarkRemove, Cause: causeLabel(item, c, opts), Alarm: isAlarming(c.Class)}, Path: CountSpaces(clean(c.Path)),
 		Field: c.Path, Moved: c.Moved, Why: c.Cause, Line: c.Line, Column: c.Column,
@@ -232,8 +232,8 @@ func likeText(v, other any) any {
 }
 
 // isAlarming reports whether git alone does not explain a change.
-func isAlarming(c merge.Class) bool {
-	return slices.Contains([]merge.Class{merge.DriftOverwrite, plan.ServerNormalised, merge.Conflict, merge.RemovedConflict, plan.Lost}, c)
+func isAlarming(c merge.ChangeKind) bool {
+	return slices.Contains([]merge.ChangeKind{merge.DriftOverwrite, plan.ServerNormalised, merge.Conflict, merge.RemovedConflict, plan.Lost}, c)
 }
 
 // describeMove says how an element moves in its list, or how another client moved it.
@@ -270,7 +270,7 @@ func withPosition(c plan.Change, value safetext.Text) safetext.Text {
 	}
 }
 
-func isVisible(c merge.Class, opts Options) bool {
+func isVisible(c merge.ChangeKind, opts TextOptions) bool {
 	if c == plan.Stays {
 		return opts.Verbose
 	}
@@ -279,7 +279,7 @@ func isVisible(c merge.Class, opts Options) bool {
 
 // changeRows returns the rows about what differs in an object, which begin with what is served no longer, and the sentences about
 // the object.
-func changeRows(item plan.Item, opts Options) (changes, notes []Row) {
+func changeRows(item plan.Item, opts TextOptions) (changes, notes []Row) {
 	said, spec := map[string]bool{}, map[string]any(nil)
 	if item.Op == plan.Create {
 		spec = item.BodySpec()
@@ -316,7 +316,7 @@ func riskAt(kindName, path string, v any) kind.Risk {
 func isMentioned(item plan.Item) bool { return item.Op == plan.Kept && len(item.Changes) == 0 }
 
 // whyKept says why an object is kept.
-func whyKept(item plan.Item, opts Options) safetext.Text {
+func whyKept(item plan.Item, opts TextOptions) safetext.Text {
 	why := safetext.Join(safetext.Filled(causeOf(item, opts), Message(item.Reason)), "; ")
 	if item.Fix != "" {
 		why = safetext.F("%s (%s)", why, Message(item.Fix))
@@ -325,12 +325,12 @@ func whyKept(item plan.Item, opts Options) safetext.Text {
 }
 
 // Hidden reports whether a report leaves an item out.
-func Hidden(item plan.Item, opts Options) bool {
+func Hidden(item plan.Item, opts TextOptions) bool {
 	return item.Op == plan.None && len(item.Changes) == 0 && len(item.Hints) == 0 && !opts.Verbose
 }
 
 // opRows returns the row about the object as a whole, if there is one.
-func opRows(item plan.Item, opts Options) []Row {
+func opRows(item plan.Item, opts TextOptions) []Row {
 	op, reason := opOf(item), Message(item.Reason)
 	r := Row{Why: causeSaid(item), Path: clean(op.title)}
 	r.Mark = op.mark
@@ -395,7 +395,7 @@ func describeCreation(item plan.Item) safetext.Text {
 func isAgain(item plan.Item) bool { return item.Resend || item.Recreate || item.Deleted }
 
 // whySent returns why an object is created or sent, perhaps once more.
-func whySent(item plan.Item, opts Options) safetext.Text {
+func whySent(item plan.Item, opts TextOptions) safetext.Text {
 	switch {
 	case item.Resend:
 		return clean("sent again: the platform rejects the name if it was executed")
@@ -408,7 +408,7 @@ func whySent(item plan.Item, opts Options) safetext.Text {
 }
 
 // causeOfPurge returns the cause of a purge, and the objects that it waits for.
-func causeOfPurge(item plan.Item, opts Options) safetext.Text {
+func causeOfPurge(item plan.Item, opts TextOptions) safetext.Text {
 	why := plan.Item{Cause: item.Cause, By: item.By, Commit: item.Commit, Resend: item.Resend}
 	parts := safetext.Filled(whySent(why, opts))
 	names := make([]safetext.Text, len(item.After))

@@ -138,7 +138,7 @@ func ScoreOf(pl *plan.Plan, applied bool) *Score {
 // factsOf returns what the plan changes of an object, from the plan itself and not from the rows about it.
 func factsOf(item plan.Item) (facts []Fact) {
 	for _, l := range item.AllLines() {
-		if isVisible(l.Class, Options{}) && l.Class != plan.Stays {
+		if isVisible(l.Class, TextOptions{}) && l.Class != plan.Stays {
 			facts = append(facts, factsOfLine(item, l)...)
 		}
 	}

@@ -246,8 +246,8 @@ func putInBrackets(v any, parts []safetext.Text) safetext.Text {
 	return safetext.F("{%s}", text)
 }
 
-// Run is a number of units, such as lines, that are equal, removed or added.
-type Run struct {
+// UnitRun is a number of units, such as lines, that are equal, removed or added.
+type UnitRun struct {
 	Op diffmatchpatch.Operation
 	N  int
 }
@@ -256,7 +256,7 @@ type Run struct {
 const firstUnit = '\U000F0000'
 
 // Compare aligns two lists. It replaces each unit with a private character, so that the diff does not compare letters.
-func Compare(old, current []safetext.Text) []Run {
+func Compare(old, current []safetext.Text) []UnitRun {
 	index := map[safetext.Text]rune{}
 	encode := func(units []safetext.Text) []rune {
 		out := make([]rune, len(units))
@@ -270,9 +270,9 @@ func Compare(old, current []safetext.Text) []Run {
 	}
 	differ := diffmatchpatch.New()
 	differ.DiffTimeout = 0 // the clock must not change what is shown
-	var runs []Run
+	var runs []UnitRun
 	for _, diff := range differ.DiffMainRunes(encode(old), encode(current), false) {
-		runs = append(runs, Run{diff.Type, utf8.RuneCountInString(diff.Text)})
+		runs = append(runs, UnitRun{diff.Type, utf8.RuneCountInString(diff.Text)})
 	}
 	return slices.Clip(runs)
 }

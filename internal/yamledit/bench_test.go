@@ -71,15 +71,15 @@ func largeInputs() map[string]func(n int) string {
 // examine loads a text, checks it, takes the advice, and lays it out.
 func examine(tb testing.TB, text string) {
 	tb.Helper()
-	set, found, err := manifest.Load(context.Background(), []manifest.Source{{Data: []byte(text)}}, manifest.Options{Parallelism: 1})
+	set, found, err := manifest.Load(context.Background(), []manifest.PathSource{{Data: []byte(text)}}, manifest.LoadSettings{Parallelism: 1})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if found = append(found, manifest.Check(set, manifest.Options{})...); len(set.Objects) == 0 {
+	if found = append(found, manifest.Check(set, manifest.LoadSettings{})...); len(set.Objects) == 0 {
 		tb.Fatal(found)
 	}
 	for _, o := range set.Objects {
-		manifest.Advise(o, o.Tree(), manifest.Options{})
+		manifest.Advise(o, o.Tree(), manifest.LoadSettings{})
 	}
 	if _, err := Format([]byte(text)); err != nil {
 		tb.Fatal(err)
@@ -108,13 +108,13 @@ func BenchmarkSet(b *testing.B) {
 		}
 		for _, n := range []int{1000, 10_000} {
 			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
-				set, _, err := manifest.Load(context.Background(), []manifest.Source{{Data: []byte(text(n))}}, manifest.Options{})
+				set, _, err := manifest.Load(context.Background(), []manifest.PathSource{{Data: []byte(text(n))}}, manifest.LoadSettings{})
 				if err != nil {
 					b.Fatal(err)
 				}
 				b.ReportAllocs()
 				for b.Loop() {
-					manifest.Check(set, manifest.Options{})
+					manifest.Check(set, manifest.LoadSettings{})
 				}
 			})
 		}
@@ -125,7 +125,7 @@ func BenchmarkSet(b *testing.B) {
 func BenchmarkWrite(b *testing.B) {
 	for _, n := range []int{500, 5000} {
 		b.Run(strconv.Itoa(n), func(b *testing.B) {
-			set, _, err := manifest.Load(context.Background(), []manifest.Source{{Data: []byte(largeInputs()["locations"](n))}}, manifest.Options{})
+			set, _, err := manifest.Load(context.Background(), []manifest.PathSource{{Data: []byte(largeInputs()["locations"](n))}}, manifest.LoadSettings{})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -25,7 +25,7 @@ import (
 // editor edits the text of a file of manifests, so that comments, quotes and layout stay. It parses the
 // result and compares it with the file.
 type editor struct {
-	file *yamltext.File
+	file *yamltext.FileState
 	docs []*yaml.Node
 	bom  []byte // the byte order mark, or nothing
 }
@@ -152,7 +152,7 @@ func commentLines(n *yaml.Node) []string {
 
 // Replace returns the file with other documents in place of objects; in has the file as these were loaded from it.
 // Other documents and the style of line breaks stay.
-func Replace(in *yamltext.Lines, documents map[*manifest.Object][]byte) []byte {
+func Replace(in *yamltext.LineIndex, documents map[*manifest.Object][]byte) []byte {
 	style := newSource(in.Data)
 	byLine := func(a, b *manifest.Object) int { return a.Line - b.Line }
 	var out []byte
@@ -171,7 +171,7 @@ func Replace(in *yamltext.Lines, documents map[*manifest.Object][]byte) []byte {
 
 // documentOf returns the first and the last line of the object's document: without the line of ---, unless it starts
 // there.
-func documentOf(o *manifest.Object, in *yamltext.Lines) (first, last int) {
+func documentOf(o *manifest.Object, in *yamltext.LineIndex) (first, last int) {
 	first, last = o.Line, o.Line
 	for first > 0 && !yamltext.BetweenDocuments().Match(in.Bytes(first)) {
 		first--
@@ -188,7 +188,7 @@ func documentOf(o *manifest.Object, in *yamltext.Lines) (first, last int) {
 // WithValues returns the object's document, and the same with the values of a spec, canonical JSON, in place of its own;
 // nil if there are none. It neither adds nor removes fields and elements, so comments and layout stay, and the result may
 // still differ from the spec. in has the file as it was loaded.
-func WithValues(o *manifest.Object, in *yamltext.Lines, spec []byte) (was, is []byte) {
+func WithValues(o *manifest.Object, in *yamltext.LineIndex, spec []byte) (was, is []byte) {
 	first, last := documentOf(o, in)
 	was = bytes.Clone(in.Data[in.Offset(first):in.Offset(last+1)]) // the file may be large
 	t := taking{editor: newEditor(o.Path, was), now: map[*yaml.Node]string{}}

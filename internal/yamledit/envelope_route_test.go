@@ -28,7 +28,7 @@ func purgeText(version, metadata string) string {
 
 func converted(t *testing.T, r Route, text string) string {
 	t.Helper()
-	out, _, findings := r.Convert(manifest.Text{Path: "-", Data: []byte(text)})
+	out, _, findings := r.Convert(manifest.FileText{Path: "-", Data: []byte(text)})
 	if len(findings) > 0 {
 		t.Fatalf("%v\n%s", findings, text)
 	}
@@ -104,7 +104,7 @@ func TestConvertKeepsWhatItCantSpare(t *testing.T) {
 		"a comment in braces":   {byAPI, "metadata: {name: rel-42, # the release\n  namespace: acme}\n"},
 	} {
 		text := purgeText(lineVersion, c.metadata)
-		out, done, findings := c.route.Convert(manifest.Text{Path: "-", Data: []byte(text)})
+		out, done, findings := c.route.Convert(manifest.FileText{Path: "-", Data: []byte(text)})
 		if want := purgeText("delivery/v2.1", c.metadata); string(out) != want || len(done) != 1 || done[0].Namespace != "kept" {
 			t.Errorf("%s: %v %+v\n%s", name, findings, done, out)
 		}
@@ -121,7 +121,7 @@ func TestConvertSays(t *testing.T) {
 		purgeText("delivery/v2.1", "metadata: {name: rel-42}\n") + "---\n" + purgeText("delivery.other.cloud/v1beta1", "metadata: {name: rel-43}\n") +
 		"---\n" + purgeText(lineVersion, "metadata: {name: rel-44, namespace: acme}\n") +
 		"---\napiVersion: snapshot.storage.k8s.io/v1\nkind: VolumeSnapshot\nmetadata: {name: db}\n"
-	out, done, findings := byLine.Convert(manifest.Text{Path: "-", Data: []byte(text)})
+	out, done, findings := byLine.Convert(manifest.FileText{Path: "-", Data: []byte(text)})
 	got := ""
 	for _, d := range done {
 		got += fmt.Sprintf("%d: %s\n", d.Line, d)
@@ -158,7 +158,7 @@ func TestConvertRefuses(t *testing.T) {
 		"a directive":         {byLine, "%YAML 1.2\n---\n" + purgeText("delivery/v2.1", plain), "directives"},
 		"UTF-16":              {byLine, "\xFF\xFEa\x00", "UTF-16"},
 	} {
-		out, _, findings := c.route.Convert(manifest.Text{Path: "a.yaml", Data: []byte(c.text)})
+		out, _, findings := c.route.Convert(manifest.FileText{Path: "a.yaml", Data: []byte(c.text)})
 		if out != nil || !findings.HasErrors() || !strings.Contains(findings[0].Message, c.part) {
 			t.Errorf("%s: %v\n%s", name, findings, out)
 		}
@@ -170,11 +170,11 @@ func TestConvertRefuses(t *testing.T) {
 func TestConvertChangesNothingElse(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := drawPurge(t)
-		there, _, findings := byLine.Convert(manifest.Text{Path: "-", Data: []byte(text)})
+		there, _, findings := byLine.Convert(manifest.FileText{Path: "-", Data: []byte(text)})
 		if len(findings) > 0 {
 			t.Fatalf("%v\n%s", findings, text)
 		}
-		back, _, findings := byAPI.Convert(manifest.Text{Path: "-", Data: there})
+		back, _, findings := byAPI.Convert(manifest.FileText{Path: "-", Data: there})
 		if len(findings) > 0 || string(back) != text {
 			t.Fatalf("%v\n%q\nthere\n%q\nback\n%q", findings, text, there, back)
 		}
@@ -185,7 +185,7 @@ func TestConvertChangesNothingElse(t *testing.T) {
 // sameObjects holds that both texts are the same objects.
 func sameObjects(t interface{ Fatalf(string, ...any) }, a, b []byte) {
 	load := func(data []byte) *manifest.Set {
-		set, _, err := manifest.Load(context.Background(), []manifest.Source{{Data: data, Display: "-"}}, manifest.Options{Workspace: "acme"})
+		set, _, err := manifest.Load(context.Background(), []manifest.PathSource{{Data: data, Display: "-"}}, manifest.LoadSettings{Workspace: "acme"})
 		if err != nil {
 			t.Fatalf("%v", err)
 		}
@@ -247,7 +247,7 @@ func TestConvertCorpus(t *testing.T) {
 			data = append(data, '\n')
 		}
 		text := append(append(bytes.Clone(data), "---\n"...), purge...)
-		out, _, findings := byLine.Convert(manifest.Text{Path: path, Data: text})
+		out, _, findings := byLine.Convert(manifest.FileText{Path: path, Data: text})
 		if findings.HasErrors() {
 			return nil
 		}
@@ -273,7 +273,7 @@ func FuzzConvert(f *testing.F) {
 			return
 		}
 		for _, r := range []Route{byAPI, byLine, {}} {
-			out, _, findings := r.Convert(manifest.Text{Path: "-", Data: data})
+			out, _, findings := r.Convert(manifest.FileText{Path: "-", Data: data})
 			if (out == nil) != findings.HasErrors() && len(data) > 0 {
 				t.Fatalf("%v\n%q", findings, out)
 			}

@@ -24,7 +24,7 @@ func fixed(t interface {
 }, text string, ctx *testing.T,
 ) (string, []string) {
 	t.Helper()
-	got, repaired, err := fixFile(ctx.Context(), manifest.Text{Path: "a.yaml", Data: []byte(text)}, manifest.Options{})
+	got, repaired, err := fixFile(ctx.Context(), manifest.FileText{Path: "a.yaml", Data: []byte(text)}, manifest.LoadSettings{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,15 +187,15 @@ func TestFixChangesWhatARuleSaysAndNothingElse(t *testing.T) {
 			text.WriteString("  paths:\n    - " + strings.Join(list, "\n    - ") + "\n")
 		}
 		in := []byte(text.String())
-		out, repaired, err := fixFile(t.Context(), manifest.Text{Data: in}, manifest.Options{})
+		out, repaired, err := fixFile(t.Context(), manifest.FileText{Data: in}, manifest.LoadSettings{})
 		if err != nil {
 			rt.Fatal(err)
 		}
 		if before, after := commentsOf(in), commentsOf(out); !slices.Equal(before, after) {
 			rt.Fatalf("the comments %q became %q", before, after)
 		}
-		was, before, _ := manifest.Load(t.Context(), []manifest.Source{{Data: in}}, manifest.Options{})
-		is, after, _ := manifest.Load(t.Context(), []manifest.Source{{Data: out}}, manifest.Options{})
+		was, before, _ := manifest.Load(t.Context(), []manifest.PathSource{{Data: in}}, manifest.LoadSettings{})
+		is, after, _ := manifest.Load(t.Context(), []manifest.PathSource{{Data: out}}, manifest.LoadSettings{})
 		if len(repaired) == 0 != bytes.Equal(in, out) || len(was.Objects) != len(is.Objects) || len(after) > len(before) {
 			rt.Fatalf("%d repairs, %d objects of %d, %v and then %v in\n%s\nof\n%s", len(repaired), len(is.Objects), len(was.Objects), before, after, out, in)
 		}

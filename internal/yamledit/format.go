@@ -49,7 +49,7 @@ func Format(data []byte) ([]byte, error) {
 // formatting is a file that was laid out.
 type formatting struct {
 	source
-	file *yamltext.File
+	file *yamltext.FileState
 	laid []byte
 	err  error // why it could not be laid out
 }
@@ -57,7 +57,7 @@ type formatting struct {
 // newFormatting reads a file, calls each with its documents, and lays them out one by one: their nodes take
 // many times the memory of the text. ordered sorts the fields in the order of the schema. Each member and
 // element of JSON gets its own line.
-func newFormatting(in *yamltext.File, ordered bool, each func(doc *yaml.Node)) *formatting {
+func newFormatting(in *yamltext.FileState, ordered bool, each func(doc *yaml.Node)) *formatting {
 	f := &formatting{source: newSource(in.Lines.Data), file: in}
 	asJSON := isJSON(f.body)
 	sheet := sync.OnceValue(func() *sheet { return newSheet(f.body) }) // not for what Documents refuses

@@ -51,7 +51,7 @@ type sheetLine struct {
 
 // sheet is a text while it is laid out; lines count from 0.
 type sheet struct {
-	text     yamltext.Lines
+	text     yamltext.LineIndex
 	lines    []sheetLine
 	order    []int // the lines in the order of the result
 	mappings []ordering
@@ -65,7 +65,7 @@ type sheet struct {
 func newSheet(text []byte) *sheet {
 	body, ended := strings.CutSuffix(string(text), "\n")
 	n := strings.Count(body, "\n") + 1
-	l := &sheet{text: yamltext.Lines{Data: text}, ended: ended, lines: make([]sheetLine, 0, n), order: make([]int, 0, n)}
+	l := &sheet{text: yamltext.LineIndex{Data: text}, ended: ended, lines: make([]sheetLine, 0, n), order: make([]int, 0, n)}
 	tokens := make([]token, n) // most lines have one
 	for line := range strings.SplitSeq(body, "\n") {
 		at := len(l.lines)
@@ -149,7 +149,7 @@ func (l *sheet) mapping(n *yaml.Node, to int, field *kind.Field) error {
 			return leftError(key.Line, "the key is not written as KEY:")
 		}
 		l.mark(at, from, to)
-		own.entries = append(own.entries, entry{line: at, name: key.Value})
+		own.entries = append(own.entries, fieldLines{line: at, name: key.Value})
 		if err := l.value(value, at, token{from, to}, kind.Member(field, key.Value)); err != nil {
 			return err
 		}

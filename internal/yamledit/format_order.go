@@ -9,16 +9,16 @@ import (
 
 // ordering is a mapping that may be sorted.
 type ordering struct {
-	entries []entry
+	entries []fieldLines
 	// column is the new column of the keys; root reports whether it is the top-level mapping.
 	column int
 	root   bool
 	field  *kind.Field
 }
 
-// entry is a field: the line and name of its key, and its lines from head, with the comments above it, to
+// fieldLines is a field: the line and name of its key, and its lines from head, with the comments above it, to
 // end (exclusive).
-type entry struct {
+type fieldLines struct {
 	line      int
 	name      string
 	head, end int
@@ -62,7 +62,7 @@ func (l *sheet) extend(m ordering) {
 }
 
 // closeField finds where a field ends, before the limit.
-func (l *sheet) closeField(e *entry, column, limit int) {
+func (l *sheet) closeField(e *fieldLines, column, limit int) {
 	e.end = e.line + 1
 	for at := e.end; at < limit; at++ {
 		line := l.lines[at]
@@ -87,7 +87,7 @@ func (l *sheet) isInline(at, column int) bool { return l.lines[at].tokens[0].to 
 func (l *sheet) sortParagraph(m ordering, from, to int) {
 	was := m.entries[from:to]
 	sorted := slices.Clone(was)
-	slices.SortStableFunc(sorted, func(a, b entry) int { return inOrder(m.field, a.name) - inOrder(m.field, b.name) })
+	slices.SortStableFunc(sorted, func(a, b fieldLines) int { return inOrder(m.field, a.name) - inOrder(m.field, b.name) })
 	if sorted[0].line != was[0].line && from == 0 && !l.mayLead(m, was[0], sorted[0]) {
 		return
 	}
@@ -106,7 +106,7 @@ func (l *sheet) sortParagraph(m ordering, from, to int) {
 
 // mayLead reports whether another field may become the first of a mapping. A comment there may be about
 // the whole mapping.
-func (l *sheet) mayLead(m ordering, first, now entry) bool {
+func (l *sheet) mayLead(m ordering, first, now fieldLines) bool {
 	if first.head < first.line || now.head < now.line {
 		return false
 	}

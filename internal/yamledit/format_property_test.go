@@ -284,8 +284,8 @@ func FuzzFormat(f *testing.F) {
 			return
 		}
 		checkFormatted(t, data, out)
-		was, _, err := manifest.Load(context.Background(), []manifest.Source{{Data: data}}, manifest.Options{Parallelism: 1})
-		is, _, errAfter := manifest.Load(context.Background(), []manifest.Source{{Data: out}}, manifest.Options{Parallelism: 1})
+		was, _, err := manifest.Load(context.Background(), []manifest.PathSource{{Data: data}}, manifest.LoadSettings{Parallelism: 1})
+		is, _, errAfter := manifest.Load(context.Background(), []manifest.PathSource{{Data: out}}, manifest.LoadSettings{Parallelism: 1})
 		if err != nil || errAfter != nil || len(was.Objects) != len(is.Objects) || len(was.Silenced) != len(is.Silenced) {
 			t.Fatalf("%v, %v: %d objects of %d", err, errAfter, len(is.Objects), len(was.Objects))
 		}

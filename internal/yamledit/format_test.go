@@ -137,7 +137,7 @@ func checkFormatted(t interface {
 
 // values are the documents of a file as package yaml decodes them.
 func values(data []byte) (all []string) {
-	f := &yamltext.File{Lines: yamltext.Lines{Data: data}, MaxValues: 1 << 20}
+	f := &yamltext.FileState{Lines: yamltext.LineIndex{Data: data}, MaxValues: 1 << 20}
 	f.Documents(func(n *yaml.Node) {
 		var v any
 		if err := n.Decode(&v); err != nil {
@@ -150,7 +150,7 @@ func values(data []byte) (all []string) {
 
 // commentsOf are the lines of the comments that the parser gives to nodes.
 func commentsOf(data []byte) []string {
-	f := &yamltext.File{Lines: yamltext.Lines{Data: data}, MaxValues: 1 << 20, Comments: true}
+	f := &yamltext.FileState{Lines: yamltext.LineIndex{Data: data}, MaxValues: 1 << 20, Comments: true}
 	var all []string
 	var visit func(n *yaml.Node)
 	visit = func(n *yaml.Node) {

@@ -28,12 +28,12 @@ func TestReplaceInKeepsWhatIsAround(t *testing.T) {
 		"with CRLF around": {strings.ReplaceAll(named("a")+"---\n", "\n", "\r\n") + named("b"), strings.ReplaceAll(named("a")+"---\n", "\n", "\r\n") + strings.ReplaceAll(string(text), "\n", "\r\n")},
 		"without an end":   {named("a") + "---\n" + strings.TrimSuffix(named("b"), "\n"), named("a") + "---\n" + string(text)},
 	} {
-		set, findings, err := manifest.Load(context.Background(), []manifest.Source{{Data: []byte(tt.file), Display: "-"}}, manifest.Options{})
+		set, findings, err := manifest.Load(context.Background(), []manifest.PathSource{{Data: []byte(tt.file), Display: "-"}}, manifest.LoadSettings{})
 		if err != nil || findings.HasErrors() {
 			t.Fatalf("%s: %v, %v", name, err, findings)
 		}
 		o := set.Find(kind.Key{Kind: "CDN", Name: "b"})
-		if got := string(Replace(&yamltext.Lines{Data: []byte(tt.file)}, map[*manifest.Object][]byte{o: text})); got != tt.want {
+		if got := string(Replace(&yamltext.LineIndex{Data: []byte(tt.file)}, map[*manifest.Object][]byte{o: text})); got != tt.want {
 			t.Errorf("%s:\n%q\nwant\n%q", name, got, tt.want)
 		}
 	}
@@ -80,7 +80,7 @@ func TestWithValuesKeepsTheRest(t *testing.T) {
 		k, _ := kind.FindKind("cdn")
 		o := &manifest.Object{Kind: k, Name: "b", Line: strings.Count(other, "\n") + 1}
 		want := strings.ReplaceAll("\ufeff"+other+head+tt.want, "\n", "\r\n")
-		in := &yamltext.Lines{Data: file}
+		in := &yamltext.LineIndex{Data: file}
 		_, text := WithValues(o, in, []byte(tt.live))
 		if got := string(Replace(in, map[*manifest.Object][]byte{o: text})); (text == nil) != (tt.want == "") || text != nil && got != want {
 			t.Errorf("%s: %q\nwant\n%q", name, got, want)

@@ -58,7 +58,7 @@ func (d Rerouted) String() string {
 
 // Convert edits apiVersion and metadata.namespace of the documents of a file, and nothing else. If it
 // can't, it returns findings and no text.
-func (r Route) Convert(t manifest.Text) ([]byte, []Rerouted, diag.List) {
+func (r Route) Convert(t manifest.FileText) ([]byte, []Rerouted, diag.List) {
 	var e *rerouter
 	for _, remove := range []bool{true, false} { // of metadata.namespace
 		e = &rerouter{editor: newEditor(t.Path, t.Data), route: r, remove: remove}

@@ -18,7 +18,7 @@ import (
 
 // Tidied is a file as fmt writes it.
 type Tidied struct {
-	manifest.Text
+	manifest.FileText
 	// To is the new content.
 	To []byte
 	// Fixed are the resolved findings. Left says why the layout stays as it is, if it does.
@@ -43,7 +43,7 @@ func (t Tidied) Changes() bool { return !bytes.Equal(t.Data, t.To) }
 
 // Tidy formats files with manifests, after it has changed their envelopes and fixed them. It returns findings
 // about files that it can't format or, if it fixes, all findings about the new content.
-func Tidy(ctx context.Context, texts []manifest.Text, how Tidying, opts manifest.Options) (list []Tidied, findings diag.List, err error) {
+func Tidy(ctx context.Context, texts []manifest.FileText, how Tidying, opts manifest.LoadSettings) (list []Tidied, findings diag.List, err error) {
 	all, refused := make([]Tidied, len(texts)), make([]diag.List, len(texts))
 	manifest.EachFile(ctx, opts, len(texts), func(pool *yamltext.Pool, i int) (more bool) {
 		text := texts[i]
@@ -68,7 +68,7 @@ func Tidy(ctx context.Context, texts []manifest.Text, how Tidying, opts manifest
 
 // reroute changes the envelopes of a file. It refuses those that it can't change if a vendor's were asked for;
 // other findings say what is wrong with the rest.
-func (how Tidying) reroute(t manifest.Text) (data []byte, done, refused diag.List) {
+func (how Tidying) reroute(t manifest.FileText) (data []byte, done, refused diag.List) {
 	if how.Route == nil {
 		return t.Data, nil, nil
 	}
@@ -85,7 +85,7 @@ func (how Tidying) reroute(t manifest.Text) (data []byte, done, refused diag.Lis
 	return to, done, nil
 }
 
-func tidyAll(ctx context.Context, all []Tidied, fix bool, opts manifest.Options) (list []Tidied, findings diag.List, err error) {
+func tidyAll(ctx context.Context, all []Tidied, fix bool, opts manifest.LoadSettings) (list []Tidied, findings diag.List, err error) {
 	for _, t := range all {
 		if t.Objects > 0 || t.unread != nil || t.FS == nil {
 			list = append(list, t)
@@ -118,8 +118,8 @@ func tidyAll(ctx context.Context, all []Tidied, fix bool, opts manifest.Options)
 }
 
 // tidyFile reads a file and, unless it is to be repaired first, formats it.
-func tidyFile(text manifest.Text, f *yamltext.File, fix bool) Tidied {
-	t := Tidied{Text: text, To: text.Data}
+func tidyFile(text manifest.FileText, f *yamltext.FileState, fix bool) Tidied {
+	t := Tidied{FileText: text, To: text.Data}
 	count := func(doc *yaml.Node) {
 		if manifest.NearKind(yamltext.Text(yamltext.Member(yamltext.Root(doc), "kind"))) != nil {
 			t.Objects++
@@ -148,16 +148,16 @@ func (t *Tidied) format(f *formatting) {
 	}
 }
 
-func newContent(list []Tidied) []manifest.Source {
-	sources := make([]manifest.Source, len(list))
+func newContent(list []Tidied) []manifest.PathSource {
+	sources := make([]manifest.PathSource, len(list))
 	for i, t := range list {
-		sources[i] = manifest.Source{Data: t.To, Display: t.Path}
+		sources[i] = manifest.PathSource{Data: t.To, Display: t.Path}
 	}
 	return sources
 }
 
 // fixAll resolves findings in the files that have some with a fix.
-func fixAll(ctx context.Context, list []Tidied, opts manifest.Options) error {
+func fixAll(ctx context.Context, list []Tidied, opts manifest.LoadSettings) error {
 	_, findings, err := manifest.Load(ctx, newContent(list), opts)
 	if err != nil {
 		return err
@@ -168,7 +168,7 @@ func fixAll(ctx context.Context, list []Tidied, opts manifest.Options) error {
 	}
 	for i := range list {
 		if t := &list[i]; found[t.Path] {
-			if t.To, t.Fixed, err = fixFile(ctx, t.Text, opts); err != nil {
+			if t.To, t.Fixed, err = fixFile(ctx, t.FileText, opts); err != nil {
 				return err
 			}
 		}
@@ -182,11 +182,11 @@ const maxRounds = 100
 // fixFile resolves the findings of a file whose fix is certain: missing quotes, misspelt fields and values,
 // and paths of a purge that another path covers. It ignores silenced findings. It returns the new text
 // and the resolved findings, with their places in the old text.
-func fixFile(ctx context.Context, t manifest.Text, opts manifest.Options) (text []byte, fixed diag.List, err error) {
+func fixFile(ctx context.Context, t manifest.FileText, opts manifest.LoadSettings) (text []byte, fixed diag.List, err error) {
 	opts.Strict, opts.Parallelism, opts.Findings = false, 1, yamltext.MaxOfFile
 	text = t.Data
 	for range maxRounds {
-		set, findings, err := manifest.Load(ctx, []manifest.Source{{Data: text, Display: t.Path}}, opts)
+		set, findings, err := manifest.Load(ctx, []manifest.PathSource{{Data: text, Display: t.Path}}, opts)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -21,7 +21,7 @@ func TestWhatIsWrittenIsReadAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, findings, err := manifest.Load(context.Background(), []manifest.Source{{Data: text, Display: "-"}}, manifest.Options{})
+	set, findings, err := manifest.Load(context.Background(), []manifest.PathSource{{Data: text, Display: "-"}}, manifest.LoadSettings{})
 	if err != nil || len(findings) > 0 || len(set.Objects) != 2 {
 		t.Fatalf("%s\n%v, %v, %d objects", text, err, findings, len(set.Objects))
 	}
@@ -41,7 +41,7 @@ func TestFieldsBeyondTheSchemaAreSilenced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, findings, err := manifest.Load(context.Background(), []manifest.Source{{Data: text, Display: "-"}}, manifest.Options{Strict: true})
+	set, findings, err := manifest.Load(context.Background(), []manifest.PathSource{{Data: text, Display: "-"}}, manifest.LoadSettings{Strict: true})
 	if err != nil || len(findings) > 0 || len(set.Objects) != 1 {
 		t.Fatalf("%s\n%v, %v", text, err, findings)
 	}

@@ -9,18 +9,18 @@ import (
 // maxSourceLine bounds the line that a finding carries: JSON may be one line.
 const maxSourceLine = 2000
 
-// Lines finds the lines of a file. It builds its index on first use, because most files have no finding.
-type Lines struct {
+// LineIndex finds the lines of a file. It builds its index on first use, because most files have no finding.
+type LineIndex struct {
 	Data   []byte
 	starts []int
-	near   spot // where at looked last
+	near   textSpot // where at looked last
 }
 
-// spot is a line, a column, and their offset in the text.
-type spot struct{ line, column, at int }
+// textSpot is a line, a column, and their offset in the text.
+type textSpot struct{ line, column, at int }
 
 // Text returns a line, from 1, without its line break, or "" if it is too long to show or may have a password.
-func (l *Lines) Text(line int) string {
+func (l *LineIndex) Text(line int) string {
 	if b := l.Bytes(line); len(b) <= maxSourceLine && (bytes.IndexByte(b, '@') < 0 || !login().Match(b)) {
 		return string(b)
 	}
@@ -28,7 +28,7 @@ func (l *Lines) Text(line int) string {
 }
 
 // Bytes returns a line, from 1, without its line break.
-func (l *Lines) Bytes(line int) []byte {
+func (l *LineIndex) Bytes(line int) []byte {
 	if l == nil || line < 1 || line > l.Count() {
 		return nil
 	}
@@ -36,7 +36,7 @@ func (l *Lines) Bytes(line int) []byte {
 }
 
 // Offset returns where a line starts, or the end of the file.
-func (l *Lines) Offset(line int) int {
+func (l *LineIndex) Offset(line int) int {
 	if line > l.Count() {
 		return len(l.Data)
 	}
@@ -44,10 +44,10 @@ func (l *Lines) Offset(line int) int {
 }
 
 // EndOf returns where the text of a line ends, before its line break.
-func (l *Lines) EndOf(line int) int { return l.Offset(line) + len(l.Bytes(line)) }
+func (l *LineIndex) EndOf(line int) int { return l.Offset(line) + len(l.Bytes(line)) }
 
 // Count counts the lines, as git and editors do.
-func (l *Lines) Count() int {
+func (l *LineIndex) Count() int {
 	if l.starts == nil {
 		l.starts = make([]int, 1, bytes.Count(l.Data, []byte("\n"))+2)
 		for i, c := range l.Data {
@@ -60,7 +60,7 @@ func (l *Lines) Count() int {
 }
 
 // Position returns the line and column of an offset.
-func (l *Lines) Position(offset int) (line, column int) {
+func (l *LineIndex) Position(offset int) (line, column int) {
 	line = min(sort.Search(l.Count(), func(i int) bool { return l.starts[i] > offset }), l.Count())
 	return line, utf8.RuneCount(l.Data[l.starts[line-1]:offset]) + 1
 }

@@ -13,8 +13,8 @@ import (
 	"trueup/internal/diag"
 )
 
-// Mark is a comment for trueup, such as one that keeps findings of a rule from being shown: # trueup:ignore RULE REASON.
-type Mark struct {
+// CommentMark is a comment for trueup, such as one that keeps findings of a rule from being shown: # trueup:ignore RULE REASON.
+type CommentMark struct {
 	Rule, Reason string
 	// Line and Column, from 1, are where the comment is; before is what else is on its line.
 	Line, Column int
@@ -26,7 +26,7 @@ type Mark struct {
 }
 
 // Governs reports whether the comment silences a finding of the same file.
-func (m Mark) Governs(f diag.Finding) bool {
+func (m CommentMark) Governs(f diag.Finding) bool {
 	return m.Rule == f.Rule && m.From <= f.Line && f.Line <= m.To
 }
 
@@ -53,8 +53,8 @@ func findMarks(data []byte) [][]int {
 }
 
 // TakeMarks removes the marks before a line from the file, and returns them.
-func (f *File) TakeMarks(until int) []Mark {
-	var out []Mark
+func (f *FileState) TakeMarks(until int) []CommentMark {
+	var out []CommentMark
 	for len(f.marks) > 0 {
 		offset := f.marks[0][0]
 		line, column := f.Lines.Position(offset)
@@ -67,7 +67,7 @@ func (f *File) TakeMarks(until int) []Mark {
 			end = min(end, f.marks[0][0])
 		}
 		before := string(f.Lines.Data[f.Lines.Offset(line):offset])
-		m := Mark{Line: line, Column: column, before: strings.TrimLeft(before, " \t")}
+		m := CommentMark{Line: line, Column: column, before: strings.TrimLeft(before, " \t")}
 		if strings.HasPrefix(m.before, "#") {
 			m.before = ""
 		}
@@ -80,7 +80,7 @@ func (f *File) TakeMarks(until int) []Mark {
 }
 
 // readComment reads the text of a comment, unless that is only prose.
-func (m *Mark) readComment(text string) {
+func (m *CommentMark) readComment(text string) {
 	const slips = 2 // in the word ignore
 	form := markForm().FindStringSubmatch(text)
 	if form == nil {
@@ -93,7 +93,7 @@ func (m *Mark) readComment(text string) {
 }
 
 // EndOf returns the line at which the document at a line ends.
-func (f *File) EndOf(line int) int {
+func (f *FileState) EndOf(line int) int {
 	if len(f.marks) == 0 {
 		return line
 	}
@@ -118,7 +118,7 @@ type span struct{ from, to int }
 
 // PlaceMarks returns those of the marks of a document that are comments, with the lines that they cover: From is 0 if
 // one belongs to no field.
-func PlaceMarks(root *yaml.Node, marks []Mark) []Mark {
+func PlaceMarks(root *yaml.Node, marks []CommentMark) []CommentMark {
 	l := &fieldLines{root: root}
 	l.last = l.addLines(root)
 	placed := l.commentsOnly(marks)
@@ -153,8 +153,8 @@ func (l *fieldLines) addLines(n *yaml.Node) int {
 }
 
 // commentsOnly returns the marks without those inside texts.
-func (l *fieldLines) commentsOnly(marks []Mark) []Mark {
-	var out []Mark
+func (l *fieldLines) commentsOnly(marks []CommentMark) []CommentMark {
+	var out []CommentMark
 	for _, t := range l.texts {
 		before := sort.Search(len(marks), func(i int) bool {
 			return marks[i].Line > t.Line || marks[i].Line == t.Line && marks[i].Column >= t.Column
@@ -168,7 +168,7 @@ func (l *fieldLines) commentsOnly(marks []Mark) []Mark {
 
 // coveredLines returns the lines that a comment covers. After a field, it covers what starts on its line.
 // Alone on a line, it covers what starts next, or the whole document if it is above that.
-func (l *fieldLines) coveredLines(m Mark) (from, to int) {
+func (l *fieldLines) coveredLines(m CommentMark) (from, to int) {
 	at := sort.Search(len(l.spans), func(i int) bool { return l.spans[i].from >= m.Line })
 	switch {
 	case at == len(l.spans):

@@ -27,9 +27,9 @@ const yamlSpace = " \t\r\n"
 
 // At returns the offset of a node. It searches from where it looked last, because a file may be one long
 // line.
-func (l *Lines) At(n *yaml.Node) int {
+func (l *LineIndex) At(n *yaml.Node) int {
 	if l.near.line != n.Line {
-		l.near = spot{n.Line, 1, l.Offset(n.Line)}
+		l.near = textSpot{n.Line, 1, l.Offset(n.Line)}
 	}
 	for ; l.near.column < n.Column; l.near.column++ {
 		_, size := utf8.DecodeRune(l.Data[l.near.at:])
@@ -43,7 +43,7 @@ func (l *Lines) At(n *yaml.Node) int {
 }
 
 // Behind returns the offset of a value after its anchor and tag.
-func (l *Lines) Behind(n *yaml.Node) int {
+func (l *LineIndex) Behind(n *yaml.Node) int {
 	at := l.At(n)
 	if at == len(l.Data) || l.Data[at] != '&' && l.Data[at] != '!' {
 		return at
@@ -60,7 +60,7 @@ func (l *Lines) Behind(n *yaml.Node) int {
 
 // End returns the offset after a scalar that is no block, an alias, or a collection in brackets, and
 // reports whether it found that.
-func (l *Lines) End(n *yaml.Node) (int, bool) {
+func (l *LineIndex) End(n *yaml.Node) (int, bool) {
 	at := l.Behind(n)
 	switch {
 	case n.Kind == yaml.AliasNode:
@@ -86,7 +86,7 @@ func (l *Lines) End(n *yaml.Node) (int, bool) {
 
 // flowEnd returns the end of a collection in brackets at an offset. A single pair in a list may have no
 // brackets; it starts where its key or the question mark before it does.
-func (l *Lines) flowEnd(n *yaml.Node, at int) (int, bool) {
+func (l *LineIndex) flowEnd(n *yaml.Node, at int) (int, bool) {
 	isPair := len(n.Content) == 2 && (l.Data[at] == '?' || n.Content[0].Line == n.Line && n.Content[0].Column == n.Column)
 	if !isPair {
 		at++

@@ -27,10 +27,10 @@ const (
 	ruleIgnoreOdd = "ignore-odd"
 )
 
-// File is the state of reading one file.
-type File struct {
+// FileState is the state of reading one file.
+type FileState struct {
 	Path     string
-	Lines    Lines
+	Lines    LineIndex
 	Findings diag.List
 	// from is the index of the first finding of the current document.
 	from int
@@ -51,8 +51,8 @@ type File struct {
 const MaxValues = 500_000
 
 // NewFile returns a file with the default limits.
-func NewFile(path string, data []byte) *File {
-	return &File{Path: path, Lines: Lines{Data: data}, MaxValues: MaxValues}
+func NewFile(path string, data []byte) *FileState {
+	return &FileState{Path: path, Lines: LineIndex{Data: data}, MaxValues: MaxValues}
 }
 
 // dropped counts findings that are not shown; worst is the highest severity among them.
@@ -72,7 +72,7 @@ const (
 
 // Full reports whether the document or the file has too many findings for another one, and then counts
 // that one as dropped.
-func (f *File) Full(severity diag.Severity) bool {
+func (f *FileState) Full(severity diag.Severity) bool {
 	over := &f.beyondDocument
 	switch {
 	case len(f.Findings) >= max(MaxOfFile, f.MaxFindings):
@@ -86,7 +86,7 @@ func (f *File) Full(severity diag.Severity) bool {
 }
 
 // FollowsQuestionMark reports whether a question mark stands right before a node.
-func (f *File) FollowsQuestionMark(n *yaml.Node) bool {
+func (f *FileState) FollowsQuestionMark(n *yaml.Node) bool {
 	if !f.questions {
 		return false
 	}
@@ -95,29 +95,29 @@ func (f *File) FollowsQuestionMark(n *yaml.Node) bool {
 }
 
 // Start begins the findings of a document.
-func (f *File) Start() { f.from, f.beyondDocument = len(f.Findings), dropped{} }
+func (f *FileState) Start() { f.from, f.beyondDocument = len(f.Findings), dropped{} }
 
 // OfDocument returns the findings of the current document.
-func (f *File) OfDocument() diag.List { return f.Findings[f.from:] }
+func (f *FileState) OfDocument() diag.List { return f.Findings[f.from:] }
 
 // Keep sets the findings of the current document.
-func (f *File) Keep(own diag.List) { f.Findings = append(f.Findings[:f.from], own...) }
+func (f *FileState) Keep(own diag.List) { f.Findings = append(f.Findings[:f.from], own...) }
 
 // Cropped reports whether the document or the file has more findings than are kept.
-func (f *File) Cropped() bool { return f.beyondDocument.count+f.beyondFile.count > 0 }
+func (f *FileState) Cropped() bool { return f.beyondDocument.count+f.beyondFile.count > 0 }
 
 // Hopeless reports whether the file has so many findings that another error would not be kept.
-func (f *File) Hopeless() bool { return f.beyondFile.worst == diag.Error }
+func (f *FileState) Hopeless() bool { return f.beyondFile.worst == diag.Error }
 
 // EndDocument says how many findings of the document are not kept.
-func (f *File) EndDocument() {
+func (f *FileState) EndDocument() {
 	if more := f.beyondDocument; more.count > 0 {
 		f.addUnshown(fmt.Sprintf("the document has %d more findings, which are not shown", more.count), more.worst)
 	}
 }
 
 // End says that findings are not kept, and sorts the others.
-func (f *File) End() {
+func (f *FileState) End() {
 	if f.beyondFile.count > 0 {
 		f.addUnshown(fmt.Sprintf("the file has more than %d findings; the rest is not shown", MaxOfFile), f.beyondFile.worst)
 	}
@@ -126,19 +126,19 @@ func (f *File) End() {
 }
 
 // addUnshown adds a finding, at the place of the last one, that more are not shown.
-func (f *File) addUnshown(message string, worst diag.Severity) {
+func (f *FileState) addUnshown(message string, worst diag.Severity) {
 	last := f.Findings[len(f.Findings)-1]
 	last.Severity, last.Field, last.Message, last.Fix = worst, "", message, "fix those that are shown first"
 	f.Findings = append(f.Findings, last)
 }
 
 // Fail is Add for an error.
-func (f *File) Fail(line, column int, rule, field, message, fix string) *diag.Finding {
+func (f *FileState) Fail(line, column int, rule, field, message, fix string) *diag.Finding {
 	return f.Add(line, column, rule, diag.Error, field, message, fix)
 }
 
 // Add adds a finding, unless there are too many. The caller may change it until the next one.
-func (f *File) Add(line, column int, rule string, severity diag.Severity, field, message, fix string) *diag.Finding {
+func (f *FileState) Add(line, column int, rule string, severity diag.Severity, field, message, fix string) *diag.Finding {
 	if f.Full(severity) {
 		return &diag.Finding{}
 	}
@@ -162,7 +162,7 @@ func Clip(s string) string {
 
 // Documents calls each with every document of the file. It reports a syntax error as a finding and
 // continues at the next line ---, at most maxBroken times, so that one mistake does not hide another.
-func (f *File) Documents(each func(*yaml.Node)) {
+func (f *FileState) Documents(each func(*yaml.Node)) {
 	data, ok := f.cleanText(f.Lines.Data)
 	for n := 0; ok && n < maxBroken; n++ {
 		var err error
@@ -180,7 +180,7 @@ func (f *File) Documents(each func(*yaml.Node)) {
 }
 
 // Nodes returns the documents of the file.
-func (f *File) Nodes() (docs []*yaml.Node) {
+func (f *FileState) Nodes() (docs []*yaml.Node) {
 	f.Documents(func(doc *yaml.Node) { docs = append(docs, doc) })
 	return docs
 }
@@ -262,7 +262,7 @@ var (
 )
 
 // cleanText rejects characters that programs read differently, and removes a byte order mark and directives.
-func (f *File) cleanText(data []byte) ([]byte, bool) {
+func (f *FileState) cleanText(data []byte) ([]byte, bool) {
 	fail := func(line, column int, rule, message, fix string) ([]byte, bool) {
 		f.Fail(line, column, rule, "", message, fix)
 		return nil, false
@@ -280,7 +280,7 @@ func (f *File) cleanText(data []byte) ([]byte, bool) {
 	}
 	m, found := diag.FindMisread(data)
 	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
-	f.Lines, f.marks = Lines{Data: data}, findMarks(data)
+	f.Lines, f.marks = LineIndex{Data: data}, findMarks(data)
 	f.Tagged, f.questions = bytes.IndexByte(data, '!') >= 0, bytes.IndexByte(data, '?') >= 0
 	if len(f.marks) == maxMarks {
 		f.Add(1, 1, ruleIgnoreOdd, diag.Warning, "", fmt.Sprintf("the file has %d or more trueup:ignore comments; the rest is not read", maxMarks), "split it into several files")
@@ -300,7 +300,7 @@ func (f *File) cleanText(data []byte) ([]byte, bool) {
 // tooManyValues returns the line at which a document exceeds the limit of values, or 0. It counts before
 // parsing, because the parser's tree takes a hundred times the memory. Each value follows a line break,
 // a comma, a bracket, or a hyphen, colon or question mark with a space.
-func (f *File) tooManyValues(data []byte) int {
+func (f *FileState) tooManyValues(data []byte) int {
 	if len(data) <= f.MaxValues {
 		return 0
 	}
@@ -328,7 +328,7 @@ func (f *File) tooManyValues(data []byte) int {
 }
 
 // dropDirectives reports directives and overwrites them with spaces, so that reading continues.
-func (f *File) dropDirectives(data []byte) []byte {
+func (f *FileState) dropDirectives(data []byte) []byte {
 	if !bytes.HasPrefix(data, []byte("%")) && !bytes.Contains(data, []byte("\n%")) {
 		return data
 	}
@@ -343,7 +343,7 @@ func (f *File) dropDirectives(data []byte) []byte {
 
 // resumeAfter returns the file from the first document that starts after the line. Empty lines replace those
 // before it, to keep the line numbers.
-func (f *File) resumeAfter(line int) ([]byte, bool) {
+func (f *FileState) resumeAfter(line int) ([]byte, bool) {
 	for line++; line <= f.Lines.Count(); line++ {
 		if startLine().Match(f.Lines.Bytes(line)) {
 			f.TakeMarks(line) // they are in the document that can't be read

@@ -14,7 +14,7 @@ import (
 
 // reportSyntax reports what the parser rejected, and returns the line. Version 4 of the parser has exact
 // places, but is slower, so it parses only what version 3 rejected.
-func (f *File) reportSyntax(data []byte, err error) int {
+func (f *FileState) reportSyntax(data []byte, err error) int {
 	at := whereRejected(data)
 	if at == nil {
 		at = f.rejectedByV3(strings.TrimPrefix(err.Error(), "yaml: "))
@@ -44,7 +44,7 @@ func (f *File) reportSyntax(data []byte, err error) int {
 }
 
 // rejectedByV3 returns what an error of version 3 says. Version 4 accepts the text.
-func (f *File) rejectedByV3(message string) *yaml4.LoadError {
+func (f *FileState) rejectedByV3(message string) *yaml4.LoadError {
 	at := &yaml4.LoadError{Mark: yaml4.Mark{Line: 1}, Message: message}
 	if n, _ := fmt.Sscanf(message, "line %d:", &at.Mark.Line); n == 1 {
 		_, at.Message, _ = strings.Cut(message, ": ")
@@ -63,7 +63,7 @@ func (f *File) rejectedByV3(message string) *yaml4.LoadError {
 var conflict = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:<{7}|={7}|>{7})(?: |$)`) })
 
 // isBetween reports whether a line is empty or between documents.
-func (f *File) isBetween(line int) bool {
+func (f *FileState) isBetween(line int) bool {
 	text := f.Lines.Bytes(line)
 	return len(text) == 0 || BetweenDocuments().Match(text)
 }

@@ -103,12 +103,12 @@ func newCluster(t *testing.T, api string) *cluster {
 
 // startPlatform serves a platform with a workspace for each project, and the repository of the projects.
 func (c *cluster) startPlatform(dir string) {
-	var workspaces []sandbox.Workspace
+	var workspaces []sandbox.WorkspaceKey
 	for i := range fleetSize {
-		workspaces = append(workspaces, sandbox.Workspace{Name: project(i), UUID: workspace(i)})
+		workspaces = append(workspaces, sandbox.WorkspaceKey{Name: project(i), UUID: workspace(i)})
 	}
 	var err error
-	if c.platform, err = sandbox.Open(sandbox.Options{Now: time.Now, Workspaces: workspaces}); err != nil {
+	if c.platform, err = sandbox.Open(sandbox.ServerOptions{Now: time.Now, Workspaces: workspaces}); err != nil {
 		c.t.Fatal(err)
 	}
 	web := httptest.NewServer(c.platform)

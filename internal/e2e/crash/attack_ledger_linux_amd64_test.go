@@ -83,7 +83,7 @@ func (l *attackLedger) env() []string {
 func (l *attackLedger) open(address string) (store blob.Store, err error) {
 	switch l.store {
 	case "file":
-		return blob.Folder(strings.TrimPrefix(address, "file:")), nil
+		return blob.FolderStore(strings.TrimPrefix(address, "file:")), nil
 	case "s3":
 		return blob.OpenBucket(l.t.Context(), address, true, time.Now)
 	case "gs":

@@ -97,14 +97,14 @@ func newCrashWorld(t testing.TB, program, store string) *crashWorld {
 }
 
 // newPlatform makes a platform with these workspaces, or the default one, and empty folders.
-func newPlatform(t testing.TB, program string, workspaces []sandbox.Workspace) *crashWorld {
+func newPlatform(t testing.TB, program string, workspaces []sandbox.WorkspaceKey) *crashWorld {
 	t.Helper()
 	w := &crashWorld{t: t, program: program, base: tempDir(t), open: map[net.Conn]bool{}}
 	w.idle = sync.NewCond(&w.mu)
 	now := time.Now()
 	var err error
 	// As long as nobody has seen it refuse one, a platform may execute duplicates.
-	w.server, err = sandbox.Open(sandbox.Options{
+	w.server, err = sandbox.Open(sandbox.ServerOptions{
 		Now: func() time.Time { return now }, Quirks: []string{"executes-duplicates"}, Workspaces: workspaces,
 	})
 	if err != nil {

@@ -43,13 +43,13 @@ type engineWorld struct {
 func newEngineWorld(t *testing.T, program, store string, shards int) *engineWorld {
 	t.Helper()
 	e := &engineWorld{projects: make([][]string, shards), pods: map[string]*pod{}}
-	var workspaces []sandbox.Workspace
+	var workspaces []sandbox.WorkspaceKey
 	for i := range e.projects {
 		for n := 0; len(e.projects[i]) < engineProjects; n++ {
 			name := fmt.Sprintf("p%d-%d", i, n)
 			if (fleet.Shard{Index: i + 1, Of: shards}).Has(name) {
 				e.projects[i] = append(e.projects[i], name)
-				workspaces = append(workspaces, sandbox.Workspace{Name: name, UUID: workspaceOf(name)})
+				workspaces = append(workspaces, sandbox.WorkspaceKey{Name: name, UUID: workspaceOf(name)})
 			}
 		}
 	}

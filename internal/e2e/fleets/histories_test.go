@@ -108,12 +108,12 @@ type fleetWorld struct {
 func newFleet(t *testing.T, seed uint64) *fleetWorld {
 	w := &fleetWorld{t: t, r: rand.New(rand.NewPCG(seed, 1)), base: t.TempDir(), next: 100, count: map[string]int{}}
 	now := time.Now()
-	var all []sandbox.Workspace
+	var all []sandbox.WorkspaceKey
 	for p := range projects {
-		all = append(all, sandbox.Workspace{Name: workspace(p), UUID: workspaceUUID(p)})
+		all = append(all, sandbox.WorkspaceKey{Name: workspace(p), UUID: workspaceUUID(p)})
 		w.newest[p] = -1
 	}
-	server, err := sandbox.Open(sandbox.Options{Now: func() time.Time { return now }, Workspaces: all})
+	server, err := sandbox.Open(sandbox.ServerOptions{Now: func() time.Time { return now }, Workspaces: all})
 	if err != nil {
 		t.Fatal(err)
 	}

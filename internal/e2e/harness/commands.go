@@ -126,7 +126,7 @@ func cmdFleet(s *Script, args []string) error {
 }
 
 // writeMany writes a project for each workspace.
-func writeMany(s *Script, all []sandbox.Workspace) error {
+func writeMany(s *Script, all []sandbox.WorkspaceKey) error {
 	var allowed []string
 	for i, w := range all {
 		name := fmt.Sprintf("p%02d", i+1)

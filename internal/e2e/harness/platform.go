@@ -55,7 +55,7 @@ func (p *platform) close(t testing.TB) {
 }
 
 // seen signals each request to the commands that wait for one.
-func (p *platform) seen(sandbox.Request) {
+func (p *platform) seen(sandbox.LoggedRequest) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	close(p.arrived)
@@ -71,7 +71,7 @@ func (p *platform) next() <-chan struct{} {
 func cmdSandbox(s *Script, args []string) error {
 	// The platform's clock stands still until the script moves it.
 	now := time.Now()
-	server, err := sandbox.Open(sandbox.Options{
+	server, err := sandbox.Open(sandbox.ServerOptions{
 		Now: func() time.Time { return now },
 		Log: s.seen, Workspaces: workspaces(),
 		Tokens: map[string][]string{
@@ -95,10 +95,10 @@ func cmdSandbox(s *Script, args []string) error {
 }
 
 // workspaces are that of project, and those of the projects of a fleet.
-func workspaces() []sandbox.Workspace {
-	all := []sandbox.Workspace{{Name: sandbox.WorkspaceName, UUID: sandbox.WorkspaceUUID}}
+func workspaces() []sandbox.WorkspaceKey {
+	all := []sandbox.WorkspaceKey{{Name: sandbox.WorkspaceName, UUID: sandbox.WorkspaceUUID}}
 	for i := 1; i < 90; i++ {
-		all = append(all, sandbox.Workspace{Name: fmt.Sprintf("fleet-%d", i), UUID: fmt.Sprintf("%s%d", strings.TrimSuffix(sandbox.WorkspaceUUID, "10"), 10+i)})
+		all = append(all, sandbox.WorkspaceKey{Name: fmt.Sprintf("fleet-%d", i), UUID: fmt.Sprintf("%s%d", strings.TrimSuffix(sandbox.WorkspaceUUID, "10"), 10+i)})
 	}
 	return all
 }
@@ -191,7 +191,7 @@ type planned struct {
 
 // is reports whether a request is the planned one. A patch of a whole list may
 // also say which version it was compared with.
-func (p planned) is(r sandbox.Request) bool {
+func (p planned) is(r sandbox.LoggedRequest) bool {
 	var body map[string]any
 	if r.Body != "" && json.Unmarshal([]byte(r.Body), &body) != nil {
 		return false

@@ -112,7 +112,7 @@ type place struct {
 
 func newPlace(t *testing.T) *place {
 	t.Helper()
-	server, err := sandbox.Open(sandbox.Options{Now: time.Now, Tokens: map[string][]string{
+	server, err := sandbox.Open(sandbox.ServerOptions{Now: time.Now, Tokens: map[string][]string{
 		harness.Canary + "-dlv":     {sandbox.RoleCDNAdmin, sandbox.RolePurger},
 		harness.Canary + "-compute": {sandbox.RoleComputeAdmin},
 	}})

@@ -118,8 +118,8 @@ func corpus(t *testing.T) (sets []set) {
 		t.Log("TRUEUP_CORPUS is not set: no real configuration is among the sets")
 		return nil
 	}
-	source := manifest.Source{FS: os.DirFS(root), Path: "cdns"}
-	loaded, findings, err := manifest.Load(t.Context(), []manifest.Source{source}, manifest.Options{})
+	source := manifest.PathSource{FS: os.DirFS(root), Path: "cdns"}
+	loaded, findings, err := manifest.Load(t.Context(), []manifest.PathSource{source}, manifest.LoadSettings{})
 	if err != nil || findings.HasErrors() {
 		t.Fatal(err, findings)
 	}

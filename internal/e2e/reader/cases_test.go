@@ -15,7 +15,7 @@ import (
 )
 
 func changed(path string, before, after any) plan.Change {
-	return plan.Change{Change: merge.Change{Path: path, Class: merge.Changed, Live: before, Desired: after}, Cause: plan.FromThisChange}
+	return plan.Change{Difference: merge.Difference{Path: path, Class: merge.Changed, Live: before, Desired: after}, Cause: plan.FromThisChange}
 }
 
 // rules are changes of one field of many rules, the last of which has a name that matters.
@@ -68,7 +68,7 @@ func TestHidingPlaces(t *testing.T) {
 			t.Run(name+"/"+format, func(t *testing.T) {
 				pl := &plan.Plan{Format: plan.Format, Items: cases[name]}
 				pl.WeighRisks()
-				lost := unseen(formats[format](t, write(t, format, pl, report.Options{Width: 80})), factsOf(pl))
+				lost := unseen(formats[format](t, write(t, format, pl, report.FormatOptions{Width: 80})), factsOf(pl))
 				for unit, want := range lost {
 					t.Errorf("%s: not seen: %s", unit, want)
 				}

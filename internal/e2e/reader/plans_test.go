@@ -102,12 +102,12 @@ var elementFields = []string{
 	"locations[%s].cache.edgeTTL", "locations[%s].cache.browserTTL", "locations[%s].headers.h", "locations[%s].cors.allowOrigins", "upstreams[%s].scheme",
 }
 
-func (d *draws) class() merge.Class {
-	return rapid.SampledFrom([]merge.Class{merge.Changed, merge.Changed, merge.DriftOverwrite, merge.TakeOver, merge.Conflict, merge.Removed}).Draw(d.t, "class")
+func (d *draws) class() merge.ChangeKind {
+	return rapid.SampledFrom([]merge.ChangeKind{merge.Changed, merge.Changed, merge.DriftOverwrite, merge.TakeOver, merge.Conflict, merge.Removed}).Draw(d.t, "class")
 }
 
 func (d *draws) change() plan.Change {
-	c := plan.Change{Change: merge.Change{Class: d.class()}, Cause: rapid.SampledFrom([]plan.Cause{plan.FromThisChange, plan.FromPending, plan.FromDrift}).Draw(d.t, "cause")}
+	c := plan.Change{Difference: merge.Difference{Class: d.class()}, Cause: rapid.SampledFrom([]plan.Cause{plan.FromThisChange, plan.FromPending, plan.FromDrift}).Draw(d.t, "cause")}
 	field := d.one("field", append(elementFields, "tls.x%s", "unknown%s", "firewall.rules[%s]", "locations[%s]", "upstreams[%s]")...)
 	c.Path = fmt.Sprintf(field, d.key())
 	switch whole := strings.HasSuffix(field, "[%s]"); {
@@ -132,7 +132,7 @@ func (d *draws) repeated() (found []plan.Change) {
 	before, after := d.text(), d.text()
 	for range rapid.SampledFrom([]int{2, 3, 3, 12, 13, 13, 13, 20, 20, 60, 200}).Draw(d.t, "elements") {
 		d.n++
-		c := plan.Change{Change: merge.Change{Path: fmt.Sprintf(field, fmt.Sprintf("k%dm", d.n)), Class: merge.Changed, Live: before, Desired: after}, Cause: cause}
+		c := plan.Change{Difference: merge.Difference{Path: fmt.Sprintf(field, fmt.Sprintf("k%dm", d.n)), Class: merge.Changed, Live: before, Desired: after}, Cause: cause}
 		found = append(found, c)
 	}
 	return found
@@ -246,9 +246,9 @@ func drawPlan(t *rapid.T) *plan.Plan {
 	}
 	for range rapid.SampledFrom([]int{0, 0, 0, 1, 2}).Draw(t, "settings") {
 		d.n++
-		pl.Settings = append(pl.Settings, plan.Setting{
+		pl.Settings = append(pl.Settings, plan.ChangedSetting{
 			Path: "trueup.yaml", Field: fmt.Sprintf("overrides: CDN spec.f%d", d.n), Now: map[string]any{"ignore": d.text()}, Consequence: "hides 1 difference",
-			Hides: []plan.Hidden{{Key: kind.Key{Kind: "CDN", Name: "other"}, Path: "unknown" + d.key(), Git: d.text(), Live: d.text()}},
+			Hides: []plan.HiddenField{{Key: kind.Key{Kind: "CDN", Name: "other"}, Path: "unknown" + d.key(), Git: d.text(), Live: d.text()}},
 		})
 	}
 	if rapid.IntRange(0, 6).Draw(t, "drift") == 0 {

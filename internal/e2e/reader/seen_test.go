@@ -20,7 +20,7 @@ import (
 	"trueup/internal/report"
 )
 
-func write(t rapid.TB, format string, pl *plan.Plan, opts report.Options) []byte {
+func write(t rapid.TB, format string, pl *plan.Plan, opts report.FormatOptions) []byte {
 	var b bytes.Buffer
 	if err := report.Write(&b, format, report.Document{Command: "plan", Plan: pl}, opts); err != nil {
 		t.Fatal(err)
@@ -73,7 +73,7 @@ var others = regexp.MustCompile(`the others have (\d+) change`)
 
 // checkSeen looks for each fact in a format. Only Markdown and annotations may leave some out, and say how many; the outputs say
 // so of Markdown, too.
-func checkSeen(t rapid.TB, tb testing.TB, format string, pl *plan.Plan, opts report.Options) {
+func checkSeen(t rapid.TB, tb testing.TB, format string, pl *plan.Plan, opts report.FormatOptions) {
 	out := write(t, format, pl, opts)
 	lost, said := unseen(formats[format](tb, out), factsOf(pl)), 0
 	if format == "markdown" {
@@ -89,12 +89,12 @@ func checkSeen(t rapid.TB, tb testing.TB, format string, pl *plan.Plan, opts rep
 		}
 	}
 	if format == "markdown" && opts.Room == 0 {
-		outputs := string(write(t, "outputs", pl, report.Options{}))
+		outputs := string(write(t, "outputs", pl, report.FormatOptions{}))
 		if want := fmt.Sprintf("whole=%t\n", said == 0); !strings.Contains(outputs, want) {
 			t.Fatalf("the comment leaves out %d, and no %q in the outputs:\n%s", said, want, outputs)
 		}
 	}
-	whole := report.Options{Room: report.SummaryRoom(0)}
+	whole := report.FormatOptions{Room: report.SummaryRoom(0)}
 	if said > 0 && format != "github" && len(write(t, format, pl, whole)) < cmp.Or(opts.Room, 65_000)-1000 {
 		t.Fatalf("%s: %d facts are not seen, although there is room", format, said)
 	}
@@ -111,10 +111,10 @@ func TestEverythingGraveIsSeen(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		pl := drawPlan(rt)
 		for _, format := range slices.Sorted(maps.Keys(formats)) {
-			checkSeen(rt, t, format, pl, report.Options{Width: 80})
+			checkSeen(rt, t, format, pl, report.FormatOptions{Width: 80})
 		}
-		checkSeen(rt, t, "markdown", pl, report.Options{Room: rapid.IntRange(2500, 60_000).Draw(rt, "room")})
-		checkSeen(rt, t, "text", pl, rapid.SampledFrom([]report.Options{
+		checkSeen(rt, t, "markdown", pl, report.FormatOptions{Room: rapid.IntRange(2500, 60_000).Draw(rt, "room")})
+		checkSeen(rt, t, "text", pl, rapid.SampledFrom([]report.FormatOptions{
 			{Width: 200}, {}, {Width: 80, Verbose: true},
 		}).Draw(rt, "options"))
 	})

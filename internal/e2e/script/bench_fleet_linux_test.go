@@ -90,7 +90,7 @@ func rename(tb testing.TB, dir string, i int) {
 // listOf returns the list of the CDNs that the sandbox of a folder has.
 func listOf(tb testing.TB, dir string) []byte {
 	tb.Helper()
-	server, err := sandbox.Open(sandbox.Options{Now: time.Now, Dir: filepath.Join(dir, ".trueup", "sandbox")})
+	server, err := sandbox.Open(sandbox.ServerOptions{Now: time.Now, Dir: filepath.Join(dir, ".trueup", "sandbox")})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -24,7 +24,7 @@ func TestBudgetHoldsOverShards(t *testing.T) {
 	const projects, each, shards, perSecond = 9, 3, 3, 6
 	var mu sync.Mutex
 	var writes []time.Time
-	opts := sandbox.Options{Now: time.Now, Log: func(r sandbox.Request) {
+	opts := sandbox.ServerOptions{Now: time.Now, Log: func(r sandbox.LoggedRequest) {
 		if r.Method != "GET" {
 			mu.Lock()
 			defer mu.Unlock()
@@ -32,7 +32,7 @@ func TestBudgetHoldsOverShards(t *testing.T) {
 		}
 	}}
 	for i := range projects {
-		opts.Workspaces = append(opts.Workspaces, sandbox.Workspace{Name: "acme", UUID: fmt.Sprintf("3c9f2b6e-0d51-4a77-8f0e-%012d", i)})
+		opts.Workspaces = append(opts.Workspaces, sandbox.WorkspaceKey{Name: "acme", UUID: fmt.Sprintf("3c9f2b6e-0d51-4a77-8f0e-%012d", i)})
 	}
 	server, err := sandbox.Open(opts)
 	if err != nil {
