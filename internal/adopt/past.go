@@ -47,7 +47,7 @@ func (w *pastWalk) add(e ledger.LogEntry) bool {
 	case w.Entry > 0:
 		matches = e.Entry >= w.Entry
 	case w.Commit != "":
-		matches, more = strings.HasPrefix(commitOf(e), w.Commit), w.matched == 0
+		matches, more = strings.HasPrefix(commitOf(e), w.Commit), true // it may have been applied several times
 	default:
 		matches = !e.At.Before(w.Time)
 	}

@@ -26,6 +26,10 @@ func newApply(a *app) *cobra.Command {
 	var autoApprove string // the class up to which nobody is asked, or empty
 	cmd := a.command("apply [PATH|KIND/NAME...]", func(ctx context.Context, paths []string) (report.Document, error) {
 		expected, err := reconcile.ReadExpectation(expect, a.full(expect))
+		isClass := func(path string) bool { _, err := kind.ParseClass(path); return err == nil }
+		if i := slices.IndexFunc(paths, isClass); i >= 0 && autoApprove != "" {
+			return report.Document{}, fmt.Errorf("%s could be a class of risk or a path: write --auto-approve=%[1]s, or ./%[1]s", paths[i])
+		}
 		if err = cmp.Or(err, refuse(opts.DespiteHold != "" && !a.env.StdinIsTTY, "--despite-hold is for a person at a terminal: a protected job sets TRUEUP_DESPITE_HOLD")); err != nil {
 			return report.Document{}, err
 		}

@@ -245,7 +245,7 @@ func (a *app) stamped(doc report.Document) report.Document {
 			} else if doc.RunURL != "" && filepath.IsAbs(file) {
 				file = filepath.Base(file) // the runner's folders are gone by then
 			}
-			doc.Files = append(doc.Files, report.ReportFile{Format: format, Path: file})
+			doc.Files = append(doc.Files, report.SideReport{Format: format, Path: file})
 		}
 	}
 	return doc

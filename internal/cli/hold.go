@@ -3,12 +3,15 @@ package cli
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/report"
@@ -30,7 +33,9 @@ func newHold(a *app) *cobra.Command {
 			if err != nil {
 				return report.Document{}, err
 			}
-			objects[i] = key.String()
+			if objects[i] = key.String(); strings.ContainsAny(arg, "*?[") {
+				return report.Document{}, fmt.Errorf("%s is a pattern: name each object, or none to hold all", diag.Quote(arg))
+			}
 		}
 		slices.Sort(objects)
 		o.reason = strings.TrimSpace(o.reason)
@@ -68,7 +73,10 @@ func (a *app) hold(ctx context.Context, l *ledger.Ledger, o holdOptions, objects
 	holds := make([]ledger.Hold, 1)
 	switch {
 	case !until.IsZero():
-		holds[0], err = l.SetHold(ctx, objects, until, o.reason)
+		var replaced ledger.Hold
+		if holds[0], replaced, err = l.SetHold(ctx, objects, until, o.reason); err == nil && replaced.Seq > 0 {
+			a.log(slog.LevelWarn, "it replaces a hold: "+replaced.String())
+		}
 	case o.end:
 		holds[0], err = l.EndHold(ctx, objects)
 	default:

@@ -74,16 +74,20 @@ type HeldError struct{ Hold }
 
 func (e *HeldError) Error() string { return e.String() }
 
-// SetHold holds the objects, or all if there are none. It replaces a hold of the same objects.
-func (l *Ledger) SetHold(ctx context.Context, objects []string, until time.Time, reason string) (hold Hold, err error) {
+// SetHold holds the objects, or all if there are none. It replaces a hold of the same objects, and returns that too.
+func (l *Ledger) SetHold(ctx context.Context, objects []string, until time.Time, reason string) (hold, replaced Hold, err error) {
 	err = l.rewriteGenesis(ctx, func(g *Genesis) error {
 		now := l.cfg.Now().UTC()
 		hold = Hold{Seq: g.Seq + 1, At: now, Until: until.UTC(), Reason: cutText(reason, maxMessage), Objects: objects, Claim: l.cfg.Claim}
-		g.Holds = slices.DeleteFunc(ActiveHolds(g.Holds, now), func(h Hold) bool { return slices.Equal(h.Objects, objects) })
+		g.Holds = ActiveHolds(g.Holds, now)
+		if i := slices.IndexFunc(g.Holds, func(h Hold) bool { return slices.Equal(h.Objects, objects) }); i >= 0 {
+			replaced = g.Holds[i]
+			g.Holds = slices.Delete(g.Holds, i, i+1)
+		}
 		g.Holds = append(g.Holds, hold)
 		return nil
 	})
-	return hold, err
+	return hold, replaced, err
 }
 
 // EndHold ends the hold of the objects, or the one of all if there are none.

@@ -55,7 +55,7 @@ func TestHoldStopsAnotherRun(t *testing.T) {
 			makeOn(t, openStore())
 			run, person := beginTestRun(openOn(t, openStore(), 0), 0, ""), openOn(t, openStore(), 0)
 			must(t, run.RecordPending(ctx, cdnKey, someSpec, nil))
-			_, err := person.SetHold(ctx, nil, testTime.Add(time.Hour), "sale")
+			_, _, err := person.SetHold(ctx, nil, testTime.Add(time.Hour), "sale")
 			must(t, err)
 			if err := run.RecordPending(ctx, docs, someSpec, nil); !isHeld(err) {
 				t.Errorf("a write began despite a hold: %v", err)
@@ -74,7 +74,7 @@ func TestHoldStopsAnotherRun(t *testing.T) {
 			must(t, beginTestRun(openOn(t, openStore(), 61*time.Minute), 0, "").RecordPending(ctx, docs, someSpec, nil))
 
 			// One of an object leaves the others alone, and is ended by its name.
-			_, err = person.SetHold(ctx, []string{"CDN/docs"}, testTime.Add(time.Hour), "moves")
+			_, _, err = person.SetHold(ctx, []string{"CDN/docs"}, testTime.Add(time.Hour), "moves")
 			must(t, err)
 			_, err = person.EndHold(ctx, nil)
 			must(t, err)

@@ -236,13 +236,26 @@ func (l *Ledger) forgetState() {
 const recentAge = 27 * time.Hour
 
 // ReadView reads the records of the keys, of recent claims and of open requests. If the ledger is missing, damaged, or
-// belongs to another project or platform, it returns a view with only a Problem; if it can't be read, an error.
+// belongs to another project or platform, it returns a view with a Problem and the holds of the workspace; if it can't be
+// read, an error.
 func (l *Ledger) ReadView(ctx context.Context, keys []kind.Key) (View, error) {
 	view, err := l.readView(ctx, keys)
 	if p := ProblemOf(err); p != nil {
-		return View{Problem: p.Problem, Fix: p.Fix, Elsewhere: p.Elsewhere}, nil
+		return View{Problem: p.Problem, Fix: p.Fix, Elsewhere: p.Elsewhere, Holds: l.holdsOfWorkspace(ctx)}, nil
 	}
 	return view, err
+}
+
+// holdsOfWorkspace returns the holds of a ledger that may be unusable: a change of trueup.yaml ends none.
+func (l *Ledger) holdsOfWorkspace(ctx context.Context) []Hold {
+	if l.store == nil {
+		return nil
+	}
+	g, err := l.store.ReadGenesis(ctx)
+	if err != nil || g.Workspace != l.cfg.Workspace.UUID {
+		return nil
+	}
+	return g.Holds
 }
 
 func (l *Ledger) readView(ctx context.Context, keys []kind.Key) (view View, err error) {

@@ -23,10 +23,15 @@ func (p *Plan) BlockAbove(most kind.Risk) {
 	if len(held) == 0 {
 		return
 	}
+	p.blockWaiting(held, option)
+}
+
+// blockWaiting blocks the items that wait for those that are held back by what by names.
+func (p *Plan) blockWaiting(held map[kind.Key]bool, by string) {
 	for i := range p.Items {
 		it := &p.Items[i]
 		if at := slices.IndexFunc(it.After, func(key kind.Key) bool { return held[key] }); at >= 0 && it.Op.sendsRequest() {
-			it.blockForNow(fmt.Sprintf("this waits for %s, which %s holds back", it.After[at], option), "decide about that object first")
+			it.blockForNow(fmt.Sprintf("this waits for %s, which %s holds back", it.After[at], by), "decide about that object first")
 		}
 	}
 	p.Digest, p.Summary = "", p.CountItems()

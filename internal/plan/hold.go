@@ -3,6 +3,7 @@ package plan
 import (
 	"time"
 
+	"trueup/internal/kind"
 	"trueup/internal/ledger"
 )
 
@@ -13,13 +14,15 @@ func (p *Planner) noteHolds(out *Plan) {
 	}
 }
 
-// BlockHeld blocks what holds keep from being sent.
+// BlockHeld blocks what holds keep from being sent, and what waits for it.
 func (p *Plan) BlockHeld(holds []ledger.Hold, at time.Time) {
+	held := map[kind.Key]bool{}
 	for i := range p.Items {
 		it := &p.Items[i]
 		if hold := ledger.HoldOf(holds, it.Key, at); hold != nil && it.Request != nil {
+			held[it.Key] = true
 			it.blockForPerson(hold.String(), hold.Fix())
 		}
 	}
-	p.Summary = p.CountItems()
+	p.blockWaiting(held, "a hold")
 }

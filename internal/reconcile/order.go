@@ -65,7 +65,7 @@ func (s *Session) isHeld() bool {
 
 // BlockHeld blocks what holds keep from being sent, unless the user goes on despite them.
 func (s *Session) BlockHeld() {
-	if s.options.DespiteHold == "" && s.isHeld() {
+	if s.isHeld() && (s.options.DespiteHold == "" || s.inputs.Ledger.Problem != "") { // what can't be recorded is no reason
 		s.Plan.BlockHeld(s.inputs.Ledger.Holds, s.inputs.At.Early)
 	}
 }

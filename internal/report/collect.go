@@ -254,11 +254,11 @@ func (c *collection) newestOfMost(all []results) (newest results, shards map[int
 			runs[r.FleetRun] = map[int]*results{}
 		}
 		shards := runs[r.FleetRun]
-		if other := shards[r.ShardHead.Shard]; other != nil {
-			c.rejectFile(r.name, fmt.Errorf("shard %d is there twice, also in %s: remove one of them", r.ShardHead.Shard, other.name))
+		if other := shards[r.Shard]; other != nil {
+			c.rejectFile(r.name, fmt.Errorf("shard %d is there twice, also in %s: remove one of them", r.Shard, other.name))
 			continue
 		}
-		if shards[r.ShardHead.Shard] = &r; len(shards) >= len(runs[newest.FleetRun]) {
+		if shards[r.Shard] = &r; len(shards) >= len(runs[newest.FleetRun]) {
 			newest = r
 		}
 	}
@@ -277,8 +277,8 @@ func (c *collection) findShards(fsys fs.FS, tool string) (all []results, err err
 			c.rejectFile(name, err)
 		case r.Tool != tool:
 			c.rejectFile(name, fmt.Errorf("it was made by %.60q, and this is %q: merge results with the version that made them", r.Tool, tool))
-		case r.ShardHead.Shard < 1 || r.ShardHead.Shard > r.Shards:
-			c.rejectFile(name, fmt.Errorf("it is for shard %d of %d, which does not exist", r.ShardHead.Shard, r.Shards))
+		case r.Shard < 1 || r.Shard > r.Shards:
+			c.rejectFile(name, fmt.Errorf("it is for shard %d of %d, which does not exist", r.Shard, r.Shards))
 		default:
 			all = append(all, r)
 		}
@@ -296,9 +296,9 @@ func (c *collection) addFrom(r *results, project string) {
 		return
 	case !ended:
 		c.fleet.NotReached = append(c.fleet.NotReached, project)
-		c.noteMissing("shard %d has no result of the project %.300s: its run did not end, so run the shard again", r.ShardHead.Shard, project)
+		c.noteMissing("shard %d has no result of the project %.300s: its run did not end, so run the shard again", r.Shard, project)
 	case doc.Project.Running:
-		c.noteMissing("shard %d was killed while it applied the project %.300s: run the shard again", r.ShardHead.Shard, project)
+		c.noteMissing("shard %d was killed while it applied the project %.300s: run the shard again", r.Shard, project)
 	}
 	if ok {
 		c.AddResult(doc)

@@ -36,7 +36,7 @@ func goldenCases() []goldenCase {
 	return []goldenCase{
 		{"plan", planDoc, view.TextOptions{}},
 		{"plan-all", planDoc, view.TextOptions{Verbose: true, ShowUnmanaged: true, Width: 140}},
-		{"explained", Document{Command: "show", Result: "ok", Plan: explainedPlan(), Files: []ReportFile{{"html", "plan.html"}}, RunURL: "https://ci.example.com/runs/7"}, view.TextOptions{Verbose: true}},
+		{"explained", Document{Command: "show", Result: "ok", Plan: explainedPlan(), Files: []SideReport{{"html", "plan.html"}}, RunURL: "https://ci.example.com/runs/7"}, view.TextOptions{Verbose: true}},
 		{"offline", Document{Command: "plan", Result: "ok", Sandbox: true, Plan: &plan.Plan{Format: plan.Format, Offline: true, Items: []plan.Item{createdItem()}, Summary: plan.Summary{Create: 1}}}, view.TextOptions{}},
 		{"plan-empty", Document{Command: "plan", Result: "ok", Sandbox: true, Plan: &plan.Plan{Format: plan.Format, Sandbox: true, Summary: plan.Summary{Unchanged: 7}}}, view.TextOptions{}},
 		{"drift", Document{Command: "drift", Result: "ok", Plan: &plan.Plan{Format: plan.Format, Summary: plan.Summary{Unchanged: 3, Unmanaged: 1}}}, view.TextOptions{}},

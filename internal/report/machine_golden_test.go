@@ -148,7 +148,7 @@ func TestTheMostImportantIsKept(t *testing.T) {
 			t.Errorf("a report with room for %d bytes takes %d", room, n)
 		}
 	}
-	doc.Files = []ReportFile{{Format: "json", Path: "plan.json"}}
+	doc.Files = []SideReport{{Format: "json", Path: "plan.json"}}
 	lines := strings.Split(string(render(t, "github", doc, view.TextOptions{})), "\n")
 	if want := "::error title=trueup plan::and 291 more of this kind, which this report does not show: look into the JSON report plan.json"; lines[9] != want {
 		t.Errorf("%q, want %q", lines[9], want)

@@ -100,7 +100,7 @@ func anyDocument() *rapid.Generator[Document] {
 		return Document{
 			Command: "plan", Sandbox: rapid.Bool().Draw(t, "sandbox"), Plan: pl, Errors: rapid.SliceOfN(anyText(), 0, 2).Draw(t, "errors"),
 			RunURL: rapid.SampledFrom([]string{"https://ci.example.com/runs/7", "https://ci.example.com/a)b", "javascript:alert(1)", ""}).Draw(t, "run"),
-			Files:  []ReportFile{{"html", anyText().Draw(t, "page")}},
+			Files:  []SideReport{{"html", anyText().Draw(t, "page")}},
 		}
 	})
 }

@@ -58,16 +58,16 @@ type Document struct {
 	// RunURL is the page of the CI run, and Files are the other reports of the run. A format
 	// that must omit something points to them.
 	RunURL string       `json:"-"`
-	Files  []ReportFile `json:"-"`
+	Files  []SideReport `json:"-"`
 	// score says what a format has shown of the plan.
 	score *view.Score
 }
 
-// ReportFile is a report of the same run in another format. The summary of the job has no path: its file is the runner's own.
-type ReportFile struct{ Format, Path string }
+// SideReport is a report of the same run in another format. The summary of the job has no path: its file is the runner's own.
+type SideReport struct{ Format, Path string }
 
 // title returns the name to show for a report in a format that omits little, or "".
-func (f ReportFile) title() safe {
+func (f SideReport) title() safe {
 	if f.Format == "markdown" && f.Path == "" {
 		return clean("the summary of the job")
 	}

@@ -45,6 +45,9 @@ const draft = "https://json-schema.org/draft/2020-12/schema"
 
 var ownName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+){0,10}$`) })
 
+// plainName is a name that a $ref has without an escape, which could make it another one.
+var plainName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]+$`) })
+
 // ruleHead is what a rule says of itself.
 type ruleHead struct {
 	Title, Description string
@@ -63,7 +66,10 @@ func ParseOwnRule(text []byte) (rule OwnRule, err error) {
 	if err := head.check(); err != nil {
 		return rule, err
 	}
-	rule = OwnRule{Name: head.Title, Reason: head.Description, Severity: diag.Error, Kind: head.Kind}
+	rule = OwnRule{Name: head.Title, Reason: head.Description, Severity: diag.Error}
+	if k, known := kind.FindKind(head.Kind); known {
+		rule.Kind = k.Name
+	}
 	if head.Severity != "" {
 		err = rule.Severity.UnmarshalText([]byte(head.Severity))
 	}
@@ -161,7 +167,7 @@ func (w *schemaWalk) checkKeyword(word string, value any) error {
 	if names := slices.DeleteFunc(slices.Sorted(maps.Keys(patterns)), isShortPattern); word == "patternProperties" && len(names) > 0 {
 		return fmt.Errorf("the pattern %s is too long: write a shorter one", diag.Quote(names[0]))
 	}
-	switch def := w.defs[strings.TrimPrefix(text, "#/$defs/")]; {
+	switch def := w.findDefinition(text); {
 	case partsOf != nil:
 	case word == "$schema" && value == draft, word == "pattern" && isShortPattern(text):
 		partsOf = noPart
@@ -177,6 +183,15 @@ func (w *schemaWalk) checkKeyword(word string, value any) error {
 		}
 	}
 	return nil
+}
+
+// findDefinition returns the part that a $ref names, or nil for any other reference.
+func (w *schemaWalk) findDefinition(ref string) any {
+	name, isDefinition := strings.CutPrefix(ref, "#/$defs/")
+	if !isDefinition || !plainName().MatchString(name) {
+		return nil
+	}
+	return w.defs[name]
 }
 
 // isShortPattern reports whether matching a pattern is quick. The compiler of the schema rejects one that is wrong.

@@ -47,7 +47,7 @@ func TestExplainKnowsEveryLabel(t *testing.T) {
 	}
 }
 
-// statesOfObjects returns the values of plan.State, from its source.
+// statesOfObjects returns the values of plan.ObjectStanding, from its source.
 func statesOfObjects(t *testing.T) (states []string) {
 	f, err := parser.ParseFile(token.NewFileSet(), "../plan/item.go", nil, 0)
 	if err != nil {
@@ -58,7 +58,7 @@ func statesOfObjects(t *testing.T) (states []string) {
 		if !ok || spec.Type == nil {
 			return true
 		}
-		if of, ok := spec.Type.(*ast.Ident); ok && of.Name == "State" {
+		if of, ok := spec.Type.(*ast.Ident); ok && of.Name == "ObjectStanding" {
 			text, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
 			if err != nil {
 				t.Error(err)
