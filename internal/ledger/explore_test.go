@@ -273,6 +273,9 @@ func scopes() []scope {
 
 // TestEveryInterleaving visits each situation of each scope once.
 func TestEveryInterleaving(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes long under the race detector")
+	}
 	var situations, transitions atomic.Int64
 	t.Run("all", func(t *testing.T) {
 		for _, s := range scopes() {

@@ -21,6 +21,9 @@ var update = flag.Bool("update", false, "write the number of comparisons to the 
 // TestEveryComparison compares all specs, lives and records of the small universes, under each override: each patch reaches
 // git's goal, is the smallest, leaves nothing to a second one, and has a line for each change.
 func TestEveryComparison(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes long under the race detector")
+	}
 	var count atomic.Int64
 	t.Run("all", func(t *testing.T) {
 		for _, u := range universes() {
