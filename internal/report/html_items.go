@@ -89,7 +89,7 @@ func (i htmlItem) Body() *htmlBody {
 // items adds the visible objects and their anchors. Equal changes of many projects, or of many objects, are one object.
 func (p *htmlPage) items(pl *plan.Plan, opts view.TextOptions) {
 	shown, taken := 0, map[safe]bool{}
-	opts.Brief, opts.Reasons = false, true
+	opts.Brief = false
 	objects := view.ShownObjects(pl, opts, len(p.Projects) > 0)
 	if p.many = len(objects) > maxHTMLObjects; p.many {
 		objects = view.ShownObjects(pl, opts, true)

@@ -345,8 +345,6 @@ type TextOptions struct {
 	Variables bool
 	// Verbose also shows objects and findings that need no action.
 	Verbose bool
-	// Reasons say why a change has its risk, as Verbose does, too.
-	Reasons bool
 	// Brief leaves out of text what needs no decision: causes, digest, removed objects that stay live.
 	Brief bool
 	// ShowUnmanaged names the live objects and fields that are not in git.

@@ -120,7 +120,7 @@ func (r *Row) describeElements(l plan.Line) safetext.Text {
 // explainRisk returns the words of the risk of a change, with the reason if opts ask for it.
 func explainRisk(item plan.Item, c plan.Change, opts TextOptions) safetext.Text {
 	risk := describeRisk(item, c.Risk)
-	if (opts.Verbose || opts.Reasons) && !risk.Empty() && c.RiskReason != "" {
+	if opts.Verbose && !risk.Empty() && c.RiskReason != "" {
 		return safetext.F("%s (%s)", risk, clean(c.RiskReason))
 	}
 	return risk
