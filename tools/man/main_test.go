@@ -16,7 +16,7 @@ func TestPages(t *testing.T) {
 	}
 	for name, wants := range map[string][]string{
 		"trueup":                 {"EXIT STATUS", `6 needs\-person`, "TRUEUP_DELIVERY_TOKEN_FILE", "the same in every command"},
-		"trueup-plan":            {"what apply would send", "trueup plan [PATH|KIND/NAME...] [flags]", `\-\-max\-deletes N`, "(default 1)"},
+		"trueup-plan":            {"what apply would send", "trueup plan [PATH|KIND/NAME...] [flags]", `\-\-drift POLICY`, "(default "},
 		"trueup-ledger-resolve":  {"OPTIONS"},
 		"trueup-completion-fish": {"SYNOPSIS"},
 	} {
