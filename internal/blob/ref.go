@@ -41,7 +41,7 @@ type Ref struct {
 	// need not wait for an operation.
 	lock chan struct{}
 	tip  *refTip // the commit that List fetched or Create pushed last; nil before that
-	// older has the commit that added each file, among the newest commits, of which there are depth.
+	// older has the commit that added each file, if it is one of the newest depth commits.
 	older map[string]string
 	depth int
 

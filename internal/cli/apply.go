@@ -82,15 +82,17 @@ func registerApproval(f *pflag.FlagSet, class *string) {
 // applyPlan asks, sends what the plan shows, and records it.
 func (a *app) applyPlan(ctx context.Context, s *reconcile.Session, autoApprove string, expected reconcile.ExpectedPlan, doc *report.Document) error {
 	s.WarnOfUnmerged()
-	s.BlockHeld()
+	blocked := s.BlockHeld()
 	if autoApprove != "" {
 		most, err := kind.ParseClass(autoApprove)
 		if err != nil {
 			return err
 		}
-		s.Plan.BlockAbove(most)
+		blocked = s.Plan.BlockAbove(most) || blocked
 	}
-	doc.Plan = plan.Redact(s.Plan)
+	if blocked {
+		doc.Plan = plan.Redact(s.Plan)
+	}
 	asked, err := a.approve(*doc, expected, autoApprove != "")
 	if err != nil {
 		return err

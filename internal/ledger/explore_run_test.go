@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"trueup/internal/apply"
@@ -13,7 +12,6 @@ import (
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/live"
-	"trueup/internal/manifest"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
 )
@@ -331,20 +329,4 @@ func (x *explorer) afterReply(at localStep) local {
 		x.waiting++
 	}
 	return l
-}
-
-// exploredSet is a tree of that many purges.
-func exploredSet(purges int) (*manifest.Set, error) {
-	var docs []string
-	for i := range purges {
-		docs = append(docs, fmt.Sprintf("apiVersion: delivery/v2.1\nkind: Purge\nmetadata: {name: rel-%d}\n"+
-			"spec: {hostname: shop.example.com, paths: [/%d]}\n", i, i))
-	}
-	set, findings, err := manifest.Load(context.Background(), []manifest.PathSource{{
-		Display: "-", Data: []byte(strings.Join(docs, "---\n")),
-	}}, manifest.LoadSettings{Workspace: "acme"})
-	if err == nil && findings.HasErrors() {
-		err = errors.New(findings[0].Message)
-	}
-	return set, err
 }

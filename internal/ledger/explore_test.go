@@ -123,7 +123,7 @@ type answered struct {
 
 func explore(t *testing.T, s scope) *explorer {
 	t.Helper()
-	set, err := exploredSet(s.purges)
+	set, err := treeOf(s.purges)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -291,10 +291,12 @@ func (w *world) visit() {
 // rest is after what time nothing can be under way any more.
 func (w *world) rest() time.Duration { return w.nature.gap + 2*delay + 5*time.Minute }
 
-// historySet is a tree of that many purges, and a snapshot.
-func historySet(purges int) (*manifest.Set, error) {
-	docs := []string{"apiVersion: snapshot.storage.k8s.io/v1\nkind: VolumeSnapshot\nmetadata: {name: db}\n" +
-		"spec: {source: {persistentVolumeClaimName: data}, volumeSnapshotClassName: general-purpose}\n"}
+// snapshotText is the manifest of a snapshot.
+const snapshotText = "apiVersion: snapshot.storage.k8s.io/v1\nkind: VolumeSnapshot\nmetadata: {name: db}\n" +
+	"spec: {source: {persistentVolumeClaimName: data}, volumeSnapshotClassName: general-purpose}\n"
+
+// treeOf is a tree of the documents, and of that many purges.
+func treeOf(purges int, docs ...string) (*manifest.Set, error) {
 	for i := range purges {
 		docs = append(docs, fmt.Sprintf("apiVersion: delivery/v2.1\nkind: Purge\nmetadata: {name: rel-%d}\n"+
 			"spec: {hostname: shop.example.com, paths: [/%d]}\n", i, i))

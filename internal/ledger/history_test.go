@@ -205,7 +205,7 @@ func newTheory(t *testing.T) theory {
 	t.Helper()
 	th := theory{tally: newTally(), most: 8, store: func() storeMaker { return inMemory{ledger.NewMemory()} }}
 	for n := range 3 {
-		set, err := historySet(n + 1)
+		set, err := treeOf(n+1, snapshotText)
 		if err != nil {
 			t.Fatal(err)
 		}

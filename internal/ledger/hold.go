@@ -74,13 +74,18 @@ type HeldError struct{ Hold }
 
 func (e *HeldError) Error() string { return e.String() }
 
+// indexOfHold finds the hold of exactly these objects; -1 for none.
+func indexOfHold(holds []Hold, objects []string) int {
+	return slices.IndexFunc(holds, func(h Hold) bool { return slices.Equal(h.Objects, objects) })
+}
+
 // SetHold holds the objects, or all if there are none. It replaces a hold of the same objects, and returns that too.
 func (l *Ledger) SetHold(ctx context.Context, objects []string, until time.Time, reason string) (hold, replaced Hold, err error) {
 	err = l.rewriteGenesis(ctx, func(g *Genesis) error {
 		now := l.cfg.Now().UTC()
 		hold = Hold{Seq: g.Seq + 1, At: now, Until: until.UTC(), Reason: cutText(reason, maxMessage), Objects: objects, Claim: l.cfg.Claim}
 		g.Holds = ActiveHolds(g.Holds, now)
-		if i := slices.IndexFunc(g.Holds, func(h Hold) bool { return slices.Equal(h.Objects, objects) }); i >= 0 {
+		if i := indexOfHold(g.Holds, objects); i >= 0 {
 			replaced = g.Holds[i]
 			g.Holds = slices.Delete(g.Holds, i, i+1)
 		}
@@ -95,7 +100,7 @@ func (l *Ledger) EndHold(ctx context.Context, objects []string) (hold Hold, err 
 	err = l.rewriteGenesis(ctx, func(g *Genesis) error {
 		now := l.cfg.Now().UTC()
 		g.Holds = ActiveHolds(g.Holds, now)
-		i := slices.IndexFunc(g.Holds, func(h Hold) bool { return slices.Equal(h.Objects, objects) })
+		i := indexOfHold(g.Holds, objects)
 		switch {
 		case i >= 0:
 			g.Holds[i].Ended, g.Holds[i].Seq = &Applied{Claim: l.cfg.Claim, At: now}, g.Seq+1

@@ -9,8 +9,8 @@ import (
 )
 
 // BlockAbove blocks the items whose SentRisk is graver than most, and those that wait for them. A person decides about
-// them, and the rest of the plan can be sent without.
-func (p *Plan) BlockAbove(most kind.Risk) {
+// them, and the rest of the plan can be sent without. It reports whether it blocked any.
+func (p *Plan) BlockAbove(most kind.Risk) bool {
 	held, option := map[kind.Key]bool{}, "--auto-approve="+most.Class()
 	for i := range p.Items {
 		if it := &p.Items[i]; it.Op.sendsRequest() && it.SentRisk() > most {
@@ -20,14 +20,15 @@ func (p *Plan) BlockAbove(most kind.Risk) {
 				"review it, then run trueup apply with --auto-approve="+risk.Class())
 		}
 	}
-	if len(held) == 0 {
-		return
-	}
-	p.blockWaiting(held, option)
+	return p.blockWaiting(held, option)
 }
 
-// blockWaiting blocks the items that wait for those that are held back by what by names.
-func (p *Plan) blockWaiting(held map[kind.Key]bool, by string) {
+// blockWaiting blocks the items that wait for those that are held back by what by names. It reports whether there are any of
+// those: otherwise the plan stays as it is, with its digest.
+func (p *Plan) blockWaiting(held map[kind.Key]bool, by string) bool {
+	if len(held) == 0 {
+		return false
+	}
 	for i := range p.Items {
 		it := &p.Items[i]
 		if at := slices.IndexFunc(it.After, func(key kind.Key) bool { return held[key] }); at >= 0 && it.Op.sendsRequest() {
@@ -38,4 +39,5 @@ func (p *Plan) blockWaiting(held map[kind.Key]bool, by string) {
 	p.Requests = slices.DeleteFunc(slices.Clone(p.Requests), func(l routing.RequestLine) bool {
 		return !slices.ContainsFunc(l.Objects, func(key kind.Key) bool { return !held[key] })
 	})
+	return true
 }

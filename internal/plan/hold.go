@@ -14,8 +14,8 @@ func (p *Planner) noteHolds(out *Plan) {
 	}
 }
 
-// BlockHeld blocks what holds keep from being sent, and what waits for it.
-func (p *Plan) BlockHeld(holds []ledger.Hold, at time.Time) {
+// BlockHeld blocks what holds keep from being sent, and what waits for it. It reports whether there is any.
+func (p *Plan) BlockHeld(holds []ledger.Hold, at time.Time) bool {
 	held := map[kind.Key]bool{}
 	for i := range p.Items {
 		it := &p.Items[i]
@@ -24,5 +24,5 @@ func (p *Plan) BlockHeld(holds []ledger.Hold, at time.Time) {
 			it.blockForPerson(hold.String(), hold.Fix())
 		}
 	}
-	p.blockWaiting(held, "a hold")
+	return p.blockWaiting(held, "a hold")
 }

@@ -63,11 +63,10 @@ func (s *Session) isHeld() bool {
 	return len(ledger.ActiveHolds(s.inputs.Ledger.Holds, s.inputs.At.Early)) > 0
 }
 
-// BlockHeld blocks what holds keep from being sent, unless the user goes on despite them.
-func (s *Session) BlockHeld() {
-	if s.isHeld() && (s.options.DespiteHold == "" || s.inputs.Ledger.Problem != "") { // what can't be recorded is no reason
-		s.Plan.BlockHeld(s.inputs.Ledger.Holds, s.inputs.At.Early)
-	}
+// BlockHeld blocks what holds keep from being sent, unless the user goes on despite them. It reports whether there is any.
+func (s *Session) BlockHeld() bool {
+	goesOn := s.options.DespiteHold != "" && s.inputs.Ledger.Problem == "" // what can't be recorded is no reason
+	return !goesOn && s.Plan.BlockHeld(s.inputs.Ledger.Holds, s.inputs.At.Early)
 }
 
 // BeginRun lets the ledger record the commit before the first request. From then on, no run of an older commit sends any.
