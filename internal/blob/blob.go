@@ -15,17 +15,21 @@ import (
 type Store interface {
 	// Make prepares an empty store; it does not change an existing one.
 	Make(ctx context.Context) error
-	// Create creates a blob and returns when it is durable. It returns ErrExists if another blob has the name, and
-	// ErrAbsent if somebody removed the store. After any other error the blob may exist. Callers never create the same
-	// content twice. Create then tries to create the copies.
-	Create(ctx context.Context, b Blob, copies ...Copy) error
+	// Create creates blobs, one after the other, and returns when they are durable. It returns ErrExists if another blob
+	// has the name, and ErrAbsent if somebody removed the store. After any other error the blob may exist. Callers never
+	// create the same content twice.
+	Create(ctx context.Context, blobs ...Blob) error
+	// Remove removes the blobs that exist.
+	Remove(ctx context.Context, names ...string) error
 	// RefusesCreation returns an error unless the store rejects a second creation of an existing blob.
 	RefusesCreation(ctx context.Context, name string) error
 	// Get returns the content, or ErrAbsent.
 	Get(ctx context.Context, name string) ([]byte, error)
+	// GetOld is Get for a blob that later ones replaced; behind is how many were created after it.
+	GetOld(ctx context.Context, name string, behind int) ([]byte, error)
 	// List returns the first most names below a folder, or all if most is 0, in byte order. An absent folder is empty.
 	List(ctx context.Context, under string, most int) ([]string, error)
-	// Below returns a store within this one, for a test of the store.
+	// Below returns a store within this one.
 	Below(folder string) Store
 	// Clear removes all blobs.
 	Clear(ctx context.Context) error
@@ -38,12 +42,10 @@ type Blob struct {
 	Name    string
 	Content []byte
 	Note    string
-}
-
-// Copy combines the blobs Of, which the store may remove.
-type Copy struct {
-	Blob
-	Of []string
+	// Replaces are blobs whose content this one has too. A store that keeps its history removes them from its newest
+	// state. If Whole is set, nothing older is needed, and it may end its history there.
+	Replaces []string
+	Whole    bool
 }
 
 // Errors that a Store returns.
@@ -56,19 +58,6 @@ var (
 
 // maxSize bounds a blob, in bytes.
 const maxSize = 256 << 20
-
-// createAll creates a blob, and then copies until one fails. Readers can do without copies.
-func createAll(ctx context.Context, b Blob, copies []Copy, create func(context.Context, Blob) error) error {
-	if err := create(ctx, b); err != nil {
-		return err
-	}
-	for _, one := range copies {
-		if create(ctx, one.Blob) != nil {
-			break
-		}
-	}
-	return nil
-}
 
 // Sleep waits for d, or until the context ends; then it returns the context's error.
 func Sleep(ctx context.Context, d time.Duration) error {

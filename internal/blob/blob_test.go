@@ -34,7 +34,7 @@ func wantErr(t testing.TB, err, want error) {
 	}
 }
 
-// create makes a blob without copies.
+// create makes a blob.
 func create(ctx context.Context, s Store, name string, content []byte) error {
 	return s.Create(ctx, Blob{Name: name, Content: content})
 }
@@ -66,16 +66,8 @@ func contract(t *testing.T, newStore func() Store) {
 	if b, err := s.Get(ctx, "log/2/b.json"); err != nil || string(b) != "log/2/b.json" {
 		t.Errorf("read %q, %v", b, err)
 	}
-	// Copies come along, and what they are of may go.
-	gathered := Copy{Blob: Blob{Name: "log/1/a-0.json", Content: []byte("both")}, Of: []string{"log/1/a-1.json", "log/1/none"}}
-	must(t, s.Create(ctx, Blob{Name: "log/1/a-3.json", Note: "two"}, gathered))
-	if b, err := s.Get(ctx, "log/1/a-0.json"); err != nil || string(b) != "both" {
-		t.Errorf("the copy is %q, %v", b, err)
-	}
-	if names, err := s.List(ctx, "log", 1); err != nil || len(names) != 1 || names[0] != "log/1/a-0.json" {
-		t.Errorf("with the copy: %v, %v", names, err)
-	}
-	wantErr(t, create(ctx, s, "log/1/a-3.json", []byte("again")), ErrExists)
+	contractReplace(t, s)
+	contractRemove(t, s.Below("others"))
 	below := s.Below("tmp/proof-1")
 	must(t, below.Make(ctx))
 	must(t, create(ctx, below, "log/1/a-1.json", nil))
@@ -104,6 +96,47 @@ func contract(t *testing.T, newStore func() Store) {
 	}
 	_, err = s.Get(ctx, "log/4/late")
 	wantErr(t, err, ErrAbsent)
+}
+
+// contractReplace: what a blob replaces may leave the newest state, and can still be read, also after one that is whole.
+func contractReplace(t *testing.T, s Store) {
+	t.Helper()
+	ctx := t.Context()
+	must(t, s.Create(ctx, Blob{Name: "log/1/a-3.json", Content: []byte("three"), Whole: true}))
+	must(t, s.Create(ctx, Blob{Name: "log/1/a-0.json", Content: []byte("both"), Note: "two", Replaces: []string{"log/1/a-3.json", "log/1/none"}}))
+	if b, err := s.Get(ctx, "log/1/a-0.json"); err != nil || string(b) != "both" {
+		t.Errorf("what replaces others is %q, %v", b, err)
+	}
+	if names, err := s.List(ctx, "log", 1); err != nil || len(names) != 1 || names[0] != "log/1/a-0.json" {
+		t.Errorf("after a replacement: %v, %v", names, err)
+	}
+	for name, want := range map[string]string{"log/1/a-3.json": "three", "log/1/a-2.json": "log/1/a-2.json"} {
+		if b, err := s.GetOld(ctx, name, 2); err != nil || string(b) != want {
+			t.Errorf("%s was %q, %v", name, b, err)
+		}
+	}
+	wantErr(t, create(ctx, s, "log/1/a-0.json", []byte("again")), ErrExists)
+}
+
+// contractRemove: several blobs come at once, and go.
+func contractRemove(t *testing.T, s Store) {
+	t.Helper()
+	ctx := t.Context()
+	must(t, s.Make(ctx))
+	must(t, s.Create(ctx, Blob{Name: "log/a", Content: []byte("a")}, Blob{Name: "log/b", Content: []byte("b")}))
+	must(t, s.Create(ctx, Blob{Name: "log/c", Content: []byte("c")}))
+	must(t, s.Remove(ctx, "log/a", "log/none"))
+	_, err := s.List(ctx, "log", 0)
+	must(t, err)
+	_, err = s.Get(ctx, "log/a")
+	wantErr(t, err, ErrAbsent)
+	for _, name := range []string{"b", "c"} {
+		if b, err := s.Get(ctx, "log/"+name); err != nil || string(b) != name {
+			t.Errorf("%s is %q, %v", name, b, err)
+		}
+	}
+	must(t, s.Remove(ctx, "log/none"))
+	must(t, s.Clear(ctx))
 }
 
 // oneWinner lets writers make one blob.

@@ -74,8 +74,25 @@ func (d FolderStore) withRoot(ctx context.Context, doing, name string, do func(r
 }
 
 // Create does not create the directory again after somebody removed it.
-func (d FolderStore) Create(ctx context.Context, b Blob, copies ...Copy) error {
-	return createAll(ctx, b, copies, d.createFile)
+func (d FolderStore) Create(ctx context.Context, blobs ...Blob) error {
+	for _, b := range blobs {
+		if err := d.createFile(ctx, b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Remove removes files.
+func (d FolderStore) Remove(ctx context.Context, names ...string) error {
+	return d.withRoot(ctx, "remove files of", "", func(root *os.Root) error {
+		for _, name := range names {
+			if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 func (d FolderStore) createFile(ctx context.Context, b Blob) error {
@@ -134,6 +151,11 @@ func (d FolderStore) Get(ctx context.Context, name string) (content []byte, err 
 		return err
 	})
 	return content, err
+}
+
+// GetOld reads a file.
+func (d FolderStore) GetOld(ctx context.Context, name string, _ int) ([]byte, error) {
+	return d.Get(ctx, name)
 }
 
 // List skips hidden files. It lists a folder with the name of a file, which Get rejects.

@@ -14,7 +14,10 @@ type ReadOnly struct{ Store }
 func (ReadOnly) Make(context.Context) error { return diag.ErrReadOnly }
 
 // Create refuses.
-func (ReadOnly) Create(context.Context, Blob, ...Copy) error { return diag.ErrReadOnly }
+func (ReadOnly) Create(context.Context, ...Blob) error { return diag.ErrReadOnly }
+
+// Remove refuses.
+func (ReadOnly) Remove(context.Context, ...string) error { return diag.ErrReadOnly }
 
 // RefusesCreation refuses, because it tries to create a blob.
 func (ReadOnly) RefusesCreation(context.Context, string) error { return diag.ErrReadOnly }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"path"
 	"regexp"
@@ -22,6 +23,9 @@ const (
 	refTries = 3                     // how often Create pushes while the ref has not moved
 	refPause = 40 * time.Millisecond // roughly the first pause between pushes
 	refDepth = 256                   // where Create finds its commit after an unclear push: others can't add so many
+
+	// beforeEnd ends the name of the ref with the history before the newest blob that is Whole.
+	beforeEnd = "-before"
 )
 
 var (
@@ -31,11 +35,15 @@ var (
 	ownForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^refs/(trueup|heads)/`) })
 )
 
-// Ref is a Store in a ref on a remote, with its own history. Each commit adds a blob, and removes the blobs that its
-// copies combine. A reader fetches only the newest commit. Each push names the commit that it expects, so the remote
-// rejects it if another one came first. Create returns ErrExists if the ref has moved since List.
+// Ref is a Store in a ref on a remote, with its own history. Each commit adds blobs, and removes those that they replace.
+// A reader fetches only the newest commit. Each push names the commit that it expects, so the remote rejects it if
+// another one came first. Create returns ErrExists if the ref has moved since List.
+//
+// A blob that is Whole begins the history anew, and the one before stays in the ref REF-before until the next. A ref
+// below another keeps no history, and its readers fetch only the blobs that they read if the remote can filter.
 type Ref struct {
 	dir, ref, remote string
+	below            bool
 
 	// lock serializes operations, which use mirror and tip. mu guards only the fields mirror and closed, so that Close
 	// need not wait for an operation.
@@ -103,7 +111,11 @@ func (s *Ref) Close() error {
 func (s *Ref) Make(context.Context) error { return nil }
 
 // Below returns a store in the ref REF-FOLDER of the same remote.
-func (s *Ref) Below(folder string) Store { return newRef(s.dir, s.ref+"-"+path.Base(folder), s.remote) }
+func (s *Ref) Below(folder string) Store {
+	r := newRef(s.dir, s.ref+"-"+path.Base(folder), s.remote)
+	r.below = true
+	return r
+}
 
 // Place names the ref and the remote.
 func (s *Ref) Place(name string) string {
@@ -147,6 +159,7 @@ func (s *Ref) openMirror(ctx context.Context) (*git.Mirror, error) {
 	if err != nil {
 		return nil, err
 	}
+	m.Lazy = s.below
 	use, err := m.InUse(ctx, s.ref)
 	if err == nil && use != "" {
 		err = fmt.Errorf("%w: %s", ErrStore, use)
@@ -207,13 +220,18 @@ func (s *Ref) Get(ctx context.Context, name string) (content []byte, err error) 
 	return content, err
 }
 
-// GetOld is Get for a file that a later commit may have removed; behind is how many commits were added after its own.
+// GetOld is Get for a file that a later commit may have removed.
 func (s *Ref) GetOld(ctx context.Context, name string, behind int) (content []byte, err error) {
 	err = s.withMirror(ctx, false, func(m *git.Mirror) error {
 		if behind >= s.depth {
 			s.depth = max(refDepth, 2*behind)
-			if s.older, err = m.FindAdded(ctx, s.ref, s.depth); err != nil {
-				return s.unreadableError(err)
+			s.older = map[string]string{}
+			for _, ref := range []string{s.ref + beforeEnd, s.ref} {
+				added, err := m.FindAdded(ctx, ref, s.depth)
+				if err != nil {
+					return s.unreadableError(err)
+				}
+				maps.Copy(s.older, added)
 			}
 		}
 		commit := s.older[name]
@@ -228,32 +246,67 @@ func (s *Ref) GetOld(ctx context.Context, name string, behind int) (content []by
 	return content, err
 }
 
-// Create pushes a commit. If the push fails, it fetches the ref to find out why, and does not parse git's message.
-func (s *Ref) Create(ctx context.Context, b Blob, copies ...Copy) error {
+// Create pushes a commit.
+func (s *Ref) Create(ctx context.Context, blobs ...Blob) error {
 	return s.withMirror(ctx, false, func(m *git.Mirror) error {
-		if slices.Contains(s.tip.files, b.Name) {
-			return fmt.Errorf("%s: %w", s.Place(b.Name), ErrExists)
+		c := refChange{note: blobs[0].Note, anew: blobs[0].Whole || s.below}
+		for _, b := range blobs {
+			if slices.Contains(s.tip.files, b.Name) {
+				return fmt.Errorf("%s: %w", s.Place(b.Name), ErrExists)
+			}
+			c.files = append(c.files, git.CommitFile{Path: b.Name, Content: b.Content})
+			c.removed = append(c.removed, b.Replaces...)
 		}
-		next, err := s.makeCommit(ctx, m, b, copies)
+		return s.pushChange(ctx, m, c)
+	})
+}
+
+// Remove pushes a commit without files of the newest one.
+func (s *Ref) Remove(ctx context.Context, names ...string) error {
+	return s.withMirror(ctx, true, func(m *git.Mirror) error {
+		names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !slices.Contains(s.tip.files, name) })
+		if len(names) == 0 {
+			return nil
+		}
+		return s.pushChange(ctx, m, refChange{note: "remove what is not needed", removed: names, anew: s.below})
+	})
+}
+
+// refChange is what a commit changes. If anew is set, it has no parent.
+type refChange struct {
+	note    string
+	files   []git.CommitFile
+	removed []string
+	anew    bool
+}
+
+// pushChange pushes a commit. If the push fails, it fetches the ref to find out why, and does not parse git's message. If
+// the remote refuses to begin the history anew, the commit continues it.
+func (s *Ref) pushChange(ctx context.Context, m *git.Mirror, c refChange) error {
+	for n, pause := 1, refPause; ; n, pause = n+1, 2*pause {
+		next, err := s.makeCommit(ctx, m, c)
 		if err != nil {
 			return err
 		}
-		for n, pause := 1, refPause; ; n, pause = n+1, 2*pause {
-			won, failed := m.Push(ctx, s.ref, s.tip.commit, next.commit)
-			if won {
-				s.tip = next
-				return nil
-			}
-			now, err := s.fetchTip(ctx, m)
-			if err == nil && now.commit != s.tip.commit {
-				return s.findIfPushed(ctx, m, next)
-			}
-			failed = cmp.Or(failed, err)
-			if n == refTries || Sleep(ctx, pause/2+rand.N(pause)) != nil {
-				return s.unwritableError(failed)
-			}
+		keep := ""
+		if c.anew && !s.below {
+			keep = s.ref + beforeEnd
 		}
-	})
+		won, failed := m.Push(ctx, s.ref, s.tip.commit, next.commit, keep)
+		if won {
+			s.tip = next
+			return nil
+		}
+		now, err := s.fetchTip(ctx, m)
+		if err == nil && now.commit != s.tip.commit {
+			return s.findIfPushed(ctx, m, next)
+		}
+		failed = cmp.Or(failed, err)
+		if n == refTries || Sleep(ctx, pause/2+rand.N(pause)) != nil {
+			return s.unwritableError(failed)
+		}
+		c.anew = false
+	}
 }
 
 // findIfPushed finds out whether a failed push of next arrived, after the ref has moved. It returns ErrExists if it did not.
@@ -271,23 +324,15 @@ func (s *Ref) findIfPushed(ctx context.Context, m *git.Mirror, next *refTip) err
 
 // makeCommit makes a commit with a random id in its message: if two runs made the same commit, the remote would accept both
 // pushes.
-func (s *Ref) makeCommit(ctx context.Context, m *git.Mirror, b Blob, copies []Copy) (*refTip, error) {
-	files, all := slices.Clone(s.tip.files), append([]Copy{{Blob: b}}, copies...)
-	var combined []string
-	for _, one := range all {
-		files, combined = append(files, one.Name), append(combined, one.Of...)
+func (s *Ref) makeCommit(ctx context.Context, m *git.Mirror, c refChange) (*refTip, error) {
+	files := slices.DeleteFunc(slices.Clone(s.tip.files), func(name string) bool { return slices.Contains(c.removed, name) })
+	for _, f := range c.files {
+		files = append(files, f.Path)
 	}
-	gone := func(name string) bool { return slices.Contains(combined, name) }
-	files = slices.DeleteFunc(files, gone)
 	slices.Sort(files)
-	c := git.NewCommit{Parent: s.tip.commit, Message: b.Note + "\n\npush " + uuid.NewString() + "\n"}
-	for _, one := range all {
-		if !gone(one.Name) {
-			c.Files = append(c.Files, git.CommitFile{Path: one.Name, Content: one.Content})
-		}
-	}
-	c.Removed = slices.DeleteFunc(slices.Clone(s.tip.files), func(name string) bool { return !gone(name) })
-	commit, err := m.Commit(ctx, c)
+	commit, err := m.Commit(ctx, git.NewCommit{
+		Parent: s.tip.commit, Anew: c.anew, Message: c.note + "\n\npush " + uuid.NewString() + "\n", Files: c.files, Removed: c.removed,
+	})
 	if err != nil {
 		return nil, s.unwritableError(err)
 	}
@@ -300,7 +345,7 @@ func (s *Ref) Clear(ctx context.Context) error {
 		if s.tip.commit == "" {
 			return nil
 		}
-		if gone, err := m.Push(ctx, s.ref, s.tip.commit, ""); !gone {
+		if gone, err := m.Push(ctx, s.ref, s.tip.commit, "", ""); !gone {
 			return s.unwritableError(err)
 		}
 		return nil

@@ -101,7 +101,7 @@ func TestRef(t *testing.T) {
 				t.Errorf("proofs left %s", left)
 			}
 			gitremote.Cmd(t, bare, "fsck", "--full", "--strict")
-			if files := gitremote.Cmd(t, bare, "ls-tree", "-r", "--name-only", testRef); strings.Contains(files, "a-1.json") || !strings.Contains(files, "a-0.json") {
+			if files := gitremote.Cmd(t, bare, "ls-tree", "-r", "--name-only", testRef); strings.Contains(files, "a-3.json") || !strings.Contains(files, "a-0.json") {
 				t.Errorf("the newest commit has %s", files)
 			}
 			if log := gitremote.Cmd(t, bare, "log", "--format=%an <%ae> %B", testRef); !strings.Contains(log, "trueup <trueup@localhost> two\n\npush ") {

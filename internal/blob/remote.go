@@ -88,12 +88,26 @@ func (s *Remote) Close() error { return s.server.close() }
 // Place returns the object's address.
 func (s *Remote) Place(name string) string { return s.server.place(s.objectKey(name)) }
 
-// Create creates an object.
-func (s *Remote) Create(ctx context.Context, b Blob, copies ...Copy) error {
-	return createAll(ctx, b, copies, func(ctx context.Context, b Blob) error {
+// Create creates objects.
+func (s *Remote) Create(ctx context.Context, blobs ...Blob) error {
+	for _, b := range blobs {
 		err := s.retryWrite(ctx, func() (bool, error) { return s.tryCreate(ctx, b) })
-		return s.explainFailure("create", b.Name, err)
-	})
+		if err != nil {
+			return s.explainFailure("create", b.Name, err)
+		}
+	}
+	return nil
+}
+
+// Remove removes objects.
+func (s *Remote) Remove(ctx context.Context, names ...string) error {
+	for _, name := range names {
+		err := s.retryRead(ctx, func(ctx context.Context) error { return s.server.remove(ctx, s.objectKey(name)) })
+		if err != nil {
+			return s.explainFailure("remove", name, err)
+		}
+	}
+	return nil
 }
 
 // retryWrite calls try until it succeeds, or returns again as false because another attempt is useless.
@@ -173,6 +187,11 @@ func (s *Remote) Get(ctx context.Context, name string) ([]byte, error) {
 	return content, s.explainFailure("read", name, err)
 }
 
+// GetOld reads an object.
+func (s *Remote) GetOld(ctx context.Context, name string, _ int) ([]byte, error) {
+	return s.Get(ctx, name)
+}
+
 func (s *Remote) getObject(ctx context.Context, name string) (content []byte, err error) {
 	err = s.retryRead(ctx, func(ctx context.Context) (err error) {
 		content, err = s.server.get(ctx, s.objectKey(name))
@@ -225,13 +244,7 @@ func (s *Remote) Clear(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range names {
-		err := s.retryRead(ctx, func(ctx context.Context) error { return s.server.remove(ctx, name) })
-		if err != nil {
-			return whole.explainFailure("remove", name, err)
-		}
-	}
-	return nil
+	return whole.Remove(ctx, names...)
 }
 
 func (s *Remote) objectKey(name string) string { return strings.TrimPrefix(s.prefix+"/"+name, "/") }

@@ -1,5 +1,5 @@
 // Package git runs the few git commands that trueup needs. It writes only to a temporary repository beside the user's,
-// never forces a push, and never parses git's messages.
+// pushes only over the commit that it expects, and never parses git's messages.
 package git
 
 import (
@@ -27,6 +27,8 @@ type Mirror struct {
 	dir, top string
 	env      []string
 	commits  int
+	// Lazy lets Fetch leave out contents, which Read gets later, if the remote can filter.
+	Lazy bool
 }
 
 var (
@@ -163,9 +165,12 @@ func (m *Mirror) Fetch(ctx context.Context, ref string, depth int) (string, erro
 }
 
 func (m *Mirror) fetchRef(ctx context.Context, ref string, depth int) (string, error) {
+	args := []string{"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", fmt.Sprintf("--depth=%d", depth), "--prune"}
+	if m.Lazy {
+		args = append(args, "--filter=blob:none")
+	}
 	// A pattern, because a plain name would also find refs/heads/<name>.
-	_, err := m.runGit(ctx, "", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", fmt.Sprintf("--depth=%d", depth),
-		"--prune", m.remote, "+"+ref+"*:"+tipRef+"*")
+	_, err := m.runGit(ctx, "", append(args, m.remote, "+"+ref+"*:"+tipRef+"*", "^"+ref+"-*")...)
 	if err != nil {
 		return "", err
 	}
@@ -218,10 +223,14 @@ func (m *Mirror) FindAdded(ctx context.Context, ref string, depth int) (map[stri
 	return added, err
 }
 
-// Push moves a ref of the remote between commits. If from is "", the ref must not exist; if to is "", Push removes it.
-// True means that the remote confirmed it; otherwise the caller must fetch the ref.
-func (m *Mirror) Push(ctx context.Context, ref, from, to string) (bool, error) {
-	out, err := m.runGit(ctx, "", "push", "--porcelain", "--force-with-lease="+ref+":"+from, m.remote, to+":"+ref)
+// Push moves a ref of the remote between commits. If from is "", the ref must not exist; if to is "", Push removes it. If
+// keep is a ref, it gets what ref had. True means that the remote confirmed it; otherwise the caller must fetch the ref.
+func (m *Mirror) Push(ctx context.Context, ref, from, to, keep string) (bool, error) {
+	args := []string{"push", "--porcelain", "--force-with-lease=" + ref + ":" + from, m.remote, to + ":" + ref}
+	if keep != "" && from != "" {
+		args = append(args, "+"+from+":"+keep, "--atomic")
+	}
+	out, err := m.runGit(ctx, "", args...)
 	if err != nil {
 		return false, err
 	}
@@ -272,6 +281,7 @@ type CommitFile struct {
 // NewCommit is a new commit.
 type NewCommit struct {
 	Parent  string // the commit whose tree it changes; empty makes a first commit
+	Anew    bool   // the commit has no parent
 	Message string
 	Files   []CommitFile // added or replaced
 	Removed []string     // the paths to delete
@@ -282,11 +292,19 @@ const author = "trueup <trueup@localhost> now"
 // Commit makes a commit in the mirror and returns its id.
 func (m *Mirror) Commit(ctx context.Context, c NewCommit) (string, error) {
 	m.commits++
-	var in strings.Builder
-	fmt.Fprintf(&in, "feature done\ncommit refs/trueup/commits/%d\nmark :1\ncommitter %s\ndata %d\n%s\n", m.commits, author, len(c.Message), c.Message)
+	from := ""
 	if c.Parent != "" {
-		fmt.Fprintf(&in, "from %s\n", c.Parent)
+		from = "from " + c.Parent + "\n"
 	}
+	if c.Parent != "" && c.Anew {
+		tree, err := m.runGit(ctx, "", "rev-parse", c.Parent+"^{tree}")
+		if err != nil {
+			return "", err
+		}
+		from = "M 040000 " + strings.TrimSpace(tree) + " \"\"\n"
+	}
+	var in strings.Builder
+	fmt.Fprintf(&in, "feature done\ncommit refs/trueup/commits/%d\nmark :1\ncommitter %s\ndata %d\n%s\n%s", m.commits, author, len(c.Message), c.Message, from)
 	for _, name := range c.Removed {
 		fmt.Fprintf(&in, "D %s\n", name)
 	}

@@ -66,7 +66,7 @@ func commit(t *testing.T, m *Mirror, c NewCommit) string {
 
 func push(t *testing.T, m *Mirror, from, to string, want bool) {
 	t.Helper()
-	if won, err := m.Push(t.Context(), ref, from, to); won != want {
+	if won, err := m.Push(t.Context(), ref, from, to, ""); won != want {
 		t.Fatalf("push from %q to %q gave %v, %v", from, to, won, err)
 	}
 }

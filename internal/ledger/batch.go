@@ -237,7 +237,7 @@ func (s *logStore) appendChanges(ctx context.Context, changes []*recordChange) e
 		return err
 	}
 	at := s.state.last + 1
-	p := segment{entryRange: entryRange{at, 1}, ID: uuid.NewString(), After: s.state.ids[s.state.last]}
+	p := segment{Entry: at, ID: uuid.NewString()}
 	var note strings.Builder
 	if len(changes) > 1 {
 		fmt.Fprintf(&note, "%d changes\n\n", len(changes))
@@ -259,18 +259,26 @@ func (s *logStore) appendChanges(ctx context.Context, changes []*recordChange) e
 		p.GenesisAt = at
 		note.WriteString(line)
 	}
-	content, err := p.encodePiece(s.packed)
-	if err != nil {
-		return err
-	}
-	copies := s.copiesWith(p)
-	if len(copies) > 0 {
-		// A copy hides entries that it lacks.
+	absorbed := s.state.absorbPieces(&p)
+	return s.createEntry(ctx, p, blob.Blob{Note: note.String()}, absorbed)
+}
+
+// createEntry creates the next entry, as b, in place of those that it absorbed.
+func (s *logStore) createEntry(ctx context.Context, p segment, b blob.Blob, absorbed []segment) (err error) {
+	if len(absorbed) > 0 {
+		// An entry hides earlier ones that it lacks.
 		if same, err := s.stateIsCurrent(ctx); err != nil || !same {
 			return cmp.Or(err, blob.ErrExists)
 		}
 	}
-	err = s.blobs.Create(ctx, blob.Blob{Name: p.fileName(s.packed), Content: content, Note: note.String()}, copies...)
+	if b.Content, err = p.encodePiece(s.packed); err != nil {
+		return err
+	}
+	b.Name = entryFile(p.Entry, s.packed)
+	for _, old := range absorbed {
+		b.Replaces = append(b.Replaces, entryFile(old.Entry, s.packed))
+	}
+	err = s.blobs.Create(ctx, b)
 	if errors.Is(err, blob.ErrAbsent) {
 		err = fmt.Errorf("%w: %w", ErrNoGenesis, err) // somebody removed the directory
 	}
@@ -290,33 +298,17 @@ func headOf(changes []*recordChange) *Head {
 	return nil
 }
 
-// copiesWith returns the copies to create with an entry. Readers can do without one that is too long.
-func (s *logStore) copiesWith(next segment) (copies []blob.Copy) {
-	for entries := pieceFactor; next.Entry%entries == 0; entries *= pieceFactor {
-		p := s.state.combinePieces(next, entries)
-		content, err := p.encodePiece(s.packed)
-		if err != nil {
-			return copies
-		}
-		one := blob.Copy{Blob: blob.Blob{Name: p.fileName(s.packed), Content: content}}
-		for _, part := range p.splitSpan() {
-			one.Of = append(one.Of, part.fileName(s.packed))
-		}
-		copies = append(copies, one)
-	}
-	return copies
-}
-
-// proveOnce creates the newest entry again, before the first write of a run. If the store accepts it, two runs could
+// proveOnce creates a small entry again, before the first write of a run. If the store accepts it, two runs could
 // claim the same request.
 func (s *logStore) proveOnce(ctx context.Context) error {
 	if s.proven || s.state.last == 0 {
 		return nil
 	}
-	newest := entryRange{s.state.last, 1}.fileName(s.packed)
-	err := s.blobs.RefusesCreation(ctx, newest)
+	small := slices.MinFunc(s.state.pieces, func(a, b segment) int { return cmp.Compare(a.Records, b.Records) })
+	name := entryFile(small.Entry, s.packed)
+	err := s.blobs.RefusesCreation(ctx, name)
 	if errors.Is(err, blob.ErrAbsent) {
-		err = fmt.Errorf("read ledger file %s: %w", s.blobs.Place(newest), errMissing)
+		err = fmt.Errorf("read ledger file %s: %w", s.blobs.Place(name), errMissing)
 	}
 	s.proven = err == nil
 	return err

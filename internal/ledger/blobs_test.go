@@ -23,17 +23,19 @@ type memoryBlobs struct {
 type memoryRoom struct {
 	mu    sync.Mutex
 	blobs map[string][]byte
+	// old has what drops removed.
+	old map[string][]byte
 	// calls are those that were made, as WHAT NAME.
 	calls []string
 	// fault may spoil a call: where it gives an error, the call is not made, or with
 	// done it is made first.
 	fault func(call, name string) (done bool, err error)
-	// ignores makes it take every creation, drops remove what copies are of.
+	// ignores makes it take every creation, drops remove what blobs replace.
 	ignores, drops bool
 }
 
 func newMemoryBlobs() memoryBlobs {
-	return memoryBlobs{memoryRoom: &memoryRoom{blobs: map[string][]byte{}}}
+	return memoryBlobs{memoryRoom: &memoryRoom{blobs: map[string][]byte{}, old: map[string][]byte{}}}
 }
 
 func (m memoryBlobs) call(ctx context.Context, what, name string, do func(at string) error) error {
@@ -57,16 +59,36 @@ func (m memoryBlobs) call(ctx context.Context, what, name string, do func(at str
 
 func (m memoryBlobs) Make(context.Context) error { return nil }
 
-func (m memoryBlobs) Create(ctx context.Context, b blob.Blob, copies ...blob.Copy) error {
-	err := m.create(ctx, b)
-	for _, one := range copies {
-		if err == nil && m.create(ctx, one.Blob) == nil && m.drops {
-			for _, name := range one.Of {
-				delete(m.blobs, path.Join(m.prefix, name))
+func (m memoryBlobs) Create(ctx context.Context, blobs ...blob.Blob) error {
+	for _, b := range blobs {
+		if err := m.create(ctx, b); err != nil {
+			return err
+		}
+		for _, name := range b.Replaces {
+			if at := path.Join(m.prefix, name); m.drops {
+				m.old[at] = m.blobs[at]
+				delete(m.blobs, at)
 			}
 		}
 	}
-	return err
+	return nil
+}
+
+func (m memoryBlobs) Remove(ctx context.Context, names ...string) error {
+	for _, name := range names {
+		if err := m.call(ctx, "remove", name, func(at string) error { delete(m.blobs, at); return nil }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m memoryBlobs) GetOld(ctx context.Context, name string, _ int) ([]byte, error) {
+	content, err := m.Get(ctx, name)
+	if old := m.old[path.Join(m.prefix, name)]; err != nil && old != nil {
+		return old, nil
+	}
+	return content, err
 }
 
 func (m memoryBlobs) create(ctx context.Context, b blob.Blob) error {

@@ -16,12 +16,8 @@ import (
 	"trueup/internal/canon"
 )
 
-// Schema is the version of genesis and records. trueup also reads schemaWithoutLive, which lacks holds and what live had
-// before writes. It rejects other versions and never rewrites them.
-const (
-	Schema            = "trueup.ledger/v2"
-	schemaWithoutLive = "trueup.ledger/v1"
-)
+// Schema is the version of the log, the genesis and the records. trueup rejects other versions.
+const Schema = "trueup.ledger/v3"
 
 // maxFile bounds a file, in bytes.
 const maxFile = 256 << 20
@@ -135,7 +131,7 @@ func decodeSealed(b []byte, into any) error {
 
 func checkSchema(schema string) error {
 	switch {
-	case schema == Schema, schema == schemaWithoutLive:
+	case schema == Schema:
 		return nil
 	case strings.HasPrefix(schema, "trueup.ledger/"):
 		return fmt.Errorf("schema %q: %w", schema, ErrNewer)

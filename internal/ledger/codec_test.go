@@ -2,6 +2,8 @@ package ledger
 
 import (
 	"bytes"
+	"compress/gzip"
+	"io"
 	"reflect"
 	"strings"
 	"testing"
@@ -10,7 +12,7 @@ import (
 func TestUntrustworthyRecords(t *testing.T) {
 	for name, harm := range map[string]func(*Record){
 		"schema":          func(r *Record) { r.Schema = "" },
-		"newer schema":    func(r *Record) { r.Schema = "trueup.ledger/v3" },
+		"newer schema":    func(r *Record) { r.Schema = "trueup.ledger/v9" },
 		"no workspace":    func(r *Record) { r.Workspace = "" },
 		"workspace":       func(r *Record) { r.Workspace = "a/b" },
 		"no kind":         func(r *Record) { r.Kind = "" },
@@ -54,8 +56,8 @@ func TestWhatIsNoRecord(t *testing.T) {
 	whole, err := encodeLine(testRecord("a", 1))
 	must(t, err)
 	for name, c := range map[string]struct{ in, want string }{
-		"newer, same fields": {strings.Replace(string(whole), Schema, "trueup.ledger/v3", 1), ErrNewer.Error()},
-		"newer, all else":    {`{"schema":"trueup.ledger/v3","entirely":"else"}`, ErrNewer.Error()},
+		"newer, same fields": {strings.Replace(string(whole), Schema, "trueup.ledger/v9", 1), ErrNewer.Error()},
+		"newer, all else":    {`{"schema":"trueup.ledger/v9","entirely":"else"}`, ErrNewer.Error()},
 		"no schema":          {`{"seq":1}`, `schema "" is not`},
 		"another's":          {`{"schema":"v1","kind":3}`, `schema "v1" is not`},
 		"cut":                {string(whole[:len(whole)/2]), "truncated"},
@@ -103,4 +105,14 @@ func TestSeal(t *testing.T) {
 			}
 		}
 	}
+}
+
+// unpacked is the text of a file of the log.
+func unpacked(t testing.TB, content []byte) []byte {
+	t.Helper()
+	zip, err := gzip.NewReader(bytes.NewReader(content))
+	must(t, err)
+	text, err := io.ReadAll(zip)
+	must(t, err)
+	return text
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"trueup/internal/blob"
 	"trueup/internal/kind"
 	"trueup/internal/parallel"
 )
@@ -97,14 +96,8 @@ func (w *logWalk) findStart(ctx context.Context, log *logStore) (last, from int,
 
 // readEntry returns the records that an entry wrote, and the genesis if it wrote that. last is the newest entry.
 func (s *logStore) readEntry(ctx context.Context, n, last int) (segment, error) {
-	at, get := entryRange{n, 1}, s.blobs.Get
-	if ref, ok := s.blobs.(*blob.Ref); ok { // its copies replace entries
-		pieces := fewestPieces(n)
-		at = pieces[len(pieces)-1]
-		get = func(ctx context.Context, name string) ([]byte, error) { return ref.GetOld(ctx, name, last-n) }
-	}
-	whole, err := s.getPieceWith(ctx, at, get)
-	p := segment{entryRange: entryRange{n, 1}}
+	whole, err := s.getPieceWith(ctx, n, func(ctx context.Context, name string) ([]byte, error) { return s.blobs.GetOld(ctx, name, last-n) })
+	p := segment{Entry: n}
 	for _, l := range whole.lines {
 		if l.At == n {
 			p.lines = append(p.lines, l)

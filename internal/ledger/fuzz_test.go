@@ -78,11 +78,11 @@ func FuzzStored(f *testing.F) {
 		f.Fatal(err)
 	}
 	for _, seed := range []struct{ content, name string }{
-		{pieceText, entryRange{1, 1}.fileName(true)},
+		{pieceText, entryFile(1, true)},
 		{string(rec), "a"},
 		{`{"schema":"` + Schema + `","seq":1,"ledgerId":"l","workspace":"w"}`, "log/9999999/9999999997-2.jsonl"},
 		{"{}", "../../etc/passwd"},
-		{"\xff", "log/9999999/9999999995-4-last-4.jsonl.gz"},
+		{"\xff", "log/9999999/9999999995-4.jsonl.gz"},
 	} {
 		f.Add([]byte(seed.content), seed.name)
 	}
@@ -100,9 +100,9 @@ const pieceText = `{"schema":"` + Schema + `","entry":1,"entries":1,"id":"x","re
 // checkPiece: what is read as a piece of a log is written as one that reads the same.
 func checkPiece(t *testing.T, content []byte, name string) {
 	t.Helper()
-	want, err := spanOf(name)
+	want, err := entryOfFile(name)
 	if err != nil {
-		want = entryRange{1, 1}
+		want = 1
 	}
 	p, err := decodePiece(content, want, func(kind.Key) []byte { return nil })
 	if err != nil {

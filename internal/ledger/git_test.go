@@ -59,10 +59,10 @@ func TestLogOnRefIsRead(t *testing.T) {
 		mustPut(t, s, i, testRecord("a", i+1))
 	}
 	files := strings.Fields(gitremote.Cmd(t, bare, "ls-tree", "-r", "--name-only", testRef))
-	if len(files) != 3 {
+	if len(files) > maxPieces {
 		t.Errorf("21 entries are %v", files)
 	}
-	if text := gitremote.Cmd(t, bare, "show", testRef); !strings.Contains(text, "posted Purge/a, seq 20, nonce nonce-a-20") || !strings.Contains(text, `+{"schema":"trueup.ledger/v2","workspace":`) {
+	if text := gitremote.Cmd(t, bare, "show", testRef); !strings.Contains(text, "posted Purge/a, seq 20, nonce nonce-a-20") || !strings.Contains(text, `+{"schema":"trueup.ledger/v3","workspace":`) {
 		t.Errorf("git show prints %s", text)
 	}
 	if log := gitremote.Cmd(t, bare, "log", "--format=%s", testRef); strings.Count(log, "posted Purge/a, seq") != 20 || !strings.Contains(log, "genesis of ledger ledger-1") {
@@ -111,7 +111,7 @@ func TestGitDamage(t *testing.T) {
 	s := openGit(t, dir, testRef)
 	must(t, s.WriteGenesis(t.Context(), 0, testGenesis()))
 	mustPut(t, s, 0, testRecord("a", 1))
-	commitFile(t, bare, testRef, entryRange{2, 1}.fileName(false), "{")
+	commitFile(t, bare, testRef, entryFile(2, false), "{")
 	_, err := s.another().Read(t.Context(), []kind.Key{testRecord("a", 1).Key})
 	wantErr(t, err, ErrDamaged)
 	// Nor is it so for who writes onto it.

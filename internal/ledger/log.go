@@ -19,13 +19,13 @@ import (
 )
 
 // logStore keeps a ledger as a log of blobs. An entry holds the records of one write. Creating it fails if another run
-// created an entry with its number: that is the compare-and-swap. Each fourth, sixteenth … entry comes with a copy that
-// combines as many, so that readers of a long log need few files. If a copy is missing, they read its parts.
-// The store caches what it read. It looks for newer entries after Forget, and if another run wrote first.
+// created an entry with its number: that is the compare-and-swap. An entry also has what earlier ones wrote, and names the
+// few others that readers need. The store caches what it read. It looks for newer entries after Forget, and if another run
+// wrote first.
 type logStore struct {
 	blobs blob.Store
 	held  func(kind.Key) []byte // Config.Held
-	// packed means that copies are compressed. git compresses by itself.
+	// packed means that entries are compressed. git compresses by itself.
 	packed     bool
 	batchDelay time.Duration // how long a first change waits for others
 
@@ -60,56 +60,73 @@ func (s *logStore) Close() error {
 // logState is a log as of its last entry.
 type logState struct {
 	last int
-	// ids has the id of each entry that ends a piece.
-	ids       map[int]string
+	// pieces have all entries, oldest first. Their lines are in lines.
+	pieces    []segment
 	genesis   *Genesis
 	genesisAt int
 	lines     map[kind.Key]*line
 }
 
-// addPiece applies a piece. It replaces what the state has of the same entries.
+// addPiece adds the next piece. It may have entries that the state has, too; one that begins the log replaces everything.
 func (t *logState) addPiece(p segment) error {
-	first := p.entryBefore()
-	if p.After != t.ids[first] {
-		return fmt.Errorf("%w: entry %d does not follow entry %d: the log is a mix of two", ErrDamaged, first+1, first)
+	before, kept := p.entryBefore(), t.pieces
+	for len(kept) > 0 && kept[len(kept)-1].Entry > before {
+		kept = kept[:len(kept)-1]
 	}
-	if t.lines == nil {
-		t.lines, t.ids = map[kind.Key]*line{}, map[int]string{}
+	end := segment{}
+	if len(kept) > 0 {
+		end = kept[len(kept)-1]
 	}
-	if first < t.last {
-		maps.DeleteFunc(t.lines, func(_ kind.Key, l *line) bool { return l.At > first })
+	if end.Entry != before || end.ID != p.After {
+		return fmt.Errorf("%w: entry %d does not follow entry %d: the log is a mix of two", ErrDamaged, before+1, before)
 	}
-	t.last = p.Entry
-	t.ids[t.last] = p.ID
+	if before == 0 {
+		*t = logState{lines: map[kind.Key]*line{}}
+	}
 	if p.Genesis != nil {
 		t.genesis, t.genesisAt = p.Genesis, p.GenesisAt
 	}
 	for i := range p.lines {
 		t.lines[p.lines[i].Key] = &p.lines[i]
 	}
+	p.lines = nil
+	t.last, t.pieces = p.Entry, append(slices.Clip(kept), p)
 	return nil
 }
 
-// combinePieces returns one piece for as many entries, the last of which is next.
-func (t *logState) combinePieces(next segment, entries int) segment {
-	p := next
-	p.Entries, p.lines = entries, slices.Clone(next.lines)
-	first := p.entryBefore()
-	p.After = t.ids[first]
-	if p.Genesis == nil && t.genesisAt > first {
+// absorbPieces adds to the next piece what the newest ones have, unless there are few pieces, and returns these. Pieces are
+// absorbed that are not much larger, so that a record is copied seldom.
+func (t *logState) absorbPieces(p *segment) []segment {
+	kept := t.pieces
+	for size := len(p.lines); len(t.pieces) >= maxPieces && len(kept) > 0 && (len(kept) >= maxPieces || kept[len(kept)-1].Records <= 2*size); {
+		size += kept[len(kept)-1].Records
+		kept = kept[:len(kept)-1]
+	}
+	t.continuePieces(p, kept)
+	return t.pieces[len(kept):]
+}
+
+// continuePieces adds to the next piece what the pieces after kept have.
+func (t *logState) continuePieces(p *segment, kept []segment) {
+	before := 0
+	for _, k := range kept {
+		p.Rest, p.After, before = append(p.Rest, k.Entry), k.ID, k.Entry
+	}
+	p.Entries = p.Entry - before
+	if p.Genesis == nil && t.genesisAt > before {
 		p.Genesis, p.GenesisAt = t.genesis, t.genesisAt
 	}
 	newer := map[kind.Key]bool{}
-	for _, l := range next.lines {
+	for _, l := range p.lines {
 		newer[l.Key] = true
 	}
 	for key, l := range t.lines {
-		if l.At > first && !newer[key] {
+		if l.At > before && !newer[key] {
 			p.lines = append(p.lines, *l)
 		}
 	}
+	p.Records = len(p.lines)
 	slices.SortFunc(p.lines, func(a, b line) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name)) })
-	return p
 }
 
 // withGenesis is locked, but fails if the log has no genesis.
@@ -152,9 +169,9 @@ func (s *logStore) readNew(ctx context.Context) error {
 	if err != nil {
 		return damagedIfIrregular(err)
 	}
-	newest := entryRange{}
+	newest := 0
 	if len(names) > 0 {
-		if newest, err = spanOf(names[0]); err != nil {
+		if newest, err = entryOfFile(names[0]); err != nil {
 			return fmt.Errorf("read ledger %s: %w", s.blobs.Place(names[0]), err)
 		}
 	}
@@ -163,23 +180,29 @@ func (s *logStore) readNew(ctx context.Context) error {
 		return err
 	case !same:
 		s.state = logState{}
-	case newest.Entry < s.state.last:
+	case newest < s.state.last:
 		return s.unlistedError(s.state.last)
 	}
-	// A new piece may cover entries that were read already: in git their own files are gone.
-	pieces := slices.DeleteFunc(fewestPieces(newest.Entry), func(p entryRange) bool { return p.Entry <= s.state.last })
-	read := make([][]segment, len(pieces))
-	err = parallel.Try(ctx, atOnce, len(pieces), func(ctx context.Context, i int) (err error) {
-		read[i], err = s.readSpan(ctx, pieces[i])
-		return err
-	})
+	if newest == s.state.last {
+		return nil
+	}
+	head, err := s.getPiece(ctx, newest)
 	if err != nil {
 		return err
 	}
-	for _, p := range slices.Concat(read...) {
-		if err := s.state.addPiece(p); err != nil {
-			return fmt.Errorf("read ledger %s: %w", s.blobs.Place(logDir), err)
+	rest := slices.DeleteFunc(slices.Clone(head.Rest), func(entry int) bool { return entry <= s.state.last })
+	pieces := make([]segment, len(rest), len(rest)+1)
+	err = parallel.Try(ctx, atOnce, len(rest), func(ctx context.Context, i int) (err error) {
+		pieces[i], err = s.getPiece(ctx, rest[i])
+		return err
+	})
+	for _, p := range append(pieces, head) {
+		if err == nil {
+			err = s.state.addPiece(p)
 		}
+	}
+	if err != nil {
+		return fmt.Errorf("read ledger %s: %w", s.blobs.Place(logDir), err)
 	}
 	return nil
 }
@@ -187,58 +210,28 @@ func (s *logStore) readNew(ctx context.Context) error {
 // stateIsCurrent reports whether the log still has the last entry of the state. After a rollback it does not, even if other
 // runs have written as many entries since.
 func (s *logStore) stateIsCurrent(ctx context.Context) (bool, error) {
-	last := s.state.last
-	if last == 0 {
+	if s.state.last == 0 {
 		return true, nil
 	}
-	pieces := fewestPieces(last)
-	for _, p := range []entryRange{{last, 1}, pieces[len(pieces)-1]} {
-		one, err := s.getPiece(ctx, p)
-		if err == nil {
-			return one.ID == s.state.ids[last], nil
-		}
-		if !errors.Is(err, ErrDamaged) {
-			return false, err
-		}
+	p, err := s.getPiece(ctx, s.state.last)
+	if errors.Is(err, ErrDamaged) {
+		return false, nil
 	}
-	return false, nil
+	return err == nil && p.ID == s.state.pieces[len(s.state.pieces)-1].ID, err
 }
 
-// readSpan returns a piece, or its parts if it is a copy that can't be read.
-func (s *logStore) readSpan(ctx context.Context, p entryRange) ([]segment, error) {
-	one, err := s.getPiece(ctx, p)
-	if err == nil {
-		return []segment{one}, nil
-	}
-	if p.Entries == 1 || !errors.Is(err, ErrDamaged) {
-		return nil, err
-	}
-	var all []segment
-	for _, part := range p.splitSpan() {
-		pieces, partErr := s.readSpan(ctx, part)
-		if errors.Is(partErr, errMissing) && !errors.Is(err, errMissing) {
-			return nil, err // in git the parts are gone, and only the copy can be restored
-		}
-		if partErr != nil {
-			return nil, partErr
-		}
-		all = append(all, pieces...)
-	}
-	return all, nil
+// getPiece reads the file of an entry. A missing one is an error.
+func (s *logStore) getPiece(ctx context.Context, entry int) (segment, error) {
+	return s.getPieceWith(ctx, entry, s.blobs.Get)
 }
 
-// getPiece reads one piece. A missing one is an error.
-func (s *logStore) getPiece(ctx context.Context, at entryRange) (segment, error) {
-	return s.getPieceWith(ctx, at, s.blobs.Get)
-}
-
-func (s *logStore) getPieceWith(ctx context.Context, at entryRange, get func(ctx context.Context, name string) ([]byte, error)) (p segment, err error) {
-	name := at.fileName(s.packed)
+func (s *logStore) getPieceWith(ctx context.Context, entry int, get func(ctx context.Context, name string) ([]byte, error)) (p segment, err error) {
+	name := entryFile(entry, s.packed)
 	b, err := get(ctx, name)
 	if errors.Is(err, blob.ErrAbsent) {
 		err = errMissing
 	} else if err == nil {
-		p, err = decodePiece(b, at, s.held)
+		p, err = decodePiece(b, entry, s.held)
 	}
 	if err != nil {
 		return segment{}, fmt.Errorf("read ledger file %s: %w", s.blobs.Place(name), damagedIfIrregular(err))

@@ -16,81 +16,47 @@ import (
 	"trueup/internal/kind"
 )
 
-// A log has a file for each entry, counted from 1, and a copy for each 4, 16, 64 … entries with their newest records:
+// A log has a file for each entry, counted from 1:
 //
-//	<7 digits>/<10 digits>-<entry>.jsonl
-//	<7 digits>/<10 digits>-<entry>-last-<entries>.jsonl.gz
+//	<7 digits>/<10 digits>-<entry>.jsonl.gz
 //
-// A copy in git is not packed, and has no .gz. The digits count down, so the newest entry is the first of a listing.
+// A file in git is not packed, and has no .gz. The digits count down, so the newest entry is the first of a listing.
 const (
 	logDir            = "log"
 	newestFirst int64 = 9_999_999_999
-	pieceFactor       = 4       // how many pieces of one length make one of the next
-	maxPiece          = 4 << 30 // bounds an unpacked piece, in bytes
+	maxPieces         = 6       // how many files have all that readers of the newest entry need
+	maxPiece          = 4 << 30 // bounds an unpacked file, in bytes
 )
 
-// entryRange is a range of entries: the number of the last, and how many.
-type entryRange struct {
-	Entry   int `json:"entry"`
-	Entries int `json:"entries"`
-}
-
-// entryBefore returns the entry that the first one follows.
-func (p entryRange) entryBefore() int { return p.Entry - p.Entries }
-
-// fileName returns the file's path.
-func (p entryRange) fileName(packed bool) string {
-	name := fmt.Sprintf("%010d-%d", newestFirst-int64(p.Entry), p.Entry)
-	folder, end := name[:7], ".jsonl"
-	if p.Entries > 1 {
-		name += fmt.Sprintf("-last-%d", p.Entries)
-		if packed {
-			end += ".gz"
-		}
+// entryFile returns the path of an entry's file.
+func entryFile(entry int, packed bool) string {
+	name := fmt.Sprintf("%010d-%d.jsonl", newestFirst-int64(entry), entry)
+	if packed {
+		name += ".gz"
 	}
-	return path.Join(logDir, folder, name+end)
+	return path.Join(logDir, name[:7], name)
 }
 
-func spanOf(name string) (entryRange, error) {
-	p := entryRange{Entries: 1}
+func entryOfFile(name string) (entry int, err error) {
 	var digits int64
-	_, _ = fmt.Sscanf(path.Base(name), "%d-%d-last-%d", &digits, &p.Entry, &p.Entries)
-	if p.Entry < 1 || p.Entries < 1 || p.Entries > p.Entry || p.fileName(strings.HasSuffix(name, ".gz")) != name {
-		return entryRange{}, fmt.Errorf("%w: trueup did not write %s: remove it", ErrDamaged, name)
+	_, _ = fmt.Sscanf(path.Base(name), "%d-%d", &digits, &entry)
+	if entry < 1 || entryFile(entry, strings.HasSuffix(name, ".gz")) != name {
+		return 0, fmt.Errorf("%w: trueup did not write %s: remove it", ErrDamaged, name)
 	}
-	return p, nil
+	return entry, nil
 }
 
-// fewestPieces returns the fewest pieces with all entries up to last, oldest first.
-func fewestPieces(last int) []entryRange {
-	var pieces []entryRange
-	for last > 0 {
-		p := entryRange{last, 1}
-		for last%(p.Entries*pieceFactor) == 0 {
-			p.Entries *= pieceFactor
-		}
-		pieces = append(pieces, p)
-		last = p.entryBefore()
-	}
-	slices.Reverse(pieces)
-	return pieces
-}
-
-// splitSpan returns the next smaller pieces, oldest first.
-func (p entryRange) splitSpan() (parts []entryRange) {
-	short := p.Entries / pieceFactor
-	for end := p.entryBefore() + short; end <= p.Entry; end += short {
-		parts = append(parts, entryRange{end, short})
-	}
-	return parts
-}
-
-// segment has the records that a range of entries changed. Its file has a head, the JSON of a piece, and for each record
-// an index line, the JSON of a line, and the record.
+// segment is what the file of an entry has: the records that it changed, and those that the entries right before it
+// changed, so that readers need few files. The file has a head, the JSON of a segment, and for each record an index line,
+// the JSON of a line, and the record.
 type segment struct {
 	Schema string `json:"schema"`
-	entryRange
-	// ID identifies the last entry, After the one before the first. They detect a mix of two logs.
+	// Entry is the number of the entry, Entries of how many entries the segment has the newest records.
+	Entry   int `json:"entry"`
+	Entries int `json:"entries"`
+	// Rest are the other entries that readers need, oldest first.
+	Rest []int `json:"rest,omitempty"`
+	// ID identifies the entry, After the one before the segment. They detect a mix of two logs.
 	ID      string `json:"id"`
 	After   string `json:"after,omitempty"`
 	Records int    `json:"records"`
@@ -185,14 +151,17 @@ func (l *line) decodeText() (Record, error) {
 	return decodeRecord(l.wholeText())
 }
 
+// entryBefore returns the entry that the segment follows.
+func (p segment) entryBefore() int { return p.Entry - p.Entries }
+
 func (p segment) encodePiece(packed bool) ([]byte, error) {
 	var b bytes.Buffer
 	out := io.Writer(&b)
 	zip, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed)
-	if packed = packed && p.Entries > 1; packed {
+	if packed {
 		out = zip
 	}
-	p.Schema, p.Records = Schema, len(p.lines)
+	p.Schema = Schema
 	err := writeLine(out, p)
 	for i := 0; i < len(p.lines) && err == nil; i++ {
 		l := &p.lines[i]
@@ -211,8 +180,9 @@ func (p segment) encodePiece(packed bool) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// decodePiece parses a file, but not its records. held returns the spec that the caller has of an object, or nil.
-func decodePiece(b []byte, want entryRange, held func(kind.Key) []byte) (p segment, err error) {
+// decodePiece parses the file of an entry, but not its records. held returns the spec that the caller has of an object, or
+// nil.
+func decodePiece(b []byte, entry int, held func(kind.Key) []byte) (p segment, err error) {
 	in, packed := bufio.NewReader(bytes.NewReader(b)), bytes.HasPrefix(b, []byte{0x1f, 0x8b})
 	if packed {
 		zip, err := gzip.NewReader(in)
@@ -221,14 +191,14 @@ func decodePiece(b []byte, want entryRange, held func(kind.Key) []byte) (p segme
 		}
 		in = bufio.NewReader(io.LimitReader(zip, maxPiece))
 	}
-	err = p.decodePiece(in, want, held)
+	err = p.decodePiece(in, entry, held)
 	if _, broken := io.Copy(io.Discard, in); broken != nil {
 		err = broken
 	}
 	return p, asDamaged(err)
 }
 
-func (p *segment) decodePiece(in *bufio.Reader, want entryRange, held func(kind.Key) []byte) error {
+func (p *segment) decodePiece(in *bufio.Reader, entry int, held func(kind.Key) []byte) error {
 	next := func() []byte {
 		text, err := in.ReadBytes('\n')
 		if err != nil {
@@ -236,7 +206,7 @@ func (p *segment) decodePiece(in *bufio.Reader, want entryRange, held func(kind.
 		}
 		return text[:len(text)-1]
 	}
-	if err := cmp.Or(decodeSealed(next(), p), p.checkSpan(want)); err != nil {
+	if err := cmp.Or(decodeSealed(next(), p), p.checkHead(entry)); err != nil {
 		return err
 	}
 	for range p.Records {
@@ -257,11 +227,11 @@ func (p *segment) decodePiece(in *bufio.Reader, want entryRange, held func(kind.
 	return nil
 }
 
-func (p *segment) checkSpan(want entryRange) error {
+func (p *segment) checkHead(entry int) error {
 	if err := checkSchema(p.Schema); err != nil {
 		return err
 	}
-	if p.entryRange != want {
+	if p.Entry != entry || p.Entries < 1 || p.Entries > entry || !slices.IsSorted(p.Rest) {
 		return fmt.Errorf("its content has another place in the log: %d entries up to %d", p.Entries, p.Entry)
 	}
 	if p.Genesis != nil {

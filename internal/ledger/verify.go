@@ -86,14 +86,16 @@ func (s *logStore) inspectPieces(ctx context.Context) ([]error, error) {
 	}
 	found, pieces := make([]error, len(names)), make([]segment, len(names))
 	err = parallel.Try(ctx, atOnce, len(names), func(ctx context.Context, i int) error {
-		at, err := spanOf(names[i])
+		entry, err := entryOfFile(names[i])
 		if err == nil {
-			pieces[i], err = s.getPiece(ctx, at)
+			pieces[i], err = s.getPiece(ctx, entry)
 		}
 		if err == nil {
 			err = pieces[i].inspectRecords()
 		}
-		pieces[i].entryRange, pieces[i].lines = at, nil
+		if pieces[i].lines = nil; err != nil {
+			pieces[i] = segment{Entry: entry, Entries: 1}
+		}
 		if found[i] = err; !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrNewer) {
 			return err
 		}
@@ -133,7 +135,7 @@ func (s *logStore) findGaps(pieces []segment) (wrong []error) {
 	for _, p := range pieces {
 		if first := p.entryBefore(); first > covered {
 			wrong = append(wrong, fmt.Errorf("%w: %s is missing, the first of %d missing entries", ErrDamaged,
-				s.blobs.Place(entryRange{covered + 1, 1}.fileName(s.packed)), first-covered))
+				s.blobs.Place(entryFile(covered+1, s.packed)), first-covered))
 		}
 		covered = max(covered, p.Entry)
 	}

@@ -165,7 +165,7 @@ func newerFormat(p *place) {
 	if err != nil || len(log) == 0 {
 		p.Fatal(log, err)
 	}
-	const newer = `{"schema":"trueup.ledger/v3"}` + "\n"
+	const newer = `{"schema":"trueup.ledger/v9"}` + "\n"
 	before := map[string]string{}
 	for _, name := range log {
 		name = filepath.ToSlash(strings.TrimPrefix(name, p.path("")))
