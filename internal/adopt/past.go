@@ -57,6 +57,11 @@ func (w *pastWalk) add(e ledger.LogEntry) bool {
 	return matches || more
 }
 
+// isBefore reports whether the moment that was asked for is older than the log.
+func (w *pastWalk) isBefore(begin ledger.LogBegin) bool {
+	return w.Entry > 0 && w.Entry < begin.Entry || w.Entry == 0 && w.Commit == "" && w.Time.Before(begin.At) || w.matched == 0 && begin.Entry > 0
+}
+
 func (w *pastWalk) isOfRun(e ledger.LogEntry) bool {
 	return e.By == w.last.By && commitOf(e) == commitOf(w.last) && w.last.At.Sub(e.At).Abs() < time.Hour
 }
@@ -70,9 +75,13 @@ func (r *pullRun) readWrites(ctx context.Context, asked PullSelection) (found Pu
 	if w.Run {
 		wants = nil
 	}
+	var begin ledger.LogBegin
 	err = r.view.ProblemError()
 	if err == nil {
-		err = r.ledger.ReadLog(ctx, wants, w.add)
+		begin, err = r.ledger.ReadLog(ctx, wants, w.add)
+	}
+	if err == nil && w.isBefore(begin) {
+		err = fmt.Errorf("the ledger's log begins with entry %d of %s: it has no older writes", begin.Entry, begin.At.UTC().Format(time.RFC3339))
 	}
 	if err == nil && w.matched == 0 {
 		err = fmt.Errorf("nothing was written to these objects since %s: trueup log shows what was", w.Text)

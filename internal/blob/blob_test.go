@@ -122,6 +122,7 @@ func contractReplace(t *testing.T, s Store) {
 func contractRemove(t *testing.T, s Store) {
 	t.Helper()
 	ctx := t.Context()
+	must(t, s.Remove(ctx, "log/none"))
 	must(t, s.Make(ctx))
 	must(t, s.Create(ctx, Blob{Name: "log/a", Content: []byte("a")}, Blob{Name: "log/b", Content: []byte("b")}))
 	must(t, s.Create(ctx, Blob{Name: "log/c", Content: []byte("c")}))

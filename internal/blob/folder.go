@@ -85,7 +85,7 @@ func (d FolderStore) Create(ctx context.Context, blobs ...Blob) error {
 
 // Remove removes files.
 func (d FolderStore) Remove(ctx context.Context, names ...string) error {
-	return d.withRoot(ctx, "remove files of", "", func(root *os.Root) error {
+	err := d.withRoot(ctx, "remove files of", "", func(root *os.Root) error {
 		for _, name := range names {
 			if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
@@ -93,6 +93,10 @@ func (d FolderStore) Remove(ctx context.Context, names ...string) error {
 		}
 		return nil
 	})
+	if errors.Is(err, ErrAbsent) {
+		return nil
+	}
+	return err
 }
 
 func (d FolderStore) createFile(ctx context.Context, b Blob) error {

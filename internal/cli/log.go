@@ -41,7 +41,7 @@ func newLog(a *app) *cobra.Command {
 		}
 		err = a.config().WithLedger(ctx, p, &manifest.Set{}, func(w *config.Platform, l *ledger.Ledger) error {
 			entries := []plan.Logged{}
-			err := l.ReadLog(ctx, wants, func(e ledger.LogEntry) bool {
+			_, err := l.ReadLog(ctx, wants, func(e ledger.LogEntry) bool {
 				if e.At.Before(since) {
 					return false
 				}

@@ -165,13 +165,15 @@ const maxStuck = 3
 // writeEntry creates the next entry. If another run is faster, it retries with the changes that still apply. The error is
 // the result of all changes that it did not finish.
 func (s *logStore) writeEntry(ctx context.Context, batch []*recordChange) error {
-	fit := s.fittingChanges(batch)
-	if len(fit) < len(batch) {
+	fit, err := s.fittingChanges(ctx, batch)
+	if err == nil && len(fit) < len(batch) {
 		// Only an up-to-date state shows that a change is too late.
-		if err := s.readNew(ctx); err != nil {
-			return err
+		if err = s.readNew(ctx); err == nil {
+			fit, err = s.fittingChanges(ctx, batch)
 		}
-		fit = s.fittingChanges(batch)
+	}
+	if err != nil {
+		return err
 	}
 	stuck := 0
 	for pause := time.Millisecond; len(fit) > 0; pause = min(2*pause, time.Second) {
@@ -195,7 +197,9 @@ func (s *logStore) writeEntry(ctx context.Context, batch []*recordChange) error 
 			s.Forget() // it may have been done
 			return err
 		}
-		fit = s.fittingChanges(batch)
+		if fit, err = s.fittingChanges(ctx, batch); err != nil {
+			return err
+		}
 	}
 	if s.state.genesis == nil {
 		return s.noGenesis()
@@ -215,7 +219,14 @@ func (s *logStore) unlistedError(entry int) error {
 }
 
 // fittingChanges returns the changes whose record has the expected seq, and only the first one of each record.
-func (s *logStore) fittingChanges(batch []*recordChange) (fit []*recordChange) {
+func (s *logStore) fittingChanges(ctx context.Context, batch []*recordChange) (fit []*recordChange, err error) {
+	keys := make([]kind.Key, len(batch))
+	for i, c := range batch {
+		keys[i] = c.rec.Key
+	}
+	if err := s.loadBlocks(ctx, keys); err != nil {
+		return nil, err
+	}
 	taken := map[kind.Key]bool{}
 	for _, c := range batch {
 		key, have, there := c.rec.Key, 0, s.state.genesis != nil
@@ -223,13 +234,15 @@ func (s *logStore) fittingChanges(batch []*recordChange) (fit []*recordChange) {
 			have = l.Seq
 		} else if c.genesis != nil && there {
 			have = s.state.genesis.Seq
+		} else if folded := s.findFolded(key); folded != nil {
+			have = folded.Seq
 		}
 		if have == c.expectSeq && !taken[key] && (there && c.fitsHead(s.state.genesis.Head) && c.holdOf(s.state.genesis) == nil || c.genesis != nil) {
 			taken[key] = true
 			fit = append(fit, c)
 		}
 	}
-	return fit
+	return fit, nil
 }
 
 func (s *logStore) appendChanges(ctx context.Context, changes []*recordChange) error {
@@ -274,17 +287,22 @@ func (s *logStore) createEntry(ctx context.Context, p segment, b blob.Blob, abso
 	if b.Content, err = p.encodePiece(s.packed); err != nil {
 		return err
 	}
-	b.Name = entryFile(p.Entry, s.packed)
+	b.Name = entryFile(p.Entry)
 	for _, old := range absorbed {
-		b.Replaces = append(b.Replaces, entryFile(old.Entry, s.packed))
+		b.Replaces = append(b.Replaces, entryFile(old.Entry))
 	}
+	at := s.now().Round(0)
 	err = s.blobs.Create(ctx, b)
 	if errors.Is(err, blob.ErrAbsent) {
 		err = fmt.Errorf("%w: %w", ErrNoGenesis, err) // somebody removed the directory
 	}
+	if err == nil && s.isStateOld() {
+		err = fmt.Errorf("the write of entry %d took so long that it may not count", p.Entry)
+	}
 	if err != nil {
 		return err
 	}
+	s.seenAt = at
 	return s.state.addPiece(p)
 }
 
@@ -305,7 +323,7 @@ func (s *logStore) proveOnce(ctx context.Context) error {
 		return nil
 	}
 	small := slices.MinFunc(s.state.pieces, func(a, b segment) int { return cmp.Compare(a.Records, b.Records) })
-	name := entryFile(small.Entry, s.packed)
+	name := entryFile(small.Entry)
 	err := s.blobs.RefusesCreation(ctx, name)
 	if errors.Is(err, blob.ErrAbsent) {
 		err = fmt.Errorf("read ledger file %s: %w", s.blobs.Place(name), errMissing)

@@ -30,17 +30,24 @@ type memoryRoom struct {
 	// fault may spoil a call: where it gives an error, the call is not made, or with
 	// done it is made first.
 	fault func(call, name string) (done bool, err error)
+	// created counts the creations, by prefix.
+	created map[string]int
+	// before is called before each call.
+	before func()
 	// ignores makes it take every creation, drops remove what blobs replace.
 	ignores, drops bool
 }
 
 func newMemoryBlobs() memoryBlobs {
-	return memoryBlobs{memoryRoom: &memoryRoom{blobs: map[string][]byte{}, old: map[string][]byte{}}}
+	return memoryBlobs{memoryRoom: &memoryRoom{blobs: map[string][]byte{}, old: map[string][]byte{}, created: map[string]int{}}}
 }
 
 func (m memoryBlobs) call(ctx context.Context, what, name string, do func(at string) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
+	}
+	if m.before != nil {
+		m.before()
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -97,6 +104,7 @@ func (m memoryBlobs) create(ctx context.Context, b blob.Blob) error {
 			return blob.ErrExists
 		}
 		m.blobs[at] = slices.Clone(b.Content)
+		m.created[m.prefix]++
 		return nil
 	})
 }

@@ -16,8 +16,12 @@ import (
 	"trueup/internal/canon"
 )
 
-// Schema is the version of the log, the genesis and the records. trueup rejects other versions.
-const Schema = "trueup.ledger/v3"
+// Schema is the version of the log, the genesis and the records. trueup also imports those of schemaBefore, and rejects
+// other versions.
+const (
+	Schema       = "trueup.ledger/v3"
+	schemaBefore = "trueup.ledger/v2"
+)
 
 // maxFile bounds a file, in bytes.
 const maxFile = 256 << 20
@@ -131,7 +135,7 @@ func decodeSealed(b []byte, into any) error {
 
 func checkSchema(schema string) error {
 	switch {
-	case schema == Schema:
+	case schema == Schema, schema == schemaBefore:
 		return nil
 	case strings.HasPrefix(schema, "trueup.ledger/"):
 		return fmt.Errorf("schema %q: %w", schema, ErrNewer)

@@ -251,7 +251,7 @@ func TestProveCatchesBrokenBlobs(t *testing.T) {
 	for name, harm := range map[string]func(call, at string) (done bool, err error){
 		"second creation": func(string, string) (bool, error) { blobs.ignores = true; return false, nil },
 		"second creation of a later entry": func(call, at string) (bool, error) {
-			blobs.ignores = call == "create" && strings.HasSuffix(at, "-2.jsonl.gz")
+			blobs.ignores = call == "create" && strings.HasSuffix(at, "-2.jsonl")
 			return false, nil
 		},
 		"nothing is kept": func(call, at string) (bool, error) {

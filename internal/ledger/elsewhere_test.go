@@ -140,8 +140,9 @@ func TestInitReplacesNothingByItself(t *testing.T) {
 	// A ledger of before knows no name, which binds nothing until Init took it in.
 	cfg := made(t)
 	file := genesisOf(cfg)
-	text, err := os.ReadFile(file)
+	packed, err := os.ReadFile(file)
 	must(t, err)
+	text := unpacked(t, packed)
 	old := regexp.MustCompile(`,?\s*"workspaceName": ?"acme"`).ReplaceAll(text, nil)
 	if bytes.Equal(old, text) {
 		t.Fatalf("there is no name in %s", text)

@@ -52,20 +52,21 @@ type LogEntry struct {
 }
 
 // ReadLog calls each for the writes to the wanted objects, the newest first, until it returns false. If wants is nil, it
-// wants all objects, and the entries about holds.
-func (l *Ledger) ReadLog(ctx context.Context, wants func(kind.Key) bool, each func(LogEntry) bool) error {
+// wants all objects, and the entries about holds. It returns where the log begins.
+func (l *Ledger) ReadLog(ctx context.Context, wants func(kind.Key) bool, each func(LogEntry) bool) (begin LogBegin, err error) {
 	l.forgetState()
 	if _, err := l.readUsable(ctx); err != nil {
-		return err
+		return begin, err
 	}
 	log, ok := l.store.(*logStore)
 	if !ok {
-		return errors.New("this ledger keeps no log")
+		return begin, errors.New("this ledger keeps no log")
 	}
 	w := logWalk{wants: wants, each: each, newer: map[kind.Key]Record{}}
-	last, from, err := w.findStart(ctx, log)
-	for ; from > 0 && err == nil && !w.done; from -= atOnce {
-		pieces := make([]segment, min(from, atOnce))
+	last, from, begin, err := w.findStart(ctx, log)
+	first := max(1, begin.Entry)
+	for ; from >= first && err == nil && !w.done; from -= atOnce {
+		pieces := make([]segment, min(from-first+1, atOnce))
 		err = parallel.Try(ctx, atOnce, len(pieces), func(ctx context.Context, i int) (err error) {
 			pieces[i], err = log.readEntry(ctx, from-i, last)
 			return err
@@ -74,12 +75,13 @@ func (l *Ledger) ReadLog(ctx context.Context, wants func(kind.Key) bool, each fu
 			err = w.addEntry(from-i, pieces[i])
 		}
 	}
-	return err
+	return begin, err
 }
 
-// findStart returns the newest entry, and the newest one that the walk wants.
-func (w *logWalk) findStart(ctx context.Context, log *logStore) (last, from int, err error) {
+// findStart returns the newest entry, the newest one that the walk wants, and where the log begins.
+func (w *logWalk) findStart(ctx context.Context, log *logStore) (last, from int, begin LogBegin, err error) {
 	err = log.withGenesis(ctx, func() error {
+		begin = log.state.folded.Begin
 		if last = log.state.last; w.wants == nil {
 			from = last
 			return nil
@@ -91,7 +93,7 @@ func (w *logWalk) findStart(ctx context.Context, log *logStore) (last, from int,
 		}
 		return nil
 	})
-	return last, from, err
+	return last, from, begin, err
 }
 
 // readEntry returns the records that an entry wrote, and the genesis if it wrote that. last is the newest entry.

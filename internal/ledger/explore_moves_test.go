@@ -23,6 +23,7 @@ const (
 	saysAbandon fate = "a person: abandon"
 	fast        fate = "with a clock that is ahead"
 	slow        fate = "with a clock that is behind"
+	isFolded    fate = "a purge is folded"
 )
 
 // tell is what happens in a situation.
@@ -74,6 +75,13 @@ func (x *explorer) nexts(s situation) (out []next) {
 		add(-1, nightPasses, n)
 	}
 	x.personOf(s, add)
+	for i := range s.purges[:x.purges] {
+		if rec, final := ledger.FoldFinal(x.records.get(s.purges[i].record)); final {
+			n := s
+			n.purges[i].record = x.records.idOf(rec)
+			add(-1, isFolded, n)
+		}
+	}
 	return out
 }
 

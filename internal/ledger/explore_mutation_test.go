@@ -36,6 +36,8 @@ var seeded = []struct {
 	{"the window is counted by one clock", []edit{{"standing.go", "return now.Late.Before(t.WindowEnd(first, now))", "return now.Early.Before(t.WindowEnd(first, now))"}}},
 	{"the first claim is the later clock's", []edit{{"machine.go", "first, at := i.At.Early.UTC(), i.At.Now.UTC()", "first, at := i.At.Late.UTC(), i.At.Now.UTC()"}}},
 	{"without a proof, dead claims are sent again", []edit{{"standing.go", "case t.Proven && t.MaySend(*r.FirstClaimAt, now):", "case t.MaySend(*r.FirstClaimAt, now):"}}},
+	{"an open request is folded", []edit{{"fold.go", "final := r.State == Posted || r.State == Adopted || r.State == Abandoned", "final := r.State != \"\""}, {"fold.go", "k.RequestOnly() && !l.isSince(since)", "k.RequestOnly()"}}},
+	{"a fold forgets the outcome", []edit{{"fold.go", "State: r.State, Folded: true,", "Folded: true,"}}},
 	{"every claim is young", []edit{{"standing.go", "&& now.Now.Sub(*r.ClaimedAt) < Lease", ""}}},
 	{"no claim is young", []edit{{"standing.go", "return r.State == Claimed && !r.Left && now.Now.Sub(*r.ClaimedAt) < Lease", "return false"}}},
 }

@@ -214,7 +214,7 @@ func TestFolderDamage(t *testing.T) {
 		s, dir := born(t)
 		mustPut(t, s, 0, testRecord("a", 1))
 		mustPut(t, s, 0, testRecord("b", 1))
-		must(t, harm(dir, s.blobs.Place(entryFile(2, true))))
+		must(t, harm(dir, s.blobs.Place(entryFile(2))))
 		run := s.another()
 		_, err := run.Read(t.Context(), []kind.Key{testRecord("a", 1).Key})
 		if name == "an editor's copy" {

@@ -78,11 +78,11 @@ func FuzzStored(f *testing.F) {
 		f.Fatal(err)
 	}
 	for _, seed := range []struct{ content, name string }{
-		{pieceText, entryFile(1, true)},
+		{pieceText, entryFile(1)},
 		{string(rec), "a"},
 		{`{"schema":"` + Schema + `","seq":1,"ledgerId":"l","workspace":"w"}`, "log/9999999/9999999997-2.jsonl"},
 		{"{}", "../../etc/passwd"},
-		{"\xff", "log/9999999/9999999995-4.jsonl.gz"},
+		{"\xff", "log/9999999/9999999995-4.jsonl"},
 	} {
 		f.Add([]byte(seed.content), seed.name)
 	}

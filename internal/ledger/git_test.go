@@ -111,7 +111,7 @@ func TestGitDamage(t *testing.T) {
 	s := openGit(t, dir, testRef)
 	must(t, s.WriteGenesis(t.Context(), 0, testGenesis()))
 	mustPut(t, s, 0, testRecord("a", 1))
-	commitFile(t, bare, testRef, entryFile(2, false), "{")
+	commitFile(t, bare, testRef, entryFile(2), "{")
 	_, err := s.another().Read(t.Context(), []kind.Key{testRecord("a", 1).Key})
 	wantErr(t, err, ErrDamaged)
 	// Nor is it so for who writes onto it.

@@ -52,6 +52,9 @@ func (th theory) live(t *rapid.T) *world {
 		o := w.set.Objects[w.draw("which", len(w.set.Objects))]
 		w.at(w.batchDelay(start), func() { w.platform.meddle(o.Kind, o.Name, o.Spec) })
 	}
+	for range w.draw("folds", 4) {
+		w.at(w.batchDelay(start), w.fold)
+	}
 	w.play()
 	// What runs are reduced to is bounded by the bubble's time, which stands
 	// still else.
@@ -136,6 +139,7 @@ func (w *world) settle() {
 		w.start(&run{batch: 20})
 		w.play()
 		w.visit()
+		w.fold()
 	}
 	last := w.runs[len(w.runs)-1]
 	if last.err != nil {
@@ -148,6 +152,15 @@ func (w *world) settle() {
 		if !done {
 			w.fault("%s is not settled: %s, %s", it.Key, it.Op, it.Reason)
 		}
+	}
+}
+
+// fold lets a run fold the ledger at any time.
+func (w *world) fold() {
+	store := w.store.open()
+	err := w.store.outside(func() error { return ledger.FoldNow(context.Background(), store, w.now) })
+	if err != nil && !errors.Is(err, ledger.ErrConflict) {
+		w.fault("a fold: %v", err)
 	}
 }
 

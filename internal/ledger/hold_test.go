@@ -119,10 +119,11 @@ func TestLogHasEveryWrite(t *testing.T) {
 					wants = func(k kind.Key) bool { return k.Name == only }
 				}
 				var found []LogEntry
-				must(t, l.ReadLog(ctx, wants, func(e LogEntry) bool {
+				_, err := l.ReadLog(ctx, wants, func(e LogEntry) bool {
 					found = append(found, e)
 					return true
-				}))
+				})
+				must(t, err)
 				if len(found) != want {
 					t.Fatalf("%q: it has %d writes, not %d", only, len(found), want)
 				}
@@ -136,7 +137,8 @@ func TestLogHasEveryWrite(t *testing.T) {
 					}
 				}
 			}
-			if n := 0; l.ReadLog(ctx, nil, func(LogEntry) bool { n++; return n < 3 }) != nil || n != 3 {
+			n := 0
+			if _, err := l.ReadLog(ctx, nil, func(LogEntry) bool { n++; return n < 3 }); err != nil || n != 3 {
 				t.Errorf("it went on for %d writes", n)
 			}
 		})

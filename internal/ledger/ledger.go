@@ -144,8 +144,9 @@ func OpenStore(ctx context.Context, cfg Config) (RecordStore, error) {
 		return nil, fmt.Errorf("store %.200q: %w", shownStore(cfg.Store), err)
 	}
 	store := newLogStore(blobs, cfg.Held, batchDelay)
+	store.now = cfg.Now
 	if cfg.ReadOnly {
-		store.blobs = blob.ReadOnly{Store: blobs}
+		store.blobs, store.folded = blob.ReadOnly{Store: blobs}, blob.ReadOnly{Store: store.folded}
 	}
 	return store, nil
 }

@@ -37,7 +37,7 @@ func testConfig(dir string) Config {
 
 // genesisOf is the file that has the genesis of a ledger in a folder.
 func genesisOf(cfg Config) string {
-	return filepath.Join(cfg.Dir, "ledger", filepath.FromSlash(entryFile(1, true)))
+	return filepath.Join(cfg.Dir, "ledger", filepath.FromSlash(entryFile(1)))
 }
 
 // made returns the configuration of a ledger that exists.

@@ -23,8 +23,10 @@ import (
 // few others that readers need. The store caches what it read. It looks for newer entries after Forget, and if another run
 // wrote first.
 type logStore struct {
-	blobs blob.Store
-	held  func(kind.Key) []byte // Config.Held
+	blobs  blob.Store
+	folded blob.Store
+	held   func(kind.Key) []byte // Config.Held
+	now    func() time.Time
 	// packed means that entries are compressed. git compresses by itself.
 	packed     bool
 	batchDelay time.Duration // how long a first change waits for others
@@ -38,6 +40,9 @@ type logStore struct {
 	state  logState
 	proven bool        // this run saw the store reject a duplicate entry
 	fresh  atomic.Bool // false after Forget
+	// seenAt is when the store had the newest entry of the state.
+	seenAt time.Time
+	blocks map[string][]foldedRecord // by id
 }
 
 var errMissing = fmt.Errorf("%w: it is missing, but later entries exist", ErrDamaged)
@@ -47,14 +52,19 @@ func newLogStore(blobs blob.Store, held func(kind.Key) []byte, batchDelay time.D
 	if held == nil {
 		held = func(kind.Key) []byte { return nil }
 	}
-	return &logStore{blobs: blobs, held: held, packed: !ref, batchDelay: batchDelay, lock: make(chan struct{}, 1)}
+	return &logStore{
+		blobs: blobs, folded: blobs.Below(foldedDir), held: held, packed: !ref, batchDelay: batchDelay,
+		now: func() time.Time { return time.Time{} }, lock: make(chan struct{}, 1), blocks: map[string][]foldedRecord{},
+	}
 }
 
-func (s *logStore) Close() error {
-	if c, ok := s.blobs.(io.Closer); ok {
-		return c.Close()
+func (s *logStore) Close() (err error) {
+	for _, blobs := range []blob.Store{s.blobs, s.folded} {
+		if c, ok := blobs.(io.Closer); ok {
+			err = errors.Join(err, c.Close())
+		}
 	}
-	return nil
+	return err
 }
 
 // logState is a log as of its last entry.
@@ -65,6 +75,7 @@ type logState struct {
 	genesis   *Genesis
 	genesisAt int
 	lines     map[kind.Key]*line
+	folded    foldIndex
 }
 
 // addPiece adds the next piece. It may have entries that the state has, too; one that begins the log replaces everything.
@@ -81,7 +92,7 @@ func (t *logState) addPiece(p segment) error {
 		return fmt.Errorf("%w: entry %d does not follow entry %d: the log is a mix of two", ErrDamaged, before+1, before)
 	}
 	if before == 0 {
-		*t = logState{lines: map[kind.Key]*line{}}
+		*t = logState{lines: map[kind.Key]*line{}, folded: *cmp.Or(p.Folded, &foldIndex{})}
 	}
 	if p.Genesis != nil {
 		t.genesis, t.genesisAt = p.Genesis, p.GenesisAt
@@ -112,7 +123,9 @@ func (t *logState) continuePieces(p *segment, kept []segment) {
 	for _, k := range kept {
 		p.Rest, p.After, before = append(p.Rest, k.Entry), k.ID, k.Entry
 	}
-	p.Entries = p.Entry - before
+	if p.Entries = p.Entry - before; before == 0 && t.folded.Entry > 0 {
+		p.Folded = &t.folded
+	}
 	if p.Genesis == nil && t.genesisAt > before {
 		p.Genesis, p.GenesisAt = t.genesis, t.genesisAt
 	}
@@ -149,7 +162,7 @@ func (s *logStore) withState(ctx context.Context, do func() error) error {
 		return ctx.Err()
 	}
 	defer func() { <-s.lock }()
-	if !s.fresh.Swap(true) {
+	if !s.fresh.Swap(true) || s.isStateOld() {
 		if err := s.readNew(ctx); err != nil {
 			s.fresh.Store(false)
 			return err
@@ -161,10 +174,27 @@ func (s *logStore) withState(ctx context.Context, do func() error) error {
 	return do()
 }
 
+// isStateOld reports whether the state is too old for a write. Entries that it lacks may have been removed, and then the
+// store would accept a second one of their number.
+func (s *logStore) isStateOld() bool { return s.now().Round(0).Sub(s.seenAt).Abs() > stateMaxAge }
+
 func (s *logStore) Forget() { s.fresh.Store(false) }
 
-// readNew reads the new entries, or all after a rollback.
+// readNew reads the new entries, or all after a rollback, or if a fold has removed one.
 func (s *logStore) readNew(ctx context.Context) error {
+	at := s.now().Round(0)
+	err := s.tryReadNew(ctx)
+	if errors.Is(err, errMissing) {
+		s.state = logState{}
+		err = s.tryReadNew(ctx)
+	}
+	if err == nil {
+		s.seenAt = at
+	}
+	return err
+}
+
+func (s *logStore) tryReadNew(ctx context.Context) error {
 	names, err := s.blobs.List(ctx, logDir, 1)
 	if err != nil {
 		return damagedIfIrregular(err)
@@ -226,7 +256,7 @@ func (s *logStore) getPiece(ctx context.Context, entry int) (segment, error) {
 }
 
 func (s *logStore) getPieceWith(ctx context.Context, entry int, get func(ctx context.Context, name string) ([]byte, error)) (p segment, err error) {
-	name := entryFile(entry, s.packed)
+	name := entryFile(entry)
 	b, err := get(ctx, name)
 	if errors.Is(err, blob.ErrAbsent) {
 		err = errMissing
@@ -271,10 +301,15 @@ func (s *logStore) WriteGenesis(ctx context.Context, expectSeq int, g Genesis) e
 func (s *logStore) Read(ctx context.Context, keys []kind.Key) (map[kind.Key]Record, error) {
 	records := make(map[kind.Key]Record, len(keys))
 	err := s.withGenesis(ctx, func() error {
+		if err := s.loadBlocks(ctx, keys); err != nil {
+			return err
+		}
 		wanted := map[kind.Key]*line{}
 		for _, key := range keys {
 			if l, ok := s.state.lines[key]; ok {
 				wanted[key] = l
+			} else if folded := s.findFolded(key); folded != nil {
+				records[key] = *folded
 			}
 		}
 		lines := slices.Collect(maps.Values(wanted))
@@ -323,6 +358,20 @@ func (s *logStore) All(ctx context.Context, each func(Record, error) error) erro
 	return s.withGenesis(ctx, func() error {
 		for _, l := range s.state.lines {
 			if err := each(l.decodeRecord()); err != nil {
+				return err
+			}
+		}
+		for _, b := range s.state.folded.Blocks {
+			records, err := s.readBlock(ctx, b)
+			if err != nil {
+				err = each(Record{}, err)
+			}
+			for i := 0; i < len(records) && err == nil; i++ {
+				if s.state.lines[records[i].Key] == nil {
+					err = each(records[i].Record, nil)
+				}
+			}
+			if err != nil {
 				return err
 			}
 		}

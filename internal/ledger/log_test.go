@@ -141,7 +141,7 @@ func TestLogIsReadInFewPieces(t *testing.T) {
 // error that names the place, never an absent record.
 func TestLogDamage(t *testing.T) {
 	rec, other := testRecord("a", 1), testRecord("b", 1)
-	entry := entryFile(2, true)
+	entry := entryFile(2)
 	for name, harm := range map[string]func(blobs map[string][]byte){
 		"gone":      func(b map[string][]byte) { delete(b, entry) },
 		"empty":     func(b map[string][]byte) { b[entry] = nil },
@@ -149,7 +149,7 @@ func TestLogDamage(t *testing.T) {
 		"cut at a line": func(b map[string][]byte) {
 			b[entry] = b[entry][:bytes.LastIndexByte(b[entry][:len(b[entry])-1], '\n')+1]
 		},
-		"another's": func(b map[string][]byte) { b[entry] = b[entryFile(3, true)] },
+		"another's": func(b map[string][]byte) { b[entry] = b[entryFile(3)] },
 		"of another": func(b map[string][]byte) {
 			b[entry] = resealed(bytes.Replace(b[entry], []byte(`"name":"a","seq"`), []byte(`"name":"b","seq"`), 1))
 		},
@@ -209,7 +209,7 @@ func TestLogProvesAnEntry(t *testing.T) {
 	}
 	blobs.calls = nil
 	mustPut(t, s.another(), 0, testRecord("a", 1))
-	if !slices.Contains(blobs.calls, "prove "+entryFile(1, true)) {
+	if !slices.Contains(blobs.calls, "prove "+entryFile(1)) {
 		t.Errorf("calls: %q", blobs.calls)
 	}
 }
@@ -285,7 +285,7 @@ func TestLogRegrown(t *testing.T) {
 	t.Parallel()
 	dir, bare, memory := filepath.Join(t.TempDir(), "ledger"), gitremote.Bare(t), newMemoryBlobs()
 	clones := gitremote.Clone(t, bare)
-	last := entryFile(maxPieces, true)
+	last := entryFile(maxPieces)
 	for name, store := range map[string]struct {
 		open     func() *logStore
 		rollBack func()

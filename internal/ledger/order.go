@@ -231,10 +231,19 @@ type End struct {
 	Tree *canon.Sum
 }
 
-// FinishRun records the head of this run if that did not happen yet, and of an apply that left nothing to do its tree and
-// which requests git had. It writes nothing that the ledger had at the view. It returns the objects that a run of
+// FinishRun records how this run ended, and folds the ledger if that is worthwhile. It returns the objects that a run of
 // another commit wrote meanwhile.
 func (l *Ledger) FinishRun(ctx context.Context, v View, e End) (disturbed []kind.Key, err error) {
+	disturbed, err = l.recordEnd(ctx, v, e)
+	if log, ok := l.store.(*logStore); ok && err == nil {
+		_ = log.fold(ctx, l.cfg.Now().Add(-l.order.behind)) // a later run tries again
+	}
+	return disturbed, err
+}
+
+// recordEnd records the head of this run if that did not happen yet, and of an apply that left nothing to do its tree and
+// which requests git had. It writes nothing that the ledger had at the view.
+func (l *Ledger) recordEnd(ctx context.Context, v View, e End) (disturbed []kind.Key, err error) {
 	had := cmp.Or(v.Finished, &Finished{}).Requests
 	now := Finished{At: l.cfg.Now().UTC(), Commit: l.cfg.Claim.Commit, Requests: had}
 	own, recorded := l.order.head, l.order.recorded

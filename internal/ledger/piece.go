@@ -10,7 +10,7 @@ import (
 	"io"
 	"path"
 	"slices"
-	"strings"
+	"sync"
 	"time"
 
 	"trueup/internal/kind"
@@ -18,9 +18,9 @@ import (
 
 // A log has a file for each entry, counted from 1:
 //
-//	<7 digits>/<10 digits>-<entry>.jsonl.gz
+//	<7 digits>/<10 digits>-<entry>.jsonl
 //
-// A file in git is not packed, and has no .gz. The digits count down, so the newest entry is the first of a listing.
+// The digits count down, so the newest entry is the first of a listing. A file is compressed, except in git.
 const (
 	logDir            = "log"
 	newestFirst int64 = 9_999_999_999
@@ -29,18 +29,15 @@ const (
 )
 
 // entryFile returns the path of an entry's file.
-func entryFile(entry int, packed bool) string {
+func entryFile(entry int) string {
 	name := fmt.Sprintf("%010d-%d.jsonl", newestFirst-int64(entry), entry)
-	if packed {
-		name += ".gz"
-	}
 	return path.Join(logDir, name[:7], name)
 }
 
 func entryOfFile(name string) (entry int, err error) {
 	var digits int64
 	_, _ = fmt.Sscanf(path.Base(name), "%d-%d", &digits, &entry)
-	if entry < 1 || entryFile(entry, strings.HasSuffix(name, ".gz")) != name {
+	if entry < 1 || entryFile(entry) != name {
 		return 0, fmt.Errorf("%w: trueup did not write %s: remove it", ErrDamaged, name)
 	}
 	return entry, nil
@@ -63,7 +60,9 @@ type segment struct {
 	// Genesis was written by entry GenesisAt, if that is in the range.
 	Genesis   *Genesis `json:"genesis,omitempty"`
 	GenesisAt int      `json:"genesisAt,omitempty"`
-	lines     []line
+	// Folded finds the records that earlier folds moved. The segment that begins the log has it.
+	Folded *foldIndex `json:"folded,omitempty"`
+	lines  []line
 }
 
 // line lets readers find recent requests without decoding records. At is the entry that changed the record last.
@@ -155,22 +154,37 @@ func (l *line) decodeText() (Record, error) {
 func (p segment) entryBefore() int { return p.Entry - p.Entries }
 
 func (p segment) encodePiece(packed bool) ([]byte, error) {
+	p.Schema = Schema
+	return encodeFile(packed, func(out io.Writer) error {
+		err := writeLine(out, p)
+		for i := 0; i < len(p.lines) && err == nil; i++ {
+			l := &p.lines[i]
+			if err = writeLine(out, l); err == nil && l.text != nil {
+				_, _ = fmt.Fprintf(out, "%s\n", addChecksum(l.wholeText()))
+			} else if err == nil {
+				err = writeLine(out, l.rec)
+			}
+		}
+		return err
+	})
+}
+
+// zippers are reused, because each is large.
+var zippers = sync.Pool{New: func() any {
+	zip, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed)
+	return zip
+}}
+
+// encodeFile returns the content of a file, whose lines write writes.
+func encodeFile(packed bool, write func(io.Writer) error) ([]byte, error) {
 	var b bytes.Buffer
 	out := io.Writer(&b)
-	zip, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed)
-	if packed {
+	zip := zippers.Get().(*gzip.Writer)
+	defer zippers.Put(zip)
+	if zip.Reset(&b); packed {
 		out = zip
 	}
-	p.Schema = Schema
-	err := writeLine(out, p)
-	for i := 0; i < len(p.lines) && err == nil; i++ {
-		l := &p.lines[i]
-		if err = writeLine(out, l); err == nil && l.text != nil {
-			_, _ = fmt.Fprintf(out, "%s\n", addChecksum(l.wholeText()))
-		} else if err == nil {
-			err = writeLine(out, l.rec)
-		}
-	}
+	err := write(out)
 	if err == nil && packed {
 		err = zip.Close()
 	}
@@ -180,56 +194,60 @@ func (p segment) encodePiece(packed bool) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// decodePiece parses the file of an entry, but not its records. held returns the spec that the caller has of an object, or
-// nil.
-func decodePiece(b []byte, entry int, held func(kind.Key) []byte) (p segment, err error) {
-	in, packed := bufio.NewReader(bytes.NewReader(b)), bytes.HasPrefix(b, []byte{0x1f, 0x8b})
+// decodeFile parses a file. The function next returns the next line, or nil after the last one.
+func decodeFile(content []byte, parse func(next func() []byte) error) error {
+	in, packed := bufio.NewReader(bytes.NewReader(content)), bytes.HasPrefix(content, []byte{0x1f, 0x8b})
 	if packed {
 		zip, err := gzip.NewReader(in)
 		if err != nil {
-			return p, asDamaged(err)
+			return asDamaged(err)
 		}
 		in = bufio.NewReader(io.LimitReader(zip, maxPiece))
 	}
-	err = p.decodePiece(in, entry, held)
-	if _, broken := io.Copy(io.Discard, in); broken != nil {
-		err = broken
-	}
-	return p, asDamaged(err)
-}
-
-func (p *segment) decodePiece(in *bufio.Reader, entry int, held func(kind.Key) []byte) error {
-	next := func() []byte {
+	err := parse(func() []byte {
 		text, err := in.ReadBytes('\n')
 		if err != nil {
 			return nil
 		}
 		return text[:len(text)-1]
+	})
+	left, broken := io.Copy(io.Discard, in)
+	if err == nil && left > 0 {
+		err = errors.New("content after the last record")
 	}
-	if err := cmp.Or(decodeSealed(next(), p), p.checkHead(entry)); err != nil {
-		return err
-	}
-	for range p.Records {
-		var l line
-		if err := decodeSealed(next(), &l); err != nil {
+	return asDamaged(cmp.Or(broken, err))
+}
+
+// decodePiece parses the file of an entry, but not its records. held returns the spec that the caller has of an object, or
+// nil.
+func decodePiece(content []byte, entry int, held func(kind.Key) []byte) (p segment, err error) {
+	err = decodeFile(content, func(next func() []byte) error {
+		if err := cmp.Or(decodeSealed(next(), &p), p.checkHead(entry)); err != nil {
 			return err
 		}
-		text, err := checkChecksum(next())
-		if text == nil {
-			return fmt.Errorf("record of %s: %w", l.Key, cmp.Or(err, errors.New("cut short")))
+		for range p.Records {
+			var l line
+			if err := decodeSealed(next(), &l); err != nil {
+				return err
+			}
+			text, err := checkChecksum(next())
+			if text == nil {
+				return fmt.Errorf("record of %s: %w", l.Key, cmp.Or(err, errors.New("cut short")))
+			}
+			l.setText(text, held(l.Key))
+			p.lines = append(p.lines, l)
 		}
-		l.setText(text, held(l.Key))
-		p.lines = append(p.lines, l)
-	}
-	if _, err := in.ReadByte(); err == nil {
-		return errors.New("content after the last record")
-	}
-	return nil
+		return nil
+	})
+	return p, err
 }
 
 func (p *segment) checkHead(entry int) error {
-	if err := checkSchema(p.Schema); err != nil {
+	switch err := checkSchema(p.Schema); {
+	case err != nil:
 		return err
+	case p.Schema != Schema:
+		return errors.New("an earlier trueup wrote this log: export it with that trueup, and import it into a new ledger")
 	}
 	if p.Entry != entry || p.Entries < 1 || p.Entries > entry || !slices.IsSorted(p.Rest) {
 		return fmt.Errorf("its content has another place in the log: %d entries up to %d", p.Entries, p.Entry)

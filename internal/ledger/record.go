@@ -34,6 +34,9 @@ type Record struct {
 	Nonce   string    `json:"nonce"` // identifies the last step of History
 	History []LogStep `json:"history,omitempty"`
 
+	// Folded means that only the name, the digest and the end of a request are left.
+	Folded bool `json:"folded,omitempty"`
+
 	// The claim of a request, and its outcome.
 	State        RequestState `json:"state,omitempty"`
 	SpecDigest   *canon.Sum   `json:"specDigest,omitempty"`

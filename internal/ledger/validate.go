@@ -73,7 +73,7 @@ func (r Record) soundState(k *kind.Kind) error {
 		return fmt.Errorf("it has the state %s, which a %s never has", r.State, k.Name)
 	case k.RequestOnly() && (r.Applied != nil || r.Pending != nil):
 		return fmt.Errorf("it has an applied spec, but a %s can't have one", k.Name)
-	case r.State != "" && r.Spec == nil:
+	case r.State != "" && r.Spec == nil && !r.Folded:
 		return fmt.Errorf("state %s without a spec", r.State)
 	case r.IsOpen() && r.Claim == nil:
 		return fmt.Errorf("state %s without who claimed it", r.State)

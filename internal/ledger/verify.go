@@ -8,6 +8,7 @@ import (
 	"os"
 	"reflect"
 	"slices"
+	"sync"
 
 	"trueup/internal/kind"
 	"trueup/internal/parallel"
@@ -20,7 +21,9 @@ type Verified struct {
 }
 
 func (v *Verified) addDamage(format string, args ...any) {
-	v.Damage = append(v.Damage, fmt.Sprintf(format, args...))
+	if text := fmt.Sprintf(format, args...); !slices.Contains(v.Damage, text) {
+		v.Damage = append(v.Damage, text)
+	}
 }
 
 // Verify reads the whole ledger and lists all damage: files that are unreadable or misplaced, records that no
@@ -78,13 +81,15 @@ func (l *Ledger) verifySeen(ctx context.Context, v *Verified) {
 	}
 }
 
-// inspectPieces reads every piece and returns all damage.
+// inspectPieces reads every file of the log, and every block, and returns all damage.
 func (s *logStore) inspectPieces(ctx context.Context) ([]error, error) {
 	names, err := s.blobs.List(ctx, logDir, 0)
 	if err != nil {
 		return nil, err
 	}
 	found, pieces := make([]error, len(names)), make([]segment, len(names))
+	var mu sync.Mutex
+	newest := map[kind.Key]int{} // the seqs that the log's files have
 	err = parallel.Try(ctx, atOnce, len(names), func(ctx context.Context, i int) error {
 		entry, err := entryOfFile(names[i])
 		if err == nil {
@@ -92,6 +97,11 @@ func (s *logStore) inspectPieces(ctx context.Context) ([]error, error) {
 		}
 		if err == nil {
 			err = pieces[i].inspectRecords()
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		for _, l := range pieces[i].lines {
+			newest[l.Key] = max(newest[l.Key], l.Seq)
 		}
 		if pieces[i].lines = nil; err != nil {
 			pieces[i] = segment{Entry: entry, Entries: 1}
@@ -101,7 +111,49 @@ func (s *logStore) inspectPieces(ctx context.Context) ([]error, error) {
 		}
 		return nil
 	})
-	return append(slices.DeleteFunc(found, func(err error) bool { return err == nil }), s.findGaps(pieces)...), err
+	wrong := append(slices.DeleteFunc(found, func(err error) bool { return err == nil }), s.findGaps(pieces)...)
+	if err != nil || len(wrong) > 0 {
+		return wrong, err
+	}
+	return s.inspectFolded(ctx, newest)
+}
+
+// inspectFolded returns damage of the blocks, and records that files of the log have and a fold lost. newest has the
+// seqs of those records.
+func (s *logStore) inspectFolded(ctx context.Context, newest map[kind.Key]int) (wrong []error, err error) {
+	err = s.withGenesis(ctx, func() error {
+		index, have, sum, records := s.state.folded, map[kind.Key]int{}, uint64(0), 0
+		for _, b := range index.Blocks {
+			folded, err := s.readBlock(ctx, b)
+			if err != nil && !errors.Is(err, ErrDamaged) {
+				return err
+			}
+			if err != nil {
+				wrong = append(wrong, err)
+			}
+			sum += sumOf(folded)
+			records += len(folded)
+			for _, r := range folded {
+				have[r.Key] = r.Seq
+			}
+		}
+		if wrong == nil && (sum != index.Sum || records != index.Records) {
+			wrong = append(wrong, fmt.Errorf("%w: a fold lost records: %d were folded, and the blocks have %d", ErrDamaged, index.Records, records))
+		}
+		for key, l := range s.state.lines {
+			have[key] = l.Seq
+		}
+		for key, seq := range newest {
+			if wrong == nil && have[key] < seq {
+				return fmt.Errorf("%w: a fold lost the record of %s", ErrDamaged, key)
+			}
+		}
+		return nil
+	})
+	if errors.Is(err, ErrDamaged) || errors.Is(err, ErrNoGenesis) {
+		return append(wrong, err), nil
+	}
+	return wrong, err
 }
 
 // inspectRecords returns an error if a record is damaged or its index line is wrong.
@@ -135,7 +187,7 @@ func (s *logStore) findGaps(pieces []segment) (wrong []error) {
 	for _, p := range pieces {
 		if first := p.entryBefore(); first > covered {
 			wrong = append(wrong, fmt.Errorf("%w: %s is missing, the first of %d missing entries", ErrDamaged,
-				s.blobs.Place(entryFile(covered+1, s.packed)), first-covered))
+				s.blobs.Place(entryFile(covered+1)), first-covered))
 		}
 		covered = max(covered, p.Entry)
 	}

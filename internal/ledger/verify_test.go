@@ -57,7 +57,7 @@ func TestVerifyNamesAllDamage(t *testing.T) {
 		t.Errorf("%+v, %v", v, err)
 	}
 	// What is open must be seen by runs that do not know its name.
-	file := blob.FolderStore(dir).Place(entryFile(4, true))
+	file := blob.FolderStore(dir).Place(entryFile(4))
 	packed, err := os.ReadFile(file)
 	must(t, err)
 	whole := unpacked(t, packed)
@@ -67,9 +67,9 @@ func TestVerifyNamesAllDamage(t *testing.T) {
 		t.Errorf("%+v, %v", v, err)
 	}
 	write(t, file, string(whole))
-	must(t, os.WriteFile(blob.FolderStore(dir).Place(entryFile(2, true)), []byte("{"), 0o600))
+	must(t, os.WriteFile(blob.FolderStore(dir).Place(entryFile(2)), []byte("{"), 0o600))
 	v, err = open(t, cfg).Verify(t.Context())
-	if text := filepath.ToSlash(strings.Join(v.Damage, "\n")); err != nil || len(v.Damage) != 3 || !strings.Contains(text, entryFile(2, true)) {
+	if text := filepath.ToSlash(strings.Join(v.Damage, "\n")); err != nil || len(v.Damage) != 3 || !strings.Contains(text, entryFile(2)) {
 		t.Errorf("a damaged file: %+v, %v", v, err)
 	}
 	lose(t, cfg)

@@ -125,15 +125,20 @@ func (l *attackLedger) names() (names []string) {
 func (l *attackLedger) copyOf(number int, lost ...string) {
 	l.t.Helper()
 	var files []blob.Blob
-	l.with(number, func(ctx context.Context, store blob.Store) error {
-		names, err := store.List(ctx, "log", 0)
-		for _, name := range names {
-			if err != nil || slices.Contains(lost, name) {
-				continue
+	l.with(number, func(ctx context.Context, store blob.Store) (err error) {
+		for _, folder := range []string{"log", "folded/log"} {
+			var names []string
+			if err == nil {
+				names, err = store.List(ctx, folder, 0)
 			}
-			var content []byte
-			content, err = store.Get(ctx, name)
-			files = append(files, blob.Blob{Name: name, Content: content})
+			for _, name := range names {
+				if err != nil || slices.Contains(lost, name) {
+					continue
+				}
+				var content []byte
+				content, err = store.Get(ctx, name)
+				files = append(files, blob.Blob{Name: name, Content: content})
+			}
 		}
 		return err
 	})

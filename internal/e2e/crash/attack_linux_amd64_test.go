@@ -52,7 +52,7 @@ func attackColumns() []string {
 // may have been sent.
 func TestAttack(t *testing.T) {
 	t.Parallel()
-	program := buildProgram(t)
+	program := buildFolding(t)
 	rounds := long.Times(attackRounds)
 	var mu sync.Mutex
 	table := map[string]map[string]int{}

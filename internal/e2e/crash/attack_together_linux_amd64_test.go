@@ -12,7 +12,7 @@ import (
 // ends with 0, or with 5 where another run was still at it, whatever the store.
 func TestTogether(t *testing.T) {
 	t.Parallel()
-	program := buildProgram(t)
+	program := buildFolding(t)
 	rounds := long.Times(attackRounds)
 	for _, store := range stores(t) {
 		t.Run(store, func(t *testing.T) {

@@ -355,7 +355,7 @@ func (w *attackWorld) pieces() []string {
 	} else {
 		names = strings.Fields(w.git(w.path("remote.git"), "ls-tree", "-r", "--name-only", attackRef, "log/"))
 	}
-	return slices.DeleteFunc(names, func(name string) bool { return strings.HasSuffix(name, "-1.jsonl") })
+	return slices.DeleteFunc(names, func(name string) bool { return strings.Contains(name, "-1.jsonl") })
 }
 
 // remove takes pieces out of the ledger.

@@ -11,10 +11,11 @@ import (
 	"testing"
 )
 
-func buildProgram(t *testing.T) string {
+func buildProgram(t *testing.T, flags ...string) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "trueup")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", program, ".").CombinedOutput(); err != nil {
+	args := append(append([]string{"build", "-ldflags=-s -w", "-o", program}, flags...), ".")
+	if out, err := exec.CommandContext(t.Context(), "go", args...).CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
 	return program

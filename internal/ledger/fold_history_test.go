@@ -1,0 +1,151 @@
+package ledger
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"trueup/internal/canon"
+	"trueup/internal/e2e/long"
+	"trueup/internal/kind"
+)
+
+// size is what a ledger has and a plan reads after so many purges.
+type size struct{ purges, files, bytes, requests, read int }
+
+// TestHistoryStaysSmall makes purges by the real code: a hundred a day, each by an apply of its own. From TRUEUP_LONG=250
+// on, it writes what that costs to docs/ledger.md with -update.
+func TestHistoryStaysSmall(t *testing.T) {
+	purges := min(100_000, long.Times(400))
+	blobs, s := bornLog(t)
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	cfg := testConfig(t.TempDir())
+	cfg.ID, cfg.Workspace, cfg.NewID, cfg.Now = "ledger-1", kind.Workspace{UUID: testWorkspace}, uuid.NewString, func() time.Time { return now }
+	g := testGenesis()
+	g.Seq, g.Origins = 2, cfg.Origins
+	must(t, s.WriteGenesis(t.Context(), 1, g))
+	var keys []kind.Key // those in git
+	var sizes []size
+	open := func() *Ledger {
+		store := newLogStore(blobs, nil, 0)
+		store.now = cfg.Now
+		cfg.Backend = store
+		blobs.calls = nil
+		return must1(Open(t.Context(), cfg))(t)
+	}
+	for n := 1; n <= purges; n++ {
+		now = now.Add(24 * time.Hour / 100)
+		key := kind.Key{Kind: "Purge", Name: fmt.Sprintf("rel-%06d-%.7s", n, uuid.NewString())}
+		keys = append(keys[max(0, len(keys)-50):], key)
+		if n%max(1, purges/50) == 0 {
+			view := must1(open().ReadView(t.Context(), keys))(t)
+			if view.Problem != "" || len(view.Records) < min(n-1, 50) {
+				t.Fatalf("after %d purges: %d records, %s", n-1, len(view.Records), view.Problem)
+			}
+			now := size{purges: n, files: len(blobs.blobs), requests: len(blobs.calls)}
+			for _, content := range blobs.blobs {
+				now.bytes += len(content)
+			}
+			for _, call := range blobs.calls {
+				_, name, _ := strings.Cut(call, " ")
+				now.read += len(blobs.blobs[name])
+			}
+			sizes = append(sizes, now)
+			if now.requests > 8 || now.read > 300_000 || now.files > 1000 || now.bytes > 60_000_000 {
+				t.Errorf("it costs too much: %+v", now)
+			}
+		}
+		applyPurge(t, open(), key, keys, &now)
+	}
+	l := open()
+	verified := must1(l.Verify(t.Context()))(t)
+	if verified.Records != purges || len(verified.Damage) > 0 {
+		t.Errorf("it has %d records, and damage %q", verified.Records, verified.Damage)
+	}
+	last := sizes[len(sizes)-1]
+	t.Logf("%+v\n%s", last, plotOf(sizes))
+	if purges == 100_000 && flag.Lookup("update").Value.String() == "true" {
+		writeHistory(t, sizes)
+	}
+}
+
+// must1 returns a value, or fails the test.
+func must1[T any](value T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		must(t, err)
+		return value
+	}
+}
+
+// applyPurge is an apply of a project that has a new purge.
+func applyPurge(t *testing.T, l *Ledger, key kind.Key, keys []kind.Key, now *time.Time) {
+	t.Helper()
+	ctx := t.Context()
+	view := must1(l.ReadView(ctx, keys))(t)
+	commit := strings.ReplaceAll(uuid.NewString(), "-", "")
+	claim := Claim{RunID: commit[:10], RunURL: "https://ci.example.com/runs/" + commit[:10], Actor: "deployer", Commit: commit + commit[:8], Tool: "trueup 1.0.0"}
+	at := ObserveTimes(*now, *now)
+	l.BeginRun(view.Head, Head{Claim: claim}, at, func(context.Context, *Head) ([]string, bool) { return nil, true })
+	spec := fmt.Appendf(nil, `{"hostname":"shop.example.com","paths":["/assets/%s.css","/assets/%s.js","/index.html"]}`, key.Name, key.Name)
+	_, err := l.Claim(ctx, key, Intent{Spec: spec, Digest: canon.Digest(spec), At: at})
+	must(t, err)
+	*now = now.Add(time.Second)
+	must(t, l.RecordPosted(ctx, key, Made{HTTP: 201}))
+	tree := canon.Digest([]byte(commit))
+	_, err = l.FinishRun(ctx, view, End{Keys: keys, Spec: func(kind.Key) []byte { return nil }, Whole: true, Tree: &tree})
+	must(t, err)
+}
+
+// plotOf draws how the store and the reads of a plan grow.
+func plotOf(sizes []size) string {
+	var b strings.Builder
+	draw := func(what, unit string, of func(size) float64) {
+		most := 0.0
+		for _, s := range sizes {
+			most = max(most, of(s))
+		}
+		const height = 6
+		for row := height; row > 0; row-- {
+			label := ""
+			if row == height {
+				label = fmt.Sprintf("%.3g %s", most, unit)
+			}
+			fmt.Fprintf(&b, "%10s |", label)
+			for _, s := range sizes {
+				b.WriteByte(" #"[min(1, max(0, int(of(s)/most*height+0.5)-row+1))])
+			}
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "%10s +%s %d purges: %s\n", "", strings.Repeat("-", len(sizes)), sizes[len(sizes)-1].purges, what)
+	}
+	draw("the store", "MB", func(s size) float64 { return float64(s.bytes) / 1e6 })
+	draw("a plan reads", "kB", func(s size) float64 { return float64(s.read) / 1e3 })
+	return b.String()
+}
+
+func writeHistory(t *testing.T, sizes []size) {
+	t.Helper()
+	const path = "../../docs/ledger.md"
+	text := string(must1(os.ReadFile(path))(t))
+	table := "| purges | files | the store | a plan reads |\n|--:|--:|--:|--:|\n"
+	for _, s := range sizes {
+		if slices.Contains([]int{2000, 10_000, 50_000, 100_000}, s.purges) {
+			table += fmt.Sprintf("| %d | %d | %.1f MB | %d times, %d kB |\n", s.purges, s.files, float64(s.bytes)/1e6, s.requests, s.read/1000)
+		}
+	}
+	before, rest, found := strings.Cut(text, "<!-- history -->\n")
+	_, after, ended := strings.Cut(rest, "<!-- end of history -->\n")
+	if !found || !ended {
+		t.Fatalf("%s has no place for the history", path)
+	}
+	now := before + "<!-- history -->\n" + table + "\n```text\n" + plotOf(sizes) + "```\n<!-- end of history -->\n" + after
+	must(t, os.WriteFile(path, []byte(now), 0o600))
+}

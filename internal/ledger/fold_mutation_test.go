@@ -1,0 +1,57 @@
+package ledger_test
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+
+	"trueup/internal/e2e/long"
+)
+
+// foldMistakes are mistakes in folding, each of which a test of folds must find.
+var foldMistakes = []struct {
+	name  string
+	edits []edit
+}{
+	{"the index before the blocks", []edit{
+		{"log.go", "\tblocks map[string][]foldedRecord // by id\n", "\tblocks map[string][]foldedRecord\n\tlater func() error\n"},
+		{"block.go", "\treturn f.index, s.createBlocks(ctx, &f)\n", "\ts.later = func() error { return s.createBlocks(ctx, &f) }\n\treturn f.index, nil\n"},
+		{"fold.go", "errors.Join(s.blobs.Remove(ctx, entries...)", "errors.Join(s.later(), s.blobs.Remove(ctx, entries...)"},
+	}},
+	{"entries are removed too early", []edit{{"fold.go", "entry >= s.state.folded.Entry", "entry > s.state.last"}}},
+	{"a block of the index is removed", []edit{{"fold.go", "used[b.fileName()] = true", "used[b.ID] = true"}}},
+	{"the digest is lost", []edit{{"fold.go", "SpecDigest: r.SpecDigest, ", ""}}},
+	{"the block before is read", []edit{{"fold.go", "\tif found {\n\t\treturn i\n\t}\n\treturn i - 1\n", "\treturn i - 1\n"}}},
+	{"a folded purge is free", []edit{{"batch.go", "have = folded.Seq", "have = 0"}}},
+	{"a change meanwhile is lost", []edit{{"fold.go", "l == nil || l.Seq != rec.Seq", "false"}, {"fold.go", "\t\t\tif l := s.state.lines[rec.Key]; ", "\t\t\tif "}}},
+	{"a listing moves what an entry is compared with", []edit{{"fold.go", "err = s.readNew(ctx) // a store", "err = nil // a store"}}},
+	{"another fold is lost", []edit{{"fold.go", "s.state.folded.Entry != was {", "s.state.folded.Entry < was {"}}},
+	{"an open request is folded", []edit{
+		{"fold.go", "final := r.State == Posted || r.State == Adopted || r.State == Abandoned", "final := true"},
+		{"fold.go", "k.RequestOnly() && !l.isSince(since)", "k.RequestOnly()"},
+	}},
+	{"a block loses a record", []edit{{"block.go", "all = slices.Insert(all, i, r)", "all = slices.Insert(all, i, r)[max(0, len(all)-4):]"}}},
+	{"the sum is of what was written", []edit{
+		{"block.go", "all = slices.Insert(all, i, r)", "all = slices.Insert(all, i, r)[max(0, len(all)-4):]"},
+		{"block.go", "if sum != f.sum {", "if false {"},
+	}},
+	{"a run that slept writes", []edit{{"log.go", "!s.fresh.Swap(true) || s.isStateOld()", "!s.fresh.Swap(true)"}}},
+	{"a slow write counts", []edit{{"batch.go", "err == nil && s.isStateOld()", "err == nil && false"}}},
+	{"a fold does not wait for the window", []edit{{"fold.go", "now.Sub(s.state.folded.At) < foldAge || ", ""}}},
+}
+
+// TestFoldsFindMistakes runs the tests of folds with one mistake in the code, for each mistake.
+func TestFoldsFindMistakes(t *testing.T) {
+	long.SkipUnlessSet(t)
+	for _, m := range foldMistakes {
+		t.Run(m.name, func(t *testing.T) {
+			cmd := exec.CommandContext(t.Context(), "go", "test", "-overlay", overlay(t, m.edits), "-vet=off", "-timeout", "3m",
+				"-run", "^Test(EveryFold|KilledFold|Fold.*|WriteOfAnOldState|VerifyOfFolds)$", ".")
+			cmd.Env = append(cmd.Environ(), "TRUEUP_LONG=")
+			out, err := cmd.CombinedOutput()
+			if err == nil || !strings.Contains(string(out), "--- FAIL: Test") {
+				t.Errorf("no test finds it: %v\n%.1500s", err, out)
+			}
+		})
+	}
+}
