@@ -15,11 +15,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"trueup/internal/config"
 	"trueup/internal/exit"
 	"trueup/internal/files"
 	"trueup/internal/forge"
 	"trueup/internal/manifest"
-	"trueup/internal/project"
 	"trueup/internal/report"
 )
 
@@ -259,7 +259,7 @@ func (a *app) place() report.Place {
 		dir = a.dir()
 	}
 	var place report.Place
-	if file, ok := files.FindAbove(dir, project.File); ok && (a.global.dir == "" || filepath.Dir(file) == dir) {
+	if file, ok := files.FindAbove(dir, config.ProjectFile); ok && (a.global.dir == "" || filepath.Dir(file) == dir) {
 		place.Project = filepath.ToSlash(files.ShownPath(dir, file))
 	}
 	if entry, ok := files.FindAbove(dir, ".git"); ok {

@@ -11,8 +11,8 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
 
+	"trueup/internal/config"
 	"trueup/internal/kind"
-	"trueup/internal/project"
 	"trueup/schemas"
 )
 
@@ -39,7 +39,7 @@ func publishedSchema(t *testing.T, name string) *jsonschema.Schema {
 // Where it gives none, it does not ask for one either.
 func TestNoTokenIsGivenElsewhere(t *testing.T) {
 	s := newStage(t)
-	text, err := os.ReadFile(filepath.Join(s.dir, project.File))
+	text, err := os.ReadFile(filepath.Join(s.dir, config.ProjectFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestNoTokenIsGivenElsewhere(t *testing.T) {
 			}
 			return usual(name)
 		}
-		p, err := project.Parse(text)
+		p, err := config.ParseProject(text)
 		if err != nil {
 			t.Fatal(err)
 		}

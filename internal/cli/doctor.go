@@ -6,10 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"trueup/internal/config"
 	"trueup/internal/doctor"
 	"trueup/internal/exit"
 	"trueup/internal/manifest"
-	"trueup/internal/project"
 	"trueup/internal/reconcile"
 	"trueup/internal/report"
 )
@@ -35,7 +35,7 @@ func (a *app) doctor(ctx context.Context) report.Document {
 		Options: a.config(), Project: p, ProjectErr: err, Searched: a.searched(), Run: a.runSettings(), Terminal: a.terminal(),
 	}
 	if p.Exists() {
-		var l project.Loaded
+		var l config.LoadedProject
 		l, in.SetErr = a.load(ctx, nil)
 		in.Set, in.Findings = l.Set, l.Findings
 	}

@@ -22,7 +22,6 @@ import (
 	"trueup/internal/exit"
 	"trueup/internal/files"
 	"trueup/internal/fleet"
-	"trueup/internal/project"
 	"trueup/internal/report"
 )
 
@@ -191,7 +190,7 @@ func (a *app) fleetFor(ctx context.Context, o eachOptions, line memberLine) (fou
 
 // findBase returns the commit to compare with. What the newest commit removed counts everywhere.
 func (a *app) findBase(ctx context.Context, ref string) string {
-	past := a.history(project.Loaded{}, nil).ReadPast(ctx, ref, false).Blame
+	past := a.history(config.LoadedProject{}, nil).ReadPast(ctx, ref, false).Blame
 	if ref == "" && (past.Base == "" || past.Base == past.Head) {
 		return "HEAD^"
 	}

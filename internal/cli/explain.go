@@ -11,11 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"trueup/internal/config"
 	"trueup/internal/diag"
 	"trueup/internal/explain"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
-	"trueup/internal/project"
 	"trueup/internal/report"
 	"trueup/internal/rules"
 	"trueup/internal/view"
@@ -70,7 +70,7 @@ func (a *app) explainTopic(ctx context.Context, topic string, live bool) (report
 
 // explainField explains a field, with the values that an object has there.
 func (a *app) explainField(ctx context.Context, topic string, live bool) (doc report.Document, err error) {
-	var l project.Loaded
+	var l config.LoadedProject
 	t, err := explain.ParseTopic(topic, func() (*manifest.Set, error) {
 		l, err = a.load(ctx, nil)
 		return l.Set, err
@@ -100,7 +100,7 @@ func (a *app) explainField(ctx context.Context, topic string, live bool) (doc re
 }
 
 // addValues adds what the topic's objects have in git, and in live. It reads the platform, and can do nothing else.
-func (a *app) addValues(ctx context.Context, facts *explain.FieldFacts, l project.Loaded, t explain.Topic, live bool) (err error) {
+func (a *app) addValues(ctx context.Context, facts *explain.FieldFacts, l config.LoadedProject, t explain.Topic, live bool) (err error) {
 	var get func() (kind.LiveObject, error)
 	var all map[string]kind.LiveObject
 	if live && t.Name != "" {

@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"trueup/internal/adopt"
+	"trueup/internal/config"
 	"trueup/internal/diag"
+	"trueup/internal/generate"
 	"trueup/internal/kind"
-	"trueup/internal/project"
 	"trueup/internal/report"
 )
 
@@ -29,7 +29,7 @@ func newLedgerForget(a *app) *cobra.Command {
 		if err != nil {
 			return doc, err
 		}
-		done, before, err := adopt.ForgetObjects(ctx, a.config(), l, keys, strings.TrimSpace(reason), func() error { return a.confirmForget(keys, yes) })
+		done, before, err := generate.ForgetObjects(ctx, a.config(), l, keys, strings.TrimSpace(reason), func() error { return a.confirmForget(keys, yes) })
 		for _, rec := range before {
 			say(&doc, "%s: it was forgotten already, at %s; nothing was recorded", rec.Key, rec.History[len(rec.History)-1].At.UTC().Format(time.RFC3339))
 		}
@@ -48,7 +48,7 @@ func newLedgerForget(a *app) *cobra.Command {
 }
 
 // sayUnmerged says which manifests of objects the base still has: apply there manages them again.
-func (a *app) sayUnmerged(ctx context.Context, doc *report.Document, l project.Loaded, keys []kind.Key) {
+func (a *app) sayUnmerged(ctx context.Context, doc *report.Document, l config.LoadedProject, keys []kind.Key) {
 	past := a.history(l, nil).ReadPast(ctx, "", true)
 	for _, key := range keys {
 		if past.Set != nil && past.Set.Find(key) != nil {

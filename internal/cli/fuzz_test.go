@@ -18,7 +18,6 @@ import (
 	"trueup/internal/api"
 	"trueup/internal/config"
 	"trueup/internal/diag"
-	"trueup/internal/project"
 )
 
 // hostileTexts break out of something somewhere.
@@ -41,7 +40,7 @@ func FuzzConfig(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		p, err := project.Parse(data)
+		p, err := config.ParseProject(data)
 		switch {
 		case err != nil:
 			checkShown(t, "the error of a project file", diag.OneLine(err))

@@ -11,16 +11,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"trueup/internal/adopt"
 	"trueup/internal/files"
+	"trueup/internal/generate"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
 	"trueup/internal/report"
-	"trueup/internal/scaffold"
 )
 
 type initOptions struct {
-	scaffold.Choices
+	generate.SetupChoices
 	yes bool
 }
 
@@ -44,21 +43,21 @@ func newInit(a *app) *cobra.Command {
 	f.BoolVar(&o.yes, "auto-approve", false, "do not ask before writing")
 	oneOfFlag(f, "manifests", manifestChoices()...)
 	oneOfFlag(f, "ci", ciChoices()...)
-	_ = cmd.RegisterFlagCompletionFunc("ledger", completeWords(scaffold.GitLedger, scaffold.FileLedger, scaffold.None)) // the flag exists
+	_ = cmd.RegisterFlagCompletionFunc("ledger", completeWords(generate.GitLedger, generate.FileLedger, generate.None)) // the flag exists
 	_ = cmd.RegisterFlagCompletionFunc("adopt", completeWords("all", "none"))                                           // the flag exists
 	return cmd
 }
 
 func manifestChoices() []string {
-	return []string{scaffold.FromLive, scaffold.FromExamples, scaffold.None}
+	return []string{generate.FromLive, generate.FromExamples, generate.None}
 }
 
 func ciChoices() []string {
 	var words []string
-	for _, s := range scaffold.AllServices() {
+	for _, s := range generate.AllCIServices() {
 		words = append(words, s.Name)
 	}
-	return append(words, scaffold.None)
+	return append(words, generate.None)
 }
 
 func (a *app) init(ctx context.Context, o initOptions) (doc report.Document, err error) {
@@ -77,7 +76,7 @@ func (a *app) init(ctx context.Context, o initOptions) (doc report.Document, err
 }
 
 // setUp asks, and writes what init adds.
-func (a *app) setUp(ctx context.Context, s *scaffold.Setup, o initOptions) (doc report.Document, err error) {
+func (a *app) setUp(ctx context.Context, s *generate.Setup, o initOptions) (doc report.Document, err error) {
 	if doc, err = a.confirm(ctx, s, o.yes); err != nil {
 		return doc, err
 	}
@@ -129,7 +128,7 @@ func (o initOptions) command() string {
 }
 
 // nothingToSetUp is the result of an init that has nothing to do.
-func (a *app) nothingToSetUp(s *scaffold.Setup) (doc report.Document, err error) {
+func (a *app) nothingToSetUp(s *generate.Setup) (doc report.Document, err error) {
 	if err = a.saySetup(&doc, s); err == nil {
 		other := ""
 		if s.Waits || s.LacksLedger() {
@@ -141,8 +140,8 @@ func (a *app) nothingToSetUp(s *scaffold.Setup) (doc report.Document, err error)
 }
 
 // initFromLive pulls manifests. Its result lists the setup files, the pulled objects and the next steps.
-func (a *app) initFromLive(ctx context.Context, s *scaffold.Setup, written []string, ready func() error) (doc report.Document, err error) {
-	pulled, err := a.pull(ctx, adopt.PullOptions{}, nil)
+func (a *app) initFromLive(ctx context.Context, s *generate.Setup, written []string, ready func() error) (doc report.Document, err error) {
+	pulled, err := a.pull(ctx, generate.PullOptions{}, nil)
 	if err != nil {
 		err = fmt.Errorf("everything is written except the manifests: %w; trueup pull writes them", err)
 	}
@@ -169,15 +168,15 @@ func writeLines(out report.LineWriter, lines []string) {
 }
 
 // chooseSetup inspects the repository and completes the options.
-func (a *app) chooseSetup(ctx context.Context, o *initOptions) (*scaffold.Setup, error) {
-	if a.global.sandbox && o.Ledger != "" && o.Ledger != scaffold.None {
+func (a *app) chooseSetup(ctx context.Context, o *initOptions) (*generate.Setup, error) {
+	if a.global.sandbox && o.Ledger != "" && o.Ledger != generate.None {
 		return nil, errors.New("--sandbox has its own ledger: remove --ledger. To add one for the real platform later, run trueup init --ledger STORE")
 	}
 	near, err := a.findProject()
 	if err != nil {
 		return nil, err
 	}
-	s, err := scaffold.FindSetup(ctx, a.config(), near)
+	s, err := generate.FindSetup(ctx, a.config(), near)
 	if err != nil {
 		return nil, err
 	}
@@ -185,7 +184,7 @@ func (a *app) chooseSetup(ctx context.Context, o *initOptions) (*scaffold.Setup,
 		err = a.checkAndAsk(ctx, s, o)
 	}
 	if err == nil {
-		err = s.ChooseOptions(ctx, o.Choices)
+		err = s.ChooseOptions(ctx, o.SetupChoices)
 	}
 	if err != nil {
 		s.Close()
@@ -194,7 +193,7 @@ func (a *app) chooseSetup(ctx context.Context, o *initOptions) (*scaffold.Setup,
 }
 
 // checkAndAsk checks what would fail after the questions, and asks them.
-func (a *app) checkAndAsk(ctx context.Context, s *scaffold.Setup, o *initOptions) error {
+func (a *app) checkAndAsk(ctx context.Context, s *generate.Setup, o *initOptions) error {
 	if a.env.StdinIsTTY && !a.global.sandbox {
 		if err := a.config().CheckTokenFiles(ctx); err != nil {
 			return err
@@ -204,7 +203,7 @@ func (a *app) checkAndAsk(ctx context.Context, s *scaffold.Setup, o *initOptions
 }
 
 // confirm shows what init will do and asks, unless yes is true, and looks whether the workspace may be the wrong one.
-func (a *app) confirm(ctx context.Context, s *scaffold.Setup, yes bool) (doc report.Document, err error) {
+func (a *app) confirm(ctx context.Context, s *generate.Setup, yes bool) (doc report.Document, err error) {
 	if !yes {
 		if doc, err = a.confirmSetup(s); err != nil {
 			return doc, err
@@ -219,7 +218,7 @@ func (a *app) confirm(ctx context.Context, s *scaffold.Setup, yes bool) (doc rep
 }
 
 // confirmSetup shows what init will do, and asks. Without a terminal, the result shows it.
-func (a *app) confirmSetup(s *scaffold.Setup) (doc report.Document, err error) {
+func (a *app) confirmSetup(s *generate.Setup) (doc report.Document, err error) {
 	say(&doc, "In %s:", s.Top.Name())
 	switch {
 	case s.Waits:
@@ -233,7 +232,7 @@ func (a *app) confirmSetup(s *scaffold.Setup) (doc report.Document, err error) {
 		switch e.State {
 		case files.Kept:
 			say(&doc, "  leave %s as it is: %s", e.Shown, e.Why)
-		case scaffold.ToWrite, scaffold.ToAdd:
+		case generate.ToWrite, generate.ToAdd:
 			say(&doc, "  %s %s", e.State, e.Shown)
 		}
 	}
@@ -249,7 +248,7 @@ func (a *app) confirmSetup(s *scaffold.Setup) (doc report.Document, err error) {
 
 // confirmWorkspace asks before init goes on with a workspace that has none of the objects that most have: its UUID may
 // be wrong. If yes is true, it warns, unless pull will.
-func (a *app) confirmWorkspace(ctx context.Context, s *scaffold.Setup, yes bool) error {
+func (a *app) confirmWorkspace(ctx context.Context, s *generate.Setup, yes bool) error {
 	doubt, fix, err := a.doubtWorkspace(ctx, s)
 	switch {
 	case s.FromLive && (err != nil || yes):
@@ -264,7 +263,7 @@ func (a *app) confirmWorkspace(ctx context.Context, s *scaffold.Setup, yes bool)
 }
 
 // doubtWorkspace returns what to ask if the workspace has none of the objects that most have.
-func (a *app) doubtWorkspace(ctx context.Context, s *scaffold.Setup) (doubt, fix string, err error) {
+func (a *app) doubtWorkspace(ctx context.Context, s *generate.Setup) (doubt, fix string, err error) {
 	if !s.FromLive {
 		limited, cancel := context.WithTimeout(ctx, mostDoubt)
 		defer cancel()
@@ -275,11 +274,11 @@ func (a *app) doubtWorkspace(ctx context.Context, s *scaffold.Setup) (doubt, fix
 		return "", "", err
 	}
 	defer w.Close()
-	return adopt.DoubtQuestion(ctx, w)
+	return generate.DoubtQuestion(ctx, w)
 }
 
 // saySetup lists the files with what init did, and shows what to add to files that it left alone.
-func (a *app) saySetup(doc *report.Document, s *scaffold.Setup) error {
+func (a *app) saySetup(doc *report.Document, s *generate.Setup) error {
 	if s.Project.Dir != a.dir() {
 		say(doc, "the project file is %s", s.Project.Dir)
 	}

@@ -8,10 +8,9 @@ import (
 
 	"trueup/internal/config"
 	"trueup/internal/diag"
+	"trueup/internal/generate"
 	"trueup/internal/kind"
-	"trueup/internal/project"
 	"trueup/internal/sandbox"
-	"trueup/internal/scaffold"
 )
 
 // question is a question of init.
@@ -47,14 +46,14 @@ const (
 
 // interview completes the options of a new project, or names the flags that are missing. It asks for nothing that is
 // known.
-func (a *app) interview(s *scaffold.Setup, o *initOptions) error {
+func (a *app) interview(s *generate.Setup, o *initOptions) error {
 	name, err := a.knownAnswers(s, o)
 	ask := func(value *string, q question) {
 		if err == nil {
 			err = a.settle(o.yes, value, q)
 		}
 	}
-	segment := func(answer string) error { return project.CheckWorkspace(kind.Workspace{Name: answer, UUID: answer}) }
+	segment := func(answer string) error { return config.CheckWorkspace(kind.Workspace{Name: answer, UUID: answer}) }
 	ask(&o.Workspace, question{aboutName, "workspace", name, segment})
 	if a.global.sandbox && err == nil {
 		o.UUID = cmp.Or(o.UUID, config.SandboxUUID(o.Workspace))
@@ -76,13 +75,13 @@ func (a *app) interview(s *scaffold.Setup, o *initOptions) error {
 }
 
 // knownAnswers fills in what the environment says or a folder shows, and returns the name to propose for the workspace.
-func (a *app) knownAnswers(s *scaffold.Setup, o *initOptions) (name string, err error) {
+func (a *app) knownAnswers(s *generate.Setup, o *initOptions) (name string, err error) {
 	manifests := s.UsualManifests()
-	if manifests == scaffold.None { // there are some
+	if manifests == generate.None { // there are some
 		o.Manifests = cmp.Or(o.Manifests, manifests)
 	}
 	if a.global.sandbox {
-		o.Ledger = scaffold.None
+		o.Ledger = generate.None
 		return sandbox.WorkspaceName, nil
 	}
 	if s.StoreFromEnv {
@@ -114,20 +113,20 @@ func oneOfChoices(flag string, choices []string) func(string) error {
 }
 
 // chooseCI asks for a CI service, and for the repository to build trueup from.
-func (a *app) chooseCI(s *scaffold.Setup, o *initOptions) error {
-	err := a.settle(false, &o.CI, question{aboutCI, "ci", scaffold.UsualCI(s.Remote), oneOfChoices("--ci", ciChoices())})
-	if err != nil || o.CI == scaffold.None || o.Source != "" {
+func (a *app) chooseCI(s *generate.Setup, o *initOptions) error {
+	err := a.settle(false, &o.CI, question{aboutCI, "ci", generate.UsualCI(s.Remote), oneOfChoices("--ci", ciChoices())})
+	if err != nil || o.CI == generate.None || o.Source != "" {
 		return err
 	}
-	service := scaffold.ServiceNamed(o.CI)
+	service := generate.CIServiceNamed(o.CI)
 	err = a.settle(false, &o.Source, question{aboutSource, service.Example, "", func(answer string) error {
-		if answer == scaffold.None {
+		if answer == generate.None {
 			return nil
 		}
 		return service.CheckSource(answer)
 	}})
-	if o.Source == scaffold.None {
-		o.CI, o.Source = scaffold.None, ""
+	if o.Source == generate.None {
+		o.CI, o.Source = generate.None, ""
 	}
 	return err
 }

@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"trueup/internal/config"
 	"trueup/internal/exit"
+	"trueup/internal/generate"
 	"trueup/internal/kind"
-	"trueup/internal/project"
 	"trueup/internal/report"
-	"trueup/internal/scaffold"
 )
 
 // initIn runs init in a folder, where somebody at a terminal gives the answers;
@@ -120,7 +120,7 @@ func TestInitAsksOnlyWhatItCannotKnow(t *testing.T) {
 		"": "none", "/home/github/x.git": "none", "file:///github/x": "none", "../github.git": "none", "https://user:gitlab@host.example.com/x": "none",
 		"git@github.com:acme/x.git": "github", "https://gitlab.example.com/github/x": "gitlab", "ssh://git@GitHub.com:22/a/b": "github", "https://%zz": "none",
 	} {
-		if got := scaffold.UsualCI(remote); got != want {
+		if got := generate.UsualCI(remote); got != want {
 			t.Errorf("%s: %s, want %s", remote, got, want)
 		}
 	}
@@ -154,8 +154,8 @@ func TestInitLeavesWhatCameMeanwhile(t *testing.T) {
 				write(t, dir, name, "{}\n")
 			}
 			a := newApp(Env{Getenv: func(string) string { return "" }, Dir: dir, Stdout: &bytes.Buffer{}, Now: time.Now})
-			opts := scaffold.Choices{Workspace: "acme", UUID: "5a1d", Ledger: "none", Manifests: "none"}
-			s, err := a.chooseSetup(t.Context(), &initOptions{Choices: opts, yes: true})
+			opts := generate.SetupChoices{Workspace: "acme", UUID: "5a1d", Ledger: "none", Manifests: "none"}
+			s, err := a.chooseSetup(t.Context(), &initOptions{SetupChoices: opts, yes: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -186,7 +186,7 @@ func write(t *testing.T, dir, name, text string) {
 // manifest is not of the project, none is named.
 func TestSchemaIsNamedFromWhereAManifestIs(t *testing.T) {
 	dir := t.TempDir()
-	p := project.Project{Dir: dir}
+	p := config.Project{Dir: dir}
 	if got := p.SchemaAt(filepath.Join(dir, "a.yaml")); got != "" {
 		t.Errorf("there is no %s", got)
 	}
@@ -203,7 +203,7 @@ func TestSchemaIsNamedFromWhereAManifestIs(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
-	if got := (project.Project{}).SchemaAt(filepath.Join(dir, "a.yaml")); got != "" {
+	if got := (config.Project{}).SchemaAt(filepath.Join(dir, "a.yaml")); got != "" {
 		t.Errorf("without a project: %s", got)
 	}
 }

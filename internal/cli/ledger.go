@@ -15,10 +15,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"trueup/internal/adopt"
 	"trueup/internal/config"
 	"trueup/internal/exit"
 	"trueup/internal/files"
+	"trueup/internal/generate"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
@@ -222,7 +222,7 @@ func newLedgerAdopt(a *app) *cobra.Command {
 		if err != nil {
 			return doc, err
 		}
-		o, err := adopt.RecordAdoption(ctx, a.config(), l, key, reason)
+		o, err := generate.RecordAdoption(ctx, a.config(), l, key, reason)
 		if err == nil {
 			say(&doc, "%s: adopted as in %s", key, o.Path)
 		}

@@ -9,12 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"trueup/internal/adopt"
 	"trueup/internal/config"
 	"trueup/internal/exit"
+	"trueup/internal/generate"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
-	"trueup/internal/project"
 	"trueup/internal/report"
 )
 
@@ -55,15 +54,15 @@ func newLedgerInit(a *app) *cobra.Command {
 	return cmd
 }
 
-func (a *app) newLedger(p project.Project, w *config.Platform, sent string) adopt.NewLedger {
-	return adopt.NewLedger{
+func (a *app) newLedger(p config.Project, w *config.Platform, sent string) generate.NewLedger {
+	return generate.NewLedger{
 		Platform: w, Sent: sent, AskSent: a.askSent,
-		Load: func(ctx context.Context) (project.Loaded, error) { return a.loadOf(ctx, p, nil) },
+		Load: func(ctx context.Context) (config.LoadedProject, error) { return a.loadOf(ctx, p, nil) },
 	}
 }
 
 // createLedger creates a ledger, and says so.
-func (a *app) createLedger(ctx context.Context, n adopt.NewLedger, doc *report.Document) error {
+func (a *app) createLedger(ctx context.Context, n generate.NewLedger, doc *report.Document) error {
 	var changed report.Document
 	n.Rebind = func(what, from, to string) error {
 		say(&changed, "the ledger's %s is now %s; it was %s", what, to, cmp.Or(from, "none"))

@@ -15,10 +15,8 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/files"
 	"trueup/internal/forge"
-	"trueup/internal/history"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
-	"trueup/internal/project"
 	"trueup/internal/reconcile"
 	"trueup/internal/report"
 )
@@ -51,7 +49,7 @@ func (a *app) warn(w api.Warning) {
 }
 
 // openPlatform opens the platform of a run, or the sandbox.
-func (a *app) openPlatform(ctx context.Context, p project.Project, set *manifest.Set) (*config.Platform, error) {
+func (a *app) openPlatform(ctx context.Context, p config.Project, set *manifest.Set) (*config.Platform, error) {
 	switch {
 	case a.global.sandbox:
 		return a.config().OpenSandboxPlatform(ctx, p, set)
@@ -63,14 +61,14 @@ func (a *app) openPlatform(ctx context.Context, p project.Project, set *manifest
 
 // findProject reads the project in the folder of -C. Without -C, it reads the nearest one in the current
 // folder and those above it.
-func (a *app) findProject() (project.Project, error) {
+func (a *app) findProject() (config.Project, error) {
 	if a.global.dir == "" {
-		return project.FindProject(a.dir())
+		return config.FindProject(a.dir())
 	}
 	if _, err := os.Stat(a.dir()); err != nil {
-		return project.Project{}, fmt.Errorf("-C %s: %w", a.global.dir, files.WithoutPath(err))
+		return config.Project{}, fmt.Errorf("-C %s: %w", a.global.dir, files.WithoutPath(err))
 	}
-	return project.ReadProject(a.dir())
+	return config.ReadProject(a.dir())
 }
 
 // searched returns where findProject looks, for messages.
@@ -82,11 +80,11 @@ func (a *app) searched() string {
 }
 
 func (a *app) noProject() error {
-	return fmt.Errorf("there is no %s %s, so trueup does not know the workspace: run trueup init, or try --sandbox", project.File, a.searched())
+	return fmt.Errorf("there is no %s %s, so trueup does not know the workspace: run trueup init, or try --sandbox", config.ProjectFile, a.searched())
 }
 
 // sources opens PATHs, or else the manifests of the project.
-func (a *app) sources(p project.Project, paths []string) ([]manifest.PathSource, error) {
+func (a *app) sources(p config.Project, paths []string) ([]manifest.PathSource, error) {
 	return p.OpenSources(a.dir(), paths, func() (io.Reader, error) {
 		if err := a.config().TokenFromInput(); err != nil {
 			return nil, err
@@ -110,7 +108,7 @@ func (a *app) splitObjects(args []string) (paths, objects []string) {
 }
 
 // filesOf returns PATHs with the files of objects in place of their names.
-func (a *app) filesOf(ctx context.Context, p project.Project, args []string) ([]string, error) {
+func (a *app) filesOf(ctx context.Context, p config.Project, args []string) ([]string, error) {
 	paths, objects := a.splitObjects(args)
 	filter, err := kind.ParseFilter(objects...)
 	if filter == nil {
@@ -129,7 +127,7 @@ func (a *app) filesOf(ctx context.Context, p project.Project, args []string) ([]
 }
 
 // texts reads the files of PATHs, or else of the project, without parsing them.
-func (a *app) texts(ctx context.Context, p project.Project, paths []string) ([]manifest.FileText, diag.List, error) {
+func (a *app) texts(ctx context.Context, p config.Project, paths []string) ([]manifest.FileText, diag.List, error) {
 	paths, err := a.filesOf(ctx, p, paths)
 	if err != nil {
 		return nil, nil, err
@@ -143,23 +141,23 @@ func (a *app) texts(ctx context.Context, p project.Project, paths []string) ([]m
 
 // load reads the project and its manifests, and runs every offline check. Paths replace the manifests of the project;
 // more adds to them.
-func (a *app) load(ctx context.Context, paths []string, more ...manifest.PathSource) (project.Loaded, error) {
+func (a *app) load(ctx context.Context, paths []string, more ...manifest.PathSource) (config.LoadedProject, error) {
 	p, err := a.findProject()
 	if err != nil {
-		return project.Loaded{}, err
+		return config.LoadedProject{}, err
 	}
 	return a.loadOf(ctx, p, paths, more...)
 }
 
 // loadOf is load for a project that the caller has read, or is about to write.
-func (a *app) loadOf(ctx context.Context, p project.Project, paths []string, more ...manifest.PathSource) (project.Loaded, error) {
+func (a *app) loadOf(ctx context.Context, p config.Project, paths []string, more ...manifest.PathSource) (config.LoadedProject, error) {
 	paths, err := a.filesOf(ctx, p, paths)
 	if err != nil {
-		return project.Loaded{}, err
+		return config.LoadedProject{}, err
 	}
 	list, err := a.sources(p, paths)
 	if err != nil {
-		return project.Loaded{}, err
+		return config.LoadedProject{}, err
 	}
 	opts := p.ManifestOptions(a.settings.parallelism)
 	opts.Strict = p.Strict
@@ -167,7 +165,7 @@ func (a *app) loadOf(ctx context.Context, p project.Project, paths []string, mor
 	defer reading.end()
 	opts.Progress = reading.reached
 	if opts.Own, err = a.config().OwnRules(p); err != nil {
-		return project.Loaded{}, err
+		return config.LoadedProject{}, err
 	}
 	l, err := p.LoadManifests(ctx, append(list, more...), opts)
 	if a.member != nil && err == nil {
@@ -187,7 +185,7 @@ func saysNothing(list []manifest.PathSource) bool {
 
 // loadValid is load, but returns an error for invalid manifests. The error says what was not done, such as "nothing was
 // written".
-func (a *app) loadValid(ctx context.Context, paths []string, notDone string) (project.Loaded, error) {
+func (a *app) loadValid(ctx context.Context, paths []string, notDone string) (config.LoadedProject, error) {
 	l, err := a.load(ctx, paths)
 	if err == nil {
 		err = l.RefuseInvalid(notDone)
@@ -196,10 +194,10 @@ func (a *app) loadValid(ctx context.Context, paths []string, notDone string) (pr
 }
 
 // history returns a reader of the manifests in earlier commits.
-func (a *app) history(l project.Loaded, paths []string) *history.CommitReader {
+func (a *app) history(l config.LoadedProject, paths []string) *reconcile.CommitReader {
 	ci, _ := forge.Detect(a.env.Getenv, readEvent) // without its event file, ci is incomplete
-	return history.New(history.ReaderConfig{
-		Cwd: a.dir(), Paths: paths, Loaded: l, Options: l.Project.ManifestOptions(a.settings.parallelism),
+	return reconcile.NewCommitReader(reconcile.CommitReaderConfig{
+		Cwd: a.dir(), Paths: paths, LoadedProject: l, Options: l.Project.ManifestOptions(a.settings.parallelism),
 		CI: ci, InCI: a.inCI(), GitDir: a.env.Getenv("GIT_DIR") != "",
 	})
 }

@@ -14,12 +14,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"trueup/internal/config"
 	"trueup/internal/exit"
 	"trueup/internal/files"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
-	"trueup/internal/project"
 	"trueup/internal/reconcile"
 	"trueup/internal/report"
 )
@@ -52,7 +52,7 @@ func acceptHelp() string {
 }
 
 // reconcileEnv returns the dependencies of package reconcile for this run.
-func (a *app) reconcileEnv(l project.Loaded, paths []string) reconcile.Env {
+func (a *app) reconcileEnv(l config.LoadedProject, paths []string) reconcile.Env {
 	return reconcile.Env{
 		Options: a.config(), Paths: paths, History: a.history(l, paths), Report: a.happened, Hurry: a.env.Hurry,
 	}
@@ -82,14 +82,14 @@ func (a *app) withPlan(
 }
 
 // loadFor checks the options and loads the manifests. It rejects a saved plan among the paths.
-func (a *app) loadFor(ctx context.Context, opts reconcile.Options, paths []string) (project.Loaded, error) {
+func (a *app) loadFor(ctx context.Context, opts reconcile.Options, paths []string) (config.LoadedProject, error) {
 	if err := opts.CheckValues(); err != nil {
-		return project.Loaded{}, err
+		return config.LoadedProject{}, err
 	}
 	for _, path := range paths {
 		if _, err := reconcile.ReadPlan(a.full(path)); err == nil && !manifest.IsYAML(path) {
 			name := ledger.ShellWord(path)
-			return project.Loaded{}, fmt.Errorf("%s is a saved plan, not a manifest: trueup apply --expect %s applies it if it is still right, and trueup show %s shows it", path, name, name)
+			return config.LoadedProject{}, fmt.Errorf("%s is a saved plan, not a manifest: trueup apply --expect %s applies it if it is still right, and trueup show %s shows it", path, name, name)
 		}
 	}
 	return a.load(ctx, paths, opts.More...)
@@ -97,7 +97,7 @@ func (a *app) loadFor(ctx context.Context, opts reconcile.Options, paths []strin
 
 // document returns the document of a run. An error among the findings stops the run
 // (docs/design.md 0.6).
-func document(l project.Loaded, p *plan.Plan) report.Document {
+func document(l config.LoadedProject, p *plan.Plan) report.Document {
 	doc := report.Document{Findings: l.Findings, Silenced: l.Set.Silenced, Objects: len(l.Set.Objects)}
 	if p != nil {
 		doc.Plan = plan.Redact(p)

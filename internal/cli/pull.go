@@ -11,14 +11,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"trueup/internal/adopt"
+	"trueup/internal/generate"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 	"trueup/internal/report"
 )
 
 func newPull(a *app) *cobra.Command {
-	var opts adopt.PullOptions
+	var opts generate.PullOptions
 	var before string
 	var runOf int
 	cmd := a.command("pull [KIND[/NAME]...]", func(ctx context.Context, args []string) (report.Document, error) {
@@ -51,12 +51,12 @@ func newPull(a *app) *cobra.Command {
 }
 
 // parsePast reads --before and --run.
-func (a *app) parsePast(opts *adopt.PullOptions, before string, runOf int) (err error) {
+func (a *app) parsePast(opts *generate.PullOptions, before string, runOf int) (err error) {
 	past := &opts.Past
 	entry, notNumber := strconv.Atoi(before)
 	switch past.Text = before; {
 	case runOf != 0:
-		*past = adopt.Past{Text: fmt.Sprint("entry ", runOf), Entry: runOf, Run: true}
+		*past = generate.PastMoment{Text: fmt.Sprint("entry ", runOf), Entry: runOf, Run: true}
 	case before == "":
 		return nil
 	case notNumber == nil:
@@ -73,8 +73,8 @@ func (a *app) parsePast(opts *adopt.PullOptions, before string, runOf int) (err 
 // commitID matches the beginning of a commit's id.
 var commitID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{7,64}$`) })
 
-func (a *app) pull(ctx context.Context, opts adopt.PullOptions, args []string) (doc report.Document, err error) {
-	asked, err := adopt.ParseSelection(args)
+func (a *app) pull(ctx context.Context, opts generate.PullOptions, args []string) (doc report.Document, err error) {
+	asked, err := generate.ParseSelection(args)
 	if err != nil {
 		return doc, err
 	}
@@ -82,7 +82,7 @@ func (a *app) pull(ctx context.Context, opts adopt.PullOptions, args []string) (
 	if err != nil {
 		return doc, err
 	}
-	r, err := adopt.PullManifests(ctx, a.config(), p, asked, opts)
+	r, err := generate.PullManifests(ctx, a.config(), p, asked, opts)
 	if r == nil {
 		return doc, err
 	}
@@ -102,5 +102,5 @@ func (a *app) completePull(cmd *cobra.Command, _ []string, toComplete string) ([
 	if strings.Contains(toComplete, "/") {
 		return keysOf(a.known(cmd.Context(), nil), toComplete), noFiles
 	}
-	return offers(adopt.ReadableKinds(), func(k *kind.Kind) (string, string) { return k.Plural(), k.Root().Title }), noFiles
+	return offers(generate.ReadableKinds(), func(k *kind.Kind) (string, string) { return k.Plural(), k.Root().Title }), noFiles
 }

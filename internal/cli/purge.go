@@ -13,9 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"trueup/internal/compose"
+	"trueup/internal/config"
+	"trueup/internal/generate"
 	"trueup/internal/manifest"
-	"trueup/internal/project"
 	"trueup/internal/purge"
 	"trueup/internal/report"
 )
@@ -33,7 +33,7 @@ type listOptions struct {
 }
 
 func newNewPurge(a *app) *cobra.Command {
-	var opts compose.PurgeOptions
+	var opts generate.PurgeOptions
 	var lists listOptions
 	cmd := a.command("purge [ADDRESS...]", func(ctx context.Context, args []string) (doc report.Document, err error) {
 		if err := lists.check(opts, args); err != nil {
@@ -46,7 +46,7 @@ func newNewPurge(a *app) *cobra.Command {
 		if err != nil {
 			return doc, err
 		}
-		src, err := compose.GatherSource(ctx, env, opts, args, func() io.Reader { return a.stdin("paths") })
+		src, err := generate.GatherPurgeSource(ctx, env, opts, args, func() io.Reader { return a.stdin("paths") })
 		if err != nil {
 			return doc, err
 		}
@@ -69,7 +69,7 @@ func newNewPurge(a *app) *cobra.Command {
 	f.StringVar(&opts.Dir, "dir", "", "write to `DIR`, or - for standard output (default the folder with most purges, or purges/)")
 	f.BoolVar(&opts.SkipUnplaced, "skip-unplaced", false, "skip what can't be purged as named")
 	completeHosts := func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-		hosts := compose.HostingObjects(a.known(cmd.Context(), nil))
+		hosts := generate.HostingObjects(a.known(cmd.Context(), nil))
 		return offers(hosts, func(o *manifest.Object) (string, string) { return o.Host, o.Key().String() }), noFiles
 	}
 	_ = cmd.RegisterFlagCompletionFunc("hostname", completeHosts) // it is there
@@ -77,7 +77,7 @@ func newNewPurge(a *app) *cobra.Command {
 }
 
 // check refuses what lists can't be combined with.
-func (o listOptions) check(opts compose.PurgeOptions, args []string) error {
+func (o listOptions) check(opts generate.PurgeOptions, args []string) error {
 	others := len(args)+len(opts.Subdomains)+len(opts.Maps)+len(opts.Sitemaps) > 0 || opts.FromGit != "" || opts.NoIndex || opts.SkipUnplaced
 	return cmp.Or(
 		refuse(len(o.files) == 0 && (len(o.cdns) > 0 || o.query != ""), "--cdn and --query need a list of addresses: add --from-list"),
@@ -87,7 +87,7 @@ func (o listOptions) check(opts compose.PurgeOptions, args []string) error {
 }
 
 // composeLists writes manifests of purges from lists of addresses.
-func (a *app) composeLists(ctx context.Context, opts compose.PurgeOptions, lists listOptions) (doc report.Document, err error) {
+func (a *app) composeLists(ctx context.Context, opts generate.PurgeOptions, lists listOptions) (doc report.Document, err error) {
 	if err := a.checkCompose(opts); err != nil {
 		return doc, err
 	}
@@ -103,7 +103,7 @@ func (a *app) composeLists(ctx context.Context, opts compose.PurgeOptions, lists
 		return doc, err
 	}
 	env := a.composeEnv(ctx, l)
-	src, err := compose.FromLists(env, lists.cdns, purge.LegacyList{Host: strings.Join(opts.Hostnames, ""), Query: lists.query}, texts)
+	src, err := generate.ConvertLists(env, lists.cdns, purge.LegacyList{Host: strings.Join(opts.Hostnames, ""), Query: lists.query}, texts)
 	if err != nil {
 		return doc, err
 	}
@@ -114,7 +114,7 @@ func (a *app) composeLists(ctx context.Context, opts compose.PurgeOptions, lists
 }
 
 // beginCompose checks the options, and reads the manifests beside which a command writes a new one.
-func (a *app) beginCompose(ctx context.Context, opts compose.PurgeOptions) (env compose.PurgeEnv, err error) {
+func (a *app) beginCompose(ctx context.Context, opts generate.PurgeOptions) (env generate.PurgeEnv, err error) {
 	if err := a.checkCompose(opts); err != nil {
 		return env, err
 	}
@@ -128,33 +128,33 @@ func (a *app) beginCompose(ctx context.Context, opts compose.PurgeOptions) (env 
 	return a.composeEnv(ctx, l), nil
 }
 
-func (a *app) checkCompose(opts compose.PurgeOptions) error {
-	if opts.Dir == compose.ToStdout && a.global.output != "text" {
+func (a *app) checkCompose(opts generate.PurgeOptions) error {
+	if opts.Dir == generate.ToStdout && a.global.output != "text" {
 		return errors.New("--dir - writes manifests to standard output, where -o would write the result: remove one of them")
 	}
 	return opts.CheckValues()
 }
 
-func (a *app) composeEnv(ctx context.Context, l project.Loaded) compose.PurgeEnv {
-	return compose.PurgeEnv{
-		Options: a.config(), Loaded: l, Searched: a.searched(),
+func (a *app) composeEnv(ctx context.Context, l config.LoadedProject) generate.PurgeEnv {
+	return generate.PurgeEnv{
+		Options: a.config(), LoadedProject: l, Searched: a.searched(),
 		Before: sync.OnceValue(func() *manifest.Set { return cmp.Or(a.history(l, nil).ReadPast(ctx, "", true).Set, &manifest.Set{}) }),
-		Load: func(ctx context.Context, more ...manifest.PathSource) (project.Loaded, error) {
+		Load: func(ctx context.Context, more ...manifest.PathSource) (config.LoadedProject, error) {
 			return a.load(ctx, nil, more...)
 		},
 	}
 }
 
 // compose writes manifests of purges.
-func (a *app) compose(ctx context.Context, env compose.PurgeEnv, opts compose.PurgeOptions, src compose.Source) (doc report.Document, err error) {
-	result, err := compose.WritePurges(ctx, env, opts, a.running, src)
+func (a *app) compose(ctx context.Context, env generate.PurgeEnv, opts generate.PurgeOptions, src generate.PurgeSource) (doc report.Document, err error) {
+	result, err := generate.WritePurges(ctx, env, opts, a.running, src)
 	if err != nil {
 		return doc, err
 	}
 	if len(result.Manifests) == 0 && a.global.output == "text" {
 		a.log(slog.LevelInfo, "nothing to purge, and nothing was written")
 	}
-	if opts.Dir == compose.ToStdout {
+	if opts.Dir == generate.ToStdout {
 		return sourceText(result.Text), nil
 	}
 	return report.Document{Data: result, Messages: result.ManifestLines()}, nil
@@ -168,18 +168,18 @@ func newStatusPurge(a *app) *cobra.Command {
 		if err != nil {
 			return doc, err
 		}
-		list := compose.ListPurges(ctx, a.composeEnv(ctx, l), paths, only, all)
+		list := generate.ListPurges(ctx, a.composeEnv(ctx, l), paths, only, all)
 		return report.Document{Data: list, Text: func(out report.LineWriter, opts report.FormatOptions) { writePurges(out, list, opts) }}, nil
 	})
 	f := cmd.Flags()
 	f.BoolVar(&all, "all", false, "also list old purges that are only in the ledger")
 	f.StringArrayVar(&only, "only", nil, "list only purges of `STATUS`; repeatable")
-	oneOfFlag(f, "only", compose.AllStatuses()...)
+	oneOfFlag(f, "only", generate.AllStatuses()...)
 	return cmd
 }
 
 // writePurges writes a list as tables, and below them what a person must do.
-func writePurges(out report.LineWriter, l compose.PurgeListing, opts report.FormatOptions) {
+func writePurges(out report.LineWriter, l generate.PurgeListing, opts report.FormatOptions) {
 	if l.Sandbox {
 		out.Printf("%s\n\n", report.Banner)
 	}
@@ -205,7 +205,7 @@ func writePurges(out report.LineWriter, l compose.PurgeListing, opts report.Form
 		out.Printf("\n")
 		out.Table("", usageRows(l.Hosts))
 		for _, h := range l.Hosts {
-			if text := compose.OverLimits(h.HostUsage); text != "" {
+			if text := generate.OverLimits(h.HostUsage); text != "" {
 				out.Printf("  %s\n", text)
 			}
 		}
@@ -213,7 +213,7 @@ func writePurges(out report.LineWriter, l compose.PurgeListing, opts report.Form
 }
 
 // usageRows shows what the purges of each hostname use of its limits.
-func usageRows(hosts []compose.HostUsage) [][]string {
+func usageRows(hosts []generate.HostUsage) [][]string {
 	rows := [][]string{{"limits, with active purges", "requests", "paths", "prefixes"}}
 	of := func(n, most int) string { return fmt.Sprintf("%d of %d", n, most) }
 	for _, h := range hosts {
@@ -230,17 +230,17 @@ func usageRows(hosts []compose.HostUsage) [][]string {
 }
 
 func newNewSnapshot(a *app) *cobra.Command {
-	var opts compose.PurgeOptions
+	var opts generate.PurgeOptions
 	cmd := a.command("snapshot DISK", func(ctx context.Context, args []string) (doc report.Document, err error) {
 		env, err := a.beginCompose(ctx, opts)
 		if err != nil {
 			return doc, err
 		}
-		s, err := compose.WriteSnapshot(ctx, env, opts, a.running, args[0])
+		s, err := generate.WriteSnapshot(ctx, env, opts, a.running, args[0])
 		switch {
 		case err != nil:
 			return doc, err
-		case opts.Dir == compose.ToStdout:
+		case opts.Dir == generate.ToStdout:
 			return sourceText(s.Text), nil
 		}
 		return report.Document{Data: s, Messages: []string{fmt.Sprintf("%s %s: %s of the disk %s", s.Status, s.File, s.Key, s.Disk)}}, nil

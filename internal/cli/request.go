@@ -8,11 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"trueup/internal/compose"
+	"trueup/internal/config"
 	"trueup/internal/diag"
 	"trueup/internal/files"
+	"trueup/internal/generate"
 	"trueup/internal/manifest"
-	"trueup/internal/project"
 	"trueup/internal/reconcile"
 	"trueup/internal/report"
 	"trueup/internal/routing"
@@ -29,7 +29,7 @@ func newRequest(a *app) *cobra.Command {
 		return a.lookUp(ctx, opts, args)
 	})
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-		hosts := compose.HostingObjects(a.known(cmd.Context(), nil))
+		hosts := generate.HostingObjects(a.known(cmd.Context(), nil))
 		address := func(o *manifest.Object) (string, string) { return "https://" + o.Host + "/", o.Key().String() }
 		return offers(hosts, address), noFiles | cobra.ShellCompDirectiveNoSpace
 	}
@@ -63,7 +63,7 @@ func (a *app) lookUp(ctx context.Context, opts requestOptions, args []string) (d
 }
 
 // readSides reads the CDNs that URLs are looked up in.
-func (a *app) readSides(ctx context.Context, opts requestOptions, l project.Loaded) ([]routing.Side, error) {
+func (a *app) readSides(ctx context.Context, opts requestOptions, l config.LoadedProject) ([]routing.Side, error) {
 	env := a.reconcileEnv(l, nil)
 	sides, err := reconcile.SidesOf(ctx, env, l, opts.base)
 	if err != nil || !opts.live {

@@ -17,7 +17,6 @@ import (
 	"trueup/internal/config"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
-	"trueup/internal/project"
 	"trueup/internal/report"
 	"trueup/internal/sandbox"
 )
@@ -93,7 +92,7 @@ func (a *app) serveSandbox(ctx context.Context, opts sandboxOptions) (err error)
 }
 
 // sandboxDir returns the project of the run, and the folder of its sandbox.
-func (a *app) sandboxDir() (project.Project, string, error) {
+func (a *app) sandboxDir() (config.Project, string, error) {
 	p, err := a.findProject()
 	if err != nil {
 		return p, "", err

@@ -21,7 +21,6 @@ import (
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
-	"trueup/internal/project"
 	"trueup/internal/reconcile"
 )
 
@@ -154,7 +153,7 @@ func (s *stage) repository() {
 }
 
 // entered is a run of the program that has read its manifests.
-func (s *stage) entered() (*app, project.Loaded) {
+func (s *stage) entered() (*app, config.LoadedProject) {
 	s.t.Helper()
 	a := newApp(s.env(io.Discard, io.Discard))
 	newRoot(a) // which gives the flags their defaults
@@ -194,7 +193,7 @@ func (s *stage) applyOn(w *wire) int {
 	s.t.Helper()
 	a, l := s.entered()
 	env := a.reconcileEnv(l, nil)
-	env.Open = func(ctx context.Context, p project.Project, set *manifest.Set) (*config.Platform, error) {
+	env.Open = func(ctx context.Context, p config.Project, set *manifest.Set) (*config.Platform, error) {
 		platform, err := a.openPlatform(ctx, p, set)
 		if err != nil {
 			return nil, err

@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"trueup/internal/config"
 	"trueup/internal/diag"
 	"trueup/internal/exit"
 	"trueup/internal/manifest"
-	"trueup/internal/project"
 	"trueup/internal/report"
 	"trueup/internal/requesttest"
 	"trueup/internal/routing"
@@ -68,7 +68,7 @@ func (a *app) runTest(ctx context.Context, opts testOptions, paths []string) (do
 }
 
 // loadTests loads the manifests and tests of PATHs. If those are tests alone, it adds the manifests of the project.
-func (a *app) loadTests(ctx context.Context, paths []string) (project.Loaded, error) {
+func (a *app) loadTests(ctx context.Context, paths []string) (config.LoadedProject, error) {
 	l, err := a.load(ctx, paths)
 	if err != nil || len(paths) == 0 || len(l.Set.Objects) > 0 || len(l.Project.Manifests) == 0 {
 		return l, err
@@ -81,7 +81,7 @@ func (a *app) loadTests(ctx context.Context, paths []string) (project.Loaded, er
 }
 
 // runTests runs the request tests on the CDNs of git, and adds failures to the findings.
-func runTests(doc *report.Document, l project.Loaded, sides []routing.Side, severity diag.Severity) {
+func runTests(doc *report.Document, l config.LoadedProject, sides []routing.Side, severity diag.Severity) {
 	doc.Tests = requesttest.Run(l.Set.Tests, sides, routing.PrecedencesOf(l.Project.Platform.Precedence))
 	doc.Findings = append(doc.Findings, doc.Tests.Findings(severity)...)
 	if doc.Findings.HasErrors() {
@@ -90,7 +90,7 @@ func runTests(doc *report.Document, l project.Loaded, sides []routing.Side, seve
 }
 
 // addTests runs the request tests of a plan, if there are any. What fails stops nothing, unless warnings are errors.
-func addTests(doc *report.Document, l project.Loaded, sides []routing.Side) {
+func addTests(doc *report.Document, l config.LoadedProject, sides []routing.Side) {
 	severity := diag.Warning
 	if l.Project.Strict {
 		severity = diag.Error
@@ -101,7 +101,7 @@ func addTests(doc *report.Document, l project.Loaded, sides []routing.Side) {
 }
 
 // updateTests writes expectations into files of tests, and says into which. If one can't be edited, it writes none.
-func (a *app) updateTests(ctx context.Context, p project.Project, paths []string, updates map[string][]yamledit.Expectation) (changed []string, err error) {
+func (a *app) updateTests(ctx context.Context, p config.Project, paths []string, updates map[string][]yamledit.Expectation) (changed []string, err error) {
 	texts, _, err := a.texts(ctx, p, paths)
 	if err != nil {
 		return nil, err

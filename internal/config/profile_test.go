@@ -13,7 +13,6 @@ import (
 
 	"trueup/internal/canon"
 	"trueup/internal/kind"
-	"trueup/internal/project"
 	"trueup/internal/safetext"
 	"trueup/schemas"
 )
@@ -228,7 +227,7 @@ func TestAProfilesTokenGoesToItsOwnAddress(t *testing.T) {
 			t.Errorf("%v: %v, want %q", c.vars, err, c.says)
 		}
 		// Doctor asks for the token all the same.
-		w, _ := o.RealPlatform(settings, project.Project{})
+		w, _ := o.RealPlatform(settings, Project{})
 		token, asked := w.API.Endpoints[kind.Delivery].Ask(t.Context())
 		if c.says != "" && (!token.IsZero() || asked == nil || asked.Error() != err.Error()) {
 			t.Errorf("%v: the token was given out: %v", c.vars, asked)

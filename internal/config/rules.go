@@ -9,7 +9,6 @@ import (
 
 	"trueup/internal/exit"
 	"trueup/internal/files"
-	"trueup/internal/project"
 	"trueup/internal/rules"
 )
 
@@ -20,7 +19,7 @@ const rulesVariable = "TRUEUP_RULES"
 const maxRules = 100
 
 // OwnRules reads the rules of the users: those of TRUEUP_RULES, and those that the project adds.
-func (o Options) OwnRules(p project.Project) (all []rules.OwnRule, err error) {
+func (o Options) OwnRules(p Project) (all []rules.OwnRule, err error) {
 	if dir := o.Getenv(rulesVariable); dir != "" {
 		if !filepath.IsAbs(dir) {
 			return nil, fmt.Errorf("%s is %q: write the whole path, so that no repository can be the folder", rulesVariable, dir)
@@ -36,7 +35,7 @@ func (o Options) OwnRules(p project.Project) (all []rules.OwnRule, err error) {
 		all = append(all, added...)
 	}
 	if err != nil {
-		return nil, exit.WithCode(exit.Invalid, fmt.Errorf("%s: %w", project.File, err))
+		return nil, exit.WithCode(exit.Invalid, fmt.Errorf("%s: %w", ProjectFile, err))
 	}
 	return all, nil
 }

@@ -24,7 +24,6 @@ import (
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
-	"trueup/internal/project"
 	"trueup/internal/sandbox"
 )
 
@@ -33,7 +32,7 @@ import (
 const sandboxOrigin = "http://sandbox.invalid"
 
 // SandboxDir returns the folder of the sandbox and its ledger.
-func (o Options) SandboxDir(p project.Project) (string, error) {
+func (o Options) SandboxDir(p Project) (string, error) {
 	return files.OwnFolder(cmp.Or(p.Dir, o.Dir), ".trueup/sandbox")
 }
 
@@ -46,7 +45,7 @@ func SandboxUUID(name string) string {
 }
 
 // SandboxWorkspace returns the workspace of the project, or without one the namespace that all manifests have.
-func SandboxWorkspace(p project.Project, set *manifest.Set) (kind.Workspace, error) {
+func SandboxWorkspace(p Project, set *manifest.Set) (kind.Workspace, error) {
 	if p.Exists() {
 		return p.Workspace, nil
 	}
@@ -66,7 +65,7 @@ func SandboxWorkspace(p project.Project, set *manifest.Set) (kind.Workspace, err
 
 // OpenSandboxPlatform starts the sandbox on loopback and opens its ledger. It looks at no real address,
 // token or ledger.
-func (o Options) OpenSandboxPlatform(ctx context.Context, p project.Project, set *manifest.Set) (_ *Platform, err error) {
+func (o Options) OpenSandboxPlatform(ctx context.Context, p Project, set *manifest.Set) (_ *Platform, err error) {
 	ws, err := SandboxWorkspace(p, set)
 	if err == nil {
 		_, err = o.FindPin(p)

@@ -22,7 +22,6 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/files"
 	"trueup/internal/kind"
-	"trueup/internal/project"
 )
 
 // Setting is a value and who chose it.
@@ -341,7 +340,7 @@ func ParseConfig(data []byte) (Profiles, error) {
 	if m, found := diag.FindMisread(data); found {
 		return cfg, m
 	}
-	if err := project.UnmarshalStrict(data, "config", &cfg); err != nil {
+	if err := UnmarshalYAML(data, "config", &cfg); err != nil {
 		return cfg, err
 	}
 	if cfg.APIVersion != "trueup/v1" || cfg.Kind != "Config" {

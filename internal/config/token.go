@@ -22,7 +22,6 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/files"
 	"trueup/internal/kind"
-	"trueup/internal/project"
 	"trueup/internal/sandbox"
 )
 
@@ -232,7 +231,7 @@ func (c *capped) Write(p []byte) (int, error) {
 // tokenFromCommand runs the user's own command. It runs in the folder of the profiles file, so that nothing in a
 // repository can change what it does, without a terminal, and without the tokens of the environment.
 func (o Options) tokenFromCommand(ctx context.Context, c TokenCommand, p Profile) (string, error) {
-	limit := project.ParseDuration(c.Timeout, usualExecTime)
+	limit := ParseDuration(c.Timeout, usualExecTime)
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	program := c.Command[0]

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"trueup/internal/kind"
-	"trueup/internal/project"
 )
 
 // tokenOf asks for the delivery token of the environment and, where text is
@@ -28,7 +27,7 @@ func tokenOf(ctx context.Context, t *testing.T, text string, vars map[string]str
 	if err != nil {
 		return "", err
 	}
-	w, wrong := o.RealPlatform(s, project.Project{})
+	w, wrong := o.RealPlatform(s, Project{})
 	if wrong[kind.Delivery] != nil {
 		return "", wrong[kind.Delivery]
 	}

@@ -19,13 +19,12 @@ import (
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
-	"trueup/internal/project"
 )
 
 // Input is what is known before anything is asked. If something is wrong, the rest is checked.
 type Input struct {
 	config.Options
-	Project    project.Project
+	Project    config.Project
 	ProjectErr error
 	Searched   string        // says where the project was looked for
 	Set        *manifest.Set // nil if the manifests can't be read
@@ -150,7 +149,7 @@ func RunChecks(ctx context.Context, in Input) Report {
 
 // checkAll checks everything, in the order in which it is shown.
 func (e *examiner) checkAll(ctx context.Context) {
-	e.addCheck("project", project.File, e.checkProject())
+	e.addCheck("project", config.ProjectFile, e.checkProject())
 	e.addCheck("project", "manifests", e.checkManifests())
 	e.addCheck("project", "configuration", e.checkSettings())
 	if e.sandboxErr == nil {
@@ -179,7 +178,7 @@ func (e *examiner) checkProject() Check {
 	case exists && e.platform != nil && e.platform.Pin.CheckWorkspace(e.platform.Workspace) != nil:
 		return failed(exit.Error, e.platform.Pin.CheckWorkspace(e.platform.Workspace).Error(), "")
 	case exists:
-		return passed(filepath.Join(e.Project.Dir, project.File))
+		return passed(filepath.Join(e.Project.Dir, config.ProjectFile))
 	case e.Sandbox:
 		return skipped("none; the sandbox does not need one")
 	}

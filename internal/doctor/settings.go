@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 
+	"trueup/internal/config"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
-	"trueup/internal/project"
 )
 
 // openAll opens the platform and the ledger, and continues after what is wrong. For a sandbox it reads
@@ -53,7 +53,7 @@ func (e *examiner) shownSettings() (list []EffectiveSetting) {
 	if e.Project.Exists() {
 		ws = fmt.Sprintf("%s (%s)", e.Project.Workspace.Name, e.Project.Workspace.UUID)
 	}
-	add("workspace", ws, project.File)
+	add("workspace", ws, config.ProjectFile)
 	add("workspace.pin", w.Pin.Workspace, w.Pin.Origin).Optional = true
 	for _, area := range kind.Areas() {
 		url, token, source := s.URLs[area], s.Tokens[area], ""
@@ -66,7 +66,7 @@ func (e *examiner) shownSettings() (list []EffectiveSetting) {
 		add(string(area)+".url", url.Value, url.Origin)
 		add(string(area)+".token", source, token.Origin)
 	}
-	store, origin := w.Ledger.Store, project.File
+	store, origin := w.Ledger.Store, config.ProjectFile
 	if e.ledgerErr != nil {
 		store = "not a usable store"
 	}

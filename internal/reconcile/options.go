@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"trueup/internal/canon"
+	"trueup/internal/config"
 	"trueup/internal/diag"
 	"trueup/internal/exit"
 	"trueup/internal/files"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
-	"trueup/internal/project"
 )
 
 // Options choose what to plan. Most are flags.
@@ -127,7 +127,7 @@ func (o Options) MatchManifests(set *manifest.Set) error {
 
 // leaveOutBroken returns the manifests of files without errors, and the files that have some. There are no such files if
 // the run can't go on without them.
-func (o Options) leaveOutBroken(l project.Loaded) (sound *manifest.Set, broken []string) {
+func (o Options) leaveOutBroken(l config.LoadedProject) (sound *manifest.Set, broken []string) {
 	if !o.PastErrors {
 		return nil, nil
 	}

@@ -10,22 +10,21 @@ import (
 	"trueup/internal/apply"
 	"trueup/internal/canon"
 	"trueup/internal/exit"
-	"trueup/internal/history"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/plan"
 )
 
 // compareCommit compares what is checked out with what the ledger says was applied. It asks no remote and no platform.
-func (s *Session) compareCommit(ctx context.Context) history.Order {
+func (s *Session) compareCommit(ctx context.Context) CommitOrder {
 	return s.env.History.Order(ctx, appliedBy(s.inputs.Ledger.Head), !s.options.ReadOnly)
 }
 
-func appliedBy(h *ledger.Head) history.AppliedCommit {
+func appliedBy(h *ledger.Head) AppliedCommit {
 	if h == nil {
-		return history.AppliedCommit{}
+		return AppliedCommit{}
 	}
-	return history.AppliedCommit{Commit: h.NewestCommit(), Ancestors: h.Ancestors}
+	return AppliedCommit{Commit: h.NewestCommit(), Ancestors: h.Ancestors}
 }
 
 // orderNote says that the commit is older than the one that was applied, or that nothing shows whether it is. It is

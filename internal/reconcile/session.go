@@ -1,5 +1,6 @@
-// Package reconcile compares a project's manifests with the platform, and applies the plan. It parses no
-// flags, asks no questions, and writes no output.
+// Package reconcile compares a project's manifests with the platform, and applies the plan. It reads from git what
+// was there before: removed manifests, and the commits that name who made a change. It parses no flags, asks no
+// questions and no remote, and writes no output.
 package reconcile
 
 import (
@@ -15,27 +16,25 @@ import (
 	"trueup/internal/apply"
 	"trueup/internal/config"
 	"trueup/internal/exit"
-	"trueup/internal/history"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/live"
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
-	"trueup/internal/project"
 )
 
 // Env is the environment of a run.
 type Env struct {
 	config.Options
 	Paths   []string // the PATH arguments
-	History *history.CommitReader
+	History *CommitReader
 	Report  func(apply.Event) // Report gets the events of apply. Hurry is that of apply.Deps.
 	Hurry   <-chan struct{}
 }
 
 // Session is a run from manifests to plan and apply.
 type Session struct {
-	Loaded   project.Loaded // has the manifests, and all findings
+	Loaded   config.LoadedProject // has the manifests, and all findings
 	Platform *config.Platform
 	Ledger   *ledger.Ledger
 	Plan     *plan.Plan  // nil if findings stopped the run
@@ -48,12 +47,12 @@ type Session struct {
 	options      Options
 	inputs       plan.Inputs
 	planner      *plan.Planner
-	order        history.Order
+	order        CommitOrder
 	warnedOfSkew sync.Once // limits the warning that clocks differ
 }
 
 // PrepareSession makes the plan. If findings are errors, the session has none.
-func PrepareSession(ctx context.Context, env Env, l project.Loaded, o Options) (*Session, error) {
+func PrepareSession(ctx context.Context, env Env, l config.LoadedProject, o Options) (*Session, error) {
 	s := &Session{env: env, Loaded: l, options: o}
 	options, err := o.planOptions()
 	if err != nil {
@@ -97,13 +96,13 @@ func PrepareSession(ctx context.Context, env Env, l project.Loaded, o Options) (
 }
 
 // setProject sets the options that trueup.yaml has.
-func setProject(o *plan.Options, p project.Project, env Env) {
+func setProject(o *plan.Options, p config.Project, env Env) {
 	o.Overrides, o.PartOfTree = p.Overrides, p.ReadsPartly(env.Dir, env.Paths)
 	o.MaxCreates, o.MaxDeletes = p.MaxCreates, p.DeletesAllowed()
 }
 
 // WarnOfNothing warns if there are no manifests, and says how to get some.
-func WarnOfNothing(l project.Loaded, log func(slog.Level, string)) {
+func WarnOfNothing(l config.LoadedProject, log func(slog.Level, string)) {
 	switch {
 	case !l.IsEmpty():
 	case !l.Project.Exists():
@@ -224,7 +223,7 @@ func (s *Session) readLedger(ctx context.Context) (err error) {
 	if s.Ledger, err = s.Platform.OpenLedger(ctx); err != nil {
 		return err
 	}
-	known := append(kind.KeysOf(s.inputs.Set.Objects), history.RemovedKeys(s.inputs.Base, s.inputs.Set)...)
+	known := append(kind.KeysOf(s.inputs.Set.Objects), RemovedKeys(s.inputs.Base, s.inputs.Set)...)
 	view, err := s.Ledger.ReadView(ctx, known)
 	if err != nil && s.options.ReadOnly && !errors.Is(err, ledger.ErrStore) {
 		// A fork's pull request may not read the ledger, and still sees the rest.
@@ -316,7 +315,7 @@ func (s *Session) canRead(area kind.Area) bool {
 
 // PlanOffline returns the plan of what git changed since the base. It needs no token, platform or ledger; store is
 // that of the project.
-func PlanOffline(ctx context.Context, env Env, l project.Loaded, o Options, store string) (*plan.Plan, error) {
+func PlanOffline(ctx context.Context, env Env, l config.LoadedProject, o Options, store string) (*plan.Plan, error) {
 	options, err := o.planOptions()
 	if err != nil {
 		return nil, err

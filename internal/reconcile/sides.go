@@ -7,16 +7,16 @@ import (
 	"slices"
 
 	"trueup/internal/canon"
+	"trueup/internal/config"
 	"trueup/internal/effect"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
-	"trueup/internal/project"
 	"trueup/internal/routing"
 )
 
 // SidesOf returns the CDNs of the manifests, and those that they had in a base if baseRef names one.
-func SidesOf(ctx context.Context, env Env, l project.Loaded, baseRef string) ([]routing.Side, error) {
+func SidesOf(ctx context.Context, env Env, l config.LoadedProject, baseRef string) ([]routing.Side, error) {
 	sides := []routing.Side{gitSide(l)}
 	if baseRef == "" {
 		return sides, nil
@@ -31,7 +31,7 @@ func SidesOf(ctx context.Context, env Env, l project.Loaded, baseRef string) ([]
 	return append(sides, baseSide(past, l)), nil
 }
 
-func gitSide(l project.Loaded) routing.Side { return newSide(routing.Git, l.Set.Objects) }
+func gitSide(l config.LoadedProject) routing.Side { return newSide(routing.Git, l.Set.Objects) }
 
 func newSide(name string, objects []*manifest.Object) routing.Side {
 	cdns := make([]*routing.CDN, len(objects))
@@ -42,7 +42,7 @@ func newSide(name string, objects []*manifest.Object) routing.Side {
 }
 
 // baseSide returns the CDNs that git had before.
-func baseSide(past plan.Past, l project.Loaded) routing.Side {
+func baseSide(past plan.Past, l config.LoadedProject) routing.Side {
 	then := slices.Clone(past.Set.Objects)
 	for _, o := range l.Set.Objects {
 		if past.Same[o.Path] && past.Set.Find(o.Key()) == nil {

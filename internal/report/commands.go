@@ -7,36 +7,36 @@ import (
 	"slices"
 	"strings"
 
-	"trueup/internal/adopt"
 	"trueup/internal/diag"
 	"trueup/internal/doctor"
 	"trueup/internal/exit"
+	"trueup/internal/generate"
 	"trueup/internal/kind"
 	"trueup/internal/plan"
 	"trueup/internal/view"
 )
 
 // Pull returns the document of trueup pull.
-func Pull(r *adopt.PullResult, diff, sandbox bool) Document {
+func Pull(r *generate.PullResult, diff, sandbox bool) Document {
 	doc := Document{
 		ExitCode: r.ExitCode(diff), Annotations: pullFindings(r, diff),
 		Text: func(out LineWriter, shown view.TextOptions) { writePull(out, r, diff, sandbox, shown) },
 	}
 	doc.Data = pullDocument{
 		Format: "trueup.pull/v1", Command: "pull", Result: exit.NameOf(doc.ExitCode), ExitCode: doc.ExitCode, Sandbox: sandbox,
-		Objects: append([]*adopt.PulledObject{}, r.Items...), Ledger: r.Problem, Notes: r.Doubts,
+		Objects: append([]*generate.PulledObject{}, r.Items...), Ledger: r.Problem, Notes: r.Doubts,
 	}
 	return doc
 }
 
 // pullDocument is the result as JSON (schemas/pull.schema.json).
 type pullDocument struct {
-	Format   string                `json:"format"`
-	Command  string                `json:"command"`
-	Result   string                `json:"result"`
-	ExitCode int                   `json:"exitCode"`
-	Sandbox  bool                  `json:"sandbox"`
-	Objects  []*adopt.PulledObject `json:"objects"`
+	Format   string                   `json:"format"`
+	Command  string                   `json:"command"`
+	Result   string                   `json:"result"`
+	ExitCode int                      `json:"exitCode"`
+	Sandbox  bool                     `json:"sandbox"`
+	Objects  []*generate.PulledObject `json:"objects"`
 	// Ledger says why nothing was adopted, or is empty.
 	Ledger string `json:"ledger,omitempty"`
 	// Notes ask whether the workspace is right.
@@ -44,20 +44,20 @@ type pullDocument struct {
 }
 
 // pullFindings returns the objects that pull did not write or that differ from git, and its notes.
-func pullFindings(r *adopt.PullResult, diff bool) (found diag.List) {
+func pullFindings(r *generate.PullResult, diff bool) (found diag.List) {
 	for _, i := range r.Items {
 		f := diag.Finding{
 			Rule: "pull/object", Path: i.File, Line: i.Line, Field: i.Key().String(), Fix: i.Fix,
 			Message: fmt.Sprintf("%s is %s: %s", i.Key(), i.Verdict, i.Reason),
 		}
 		switch {
-		case i.Verdict == adopt.Refused:
+		case i.Verdict == generate.Refused:
 			f.Severity = diag.Error
-		case i.Verdict == adopt.Differs:
+		case i.Verdict == generate.Differs:
 			f.Message, f.Fix = i.Key().String()+" differs from live", takeLive(i, diff)
-		case i.Verdict == adopt.New && diff:
+		case i.Verdict == generate.New && diff:
 			f.Message = i.Key().String() + " is not in git"
-		case i.Verdict != adopt.LeftOut:
+		case i.Verdict != generate.LeftOut:
 			continue
 		}
 		found = append(found, f)
@@ -72,15 +72,15 @@ func pullFindings(r *adopt.PullResult, diff bool) (found diag.List) {
 }
 
 // pullReason is the reason of a verdict, with what to do.
-func pullReason(i *adopt.PulledObject, diff bool) string {
+func pullReason(i *generate.PulledObject, diff bool) string {
 	switch {
-	case i.Verdict == adopt.Differs && diff && len(i.Lost) > 0:
+	case i.Verdict == generate.Differs && diff && len(i.Lost) > 0:
 		return "--replace would lose its " + strings.Join(i.Lost, " and ")
-	case i.Verdict == adopt.Differs && !diff:
+	case i.Verdict == generate.Differs && !diff:
 		return "live differs from it: " + takeLive(i, false)
-	case i.Verdict == adopt.Replaced && i.InPlace:
+	case i.Verdict == generate.Replaced && i.InPlace:
 		return "its comments stay"
-	case i.Verdict == adopt.Replaced && len(i.Lost) > 0:
+	case i.Verdict == generate.Replaced && len(i.Lost) > 0:
 		return "its " + strings.Join(i.Lost, " and ") + " are lost"
 	case i.Fix != "":
 		return i.Reason + "; " + i.Fix
@@ -89,7 +89,7 @@ func pullReason(i *adopt.PulledObject, diff bool) string {
 }
 
 // takeLive says what to do about a manifest that differs from live.
-func takeLive(i *adopt.PulledObject, diff bool) string {
+func takeLive(i *generate.PulledObject, diff bool) string {
 	if diff {
 		return fmt.Sprintf("pull %s --replace takes it", i.ShortKey())
 	}
@@ -97,14 +97,14 @@ func takeLive(i *adopt.PulledObject, diff bool) string {
 }
 
 // writePull writes a line for each object, the differences, a summary, and what to do next.
-func writePull(out LineWriter, r *adopt.PullResult, diff, sandbox bool, shown view.TextOptions) {
+func writePull(out LineWriter, r *generate.PullResult, diff, sandbox bool, shown view.TextOptions) {
 	if sandbox {
 		_ = out.Printf("%s\n\n", Banner)
 	}
 	rows := pullRows(r.Items, diff)
 	_ = out.Marked(rows, shown)
 	for _, i := range r.Items {
-		if diff && i.Verdict == adopt.Differs {
+		if diff && i.Verdict == generate.Differs {
 			_ = out.Printf("\n")
 			_ = out.Diff(Versions{i.File, i.Before, i.After, i.LeftOut}, shown)
 		}
@@ -123,27 +123,27 @@ func writePull(out LineWriter, r *adopt.PullResult, diff, sandbox bool, shown vi
 }
 
 // writePulledNext says what follows from what was written.
-func writePulledNext(out LineWriter, r *adopt.PullResult, diff bool) {
+func writePulledNext(out LineWriter, r *generate.PullResult, diff bool) {
 	switch {
 	case r.Problem != "" && !diff:
 		_ = out.Printf("The ledger does not know of this yet, so apply won't drop list elements: %s; %s. Then run pull again.\n", r.Problem, r.Fix)
 	case r.Adopted > 0:
 		_ = out.Printf("Git now owns these objects: removing a field from a manifest removes it from the platform.\nA field that was never in a manifest stays as it is.\n")
 	}
-	if r.Unread != "" && r.CountVerdicts(adopt.Written) > 0 {
+	if r.Unread != "" && r.CountVerdicts(generate.Written) > 0 {
 		_ = out.Printf("A plan does not read %s: add it to manifests: in trueup.yaml, or name it as a PATH.\n", r.Unread)
 	}
 }
 
-func pullRows(items []*adopt.PulledObject, diff bool) (rows [][]string) {
+func pullRows(items []*generate.PulledObject, diff bool) (rows [][]string) {
 	for _, i := range items {
 		file := cmp.Or(i.File, "-")
 		if i.Line > 0 {
 			file = fmt.Sprintf("%s:%d", file, i.Line)
 		}
 		rows = append(rows, []string{string(i.Verdict), i.Key().String(), file, pullReason(i, diff)})
-		if len(i.Dropped) > 0 && (i.Verdict == adopt.Replaced || i.Verdict == adopt.Differs) {
-			text := map[bool]string{true: "drops", false: "--replace would drop"}[i.Verdict == adopt.Replaced]
+		if len(i.Dropped) > 0 && (i.Verdict == generate.Replaced || i.Verdict == generate.Differs) {
+			text := map[bool]string{true: "drops", false: "--replace would drop"}[i.Verdict == generate.Replaced]
 			rows = append(rows, []string{"", "", "", text + " changes of git that are not applied: " + strings.Join(i.Dropped, ", ")})
 		}
 	}
@@ -151,10 +151,10 @@ func pullRows(items []*adopt.PulledObject, diff bool) (rows [][]string) {
 }
 
 // unknownFields says which fields of live are in no manifest that was written.
-func unknownFields(r *adopt.PullResult) string {
+func unknownFields(r *generate.PullResult) string {
 	found := map[string]bool{}
 	for _, i := range r.Items {
-		if slices.Contains([]adopt.PullVerdict{adopt.Written, adopt.Replaced, adopt.New}, i.Verdict) && !i.InPlace {
+		if slices.Contains([]generate.PullVerdict{generate.Written, generate.Replaced, generate.New}, i.Verdict) && !i.InPlace {
 			for _, field := range i.Unknown {
 				found[field] = true
 			}
@@ -169,9 +169,9 @@ func unknownFields(r *adopt.PullResult) string {
 }
 
 // pullSummary counts the verdicts.
-func pullSummary(r *adopt.PullResult) string {
+func pullSummary(r *generate.PullResult) string {
 	var parts []string
-	for _, v := range adopt.AllVerdicts() {
+	for _, v := range generate.AllVerdicts() {
 		if n := r.CountVerdicts(v); n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, v))
 		}

@@ -1,0 +1,450 @@
+package generate
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode"
+
+	"trueup/internal/config"
+	"trueup/internal/diag"
+	"trueup/internal/exit"
+	"trueup/internal/files"
+	"trueup/internal/git"
+	"trueup/internal/kind"
+	"trueup/internal/manifest"
+	"trueup/internal/purge"
+)
+
+// PurgeOptions are what a user asks for.
+type PurgeOptions struct {
+	// Hostnames and Subdomains are where paths without a host are purged.
+	Hostnames, Subdomains []string
+	FromGit               string // a range of commits, whose files Maps serve
+	Maps, Sitemaps        []string
+	NoIndex               bool   // leaves out a folder's own path beside its index file
+	Collapse              int    // how many paths of a folder are purged as the whole folder, 0 for none
+	Name, Dir             string // Name begins the names of manifests, and Dir is where to write them
+	SkipUnplaced          bool
+}
+
+// ToStdout is the Dir of manifests that are not written to a file.
+const ToStdout = "-"
+
+// nameRunes are the characters of names.
+const nameRunes = "abcdefghijklmnopqrstuvwxyz0123456789-."
+
+// CheckValues refuses values that no run could use.
+func (o PurgeOptions) CheckValues() error {
+	const most = 150
+	odd := func(r rune) bool { return !strings.ContainsRune(nameRunes, r) }
+	switch n := o.Name; {
+	case len(n) > most || strings.ContainsFunc(n, odd) || strings.Trim(n, "-.") != n || strings.Contains(n, ".."):
+		return fmt.Errorf("--name is %q: write at most 150 lower-case letters, digits, hyphens and dots, such as rel-42", n)
+	case o.Collapse < 0 || o.Collapse == 1:
+		return fmt.Errorf("--collapse is %d: write 2 or more", o.Collapse)
+	}
+	return nil
+}
+
+// PurgeEnv is where a run works, with the project and its manifests.
+type PurgeEnv struct {
+	config.Options
+	config.LoadedProject
+	// Searched says where the project was looked for.
+	Searched string
+	// Before returns the manifests that this change edits or removes, as the base of the branch has them.
+	Before func() *manifest.Set
+	// Load reads the manifests of the project with more beside them.
+	Load func(ctx context.Context, more ...manifest.PathSource) (config.LoadedProject, error)
+}
+
+func (e PurgeEnv) logInfo(format string, args ...any) {
+	e.Log(slog.LevelInfo, fmt.Sprintf(format, args...))
+}
+
+func (e PurgeEnv) logWarning(format string, args ...any) {
+	e.Log(slog.LevelWarn, fmt.Sprintf(format, args...))
+}
+
+// PurgeSource is what is to be purged, and where that comes from.
+type PurgeSource struct {
+	Wanted   []purge.Wanted
+	Unplaced []string // the entries that can't be purged as they are named
+	head     []string // says where it comes from, for a comment in the manifest
+	// commits is what FromGit compares. served has all that HEAD serves, nil if it is not known.
+	commits git.Range
+	served  []purge.Wanted
+	entries int // how many FromLists read
+}
+
+// The bounds of lists and of sitemaps, which have at most 50 MB; and how many lines say what is wrong.
+const (
+	maxList  = 64 << 20
+	maxShown = 20
+)
+
+type gatherer struct {
+	PurgeEnv
+	PurgeOptions
+	PurgeSource
+	hosts purge.Hosts // those of the CDNs in git, which have the names known
+	known []string
+	// usual are where paths without a host are purged. toUsual is true if there are such paths.
+	usual   []purge.Wanted
+	toUsual bool
+	beside  map[string]string // the subdomains that are purged together with their hostname
+}
+
+// HostingObjects returns the objects whose hostnames a purge may name, the first of those that share one.
+func HostingObjects(set *manifest.Set) []*manifest.Object {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(slices.Clone(set.Objects), func(o *manifest.Object) bool {
+		host := kind.HostKey(o.Host)
+		if o.Kind.SentOnce() || o.Host == "" || seen[host] {
+			return true
+		}
+		seen[host] = true
+		return false
+	})
+}
+
+// GatherPurgeSource collects what the arguments and the options name. stdin is the list that the argument - stands for.
+func GatherPurgeSource(ctx context.Context, env PurgeEnv, o PurgeOptions, args []string, stdin func() io.Reader) (PurgeSource, error) {
+	g := &gatherer{PurgeEnv: env, PurgeOptions: o, beside: map[string]string{}}
+	for _, o := range HostingObjects(env.Set) {
+		g.known = append(g.known, o.Host)
+	}
+	g.hosts = purge.NewHosts(g.known)
+	if len(g.known) == 0 {
+		g.logInfo("git has no CDN to check the hostname against; plan checks it against live CDNs")
+	}
+	if err := cmp.Or(g.checkNamed(args), g.chooseUsual()); err != nil {
+		return g.PurgeSource, err
+	}
+	if err := g.addArgs(args, stdin); err != nil {
+		return g.PurgeSource, err
+	}
+	if g.FromGit != "" {
+		if err := g.addCommits(ctx); err != nil {
+			return g.PurgeSource, fmt.Errorf("--from-git: %w", err)
+		}
+	}
+	for _, name := range g.Sitemaps {
+		if err := g.addSitemap(name); err != nil {
+			return g.PurgeSource, fmt.Errorf("--sitemap %s: %w", name, err)
+		}
+	}
+	return g.PurgeSource, g.checkUnplaced()
+}
+
+func (o PurgeOptions) checkNamed(args []string) error {
+	switch {
+	case len(args) == 0 && o.FromGit == "" && len(o.Sitemaps) == 0:
+		return errors.New("nothing to purge: name paths or addresses, - for a list on standard input, --from-git or --sitemap")
+	case o.FromGit == "" && (len(o.Maps) > 0 || o.NoIndex):
+		return errors.New("--map and --no-index need --from-git: add it, or remove them")
+	}
+	return nil
+}
+
+func (g *gatherer) chooseUsual() error {
+	hostnames := g.Hostnames
+	if len(hostnames) == 0 && len(g.known) == 1 {
+		hostnames = g.known
+	}
+	for _, name := range hostnames {
+		a, err := purge.ParseAddress("https://" + name)
+		if err != nil || a.Path != "/" || strings.ContainsAny(name, "/?#") {
+			return fmt.Errorf("--hostname %q is not a hostname: write it as the CDN has it, such as shop.example.com", name)
+		}
+		w, err := g.findHost(a.Host)
+		if err != nil {
+			return err
+		}
+		g.usual = append(g.usual, w)
+		for _, part := range g.Subdomains {
+			part = strings.ToLower(part)
+			if w.Subdomain != "" {
+				part += "." + w.Subdomain
+			}
+			to := purge.Wanted{Hostname: w.Hostname, Subdomain: part}
+			if hostname, sub, ok := g.hosts.FindHostname(part + "." + w.Hostname); ok { // perhaps a CDN of its own
+				to = purge.Wanted{Hostname: hostname, Subdomain: sub}
+			}
+			g.usual = append(g.usual, to)
+		}
+	}
+	return nil
+}
+
+func (g *gatherer) addArgs(args []string, stdin func() io.Reader) error {
+	if isExpanded(args) {
+		return errors.New("these paths are the files of the root folder, which a shell makes of /*: write '/*' in quotes")
+	}
+	list := false
+	for _, arg := range args {
+		if arg != ToStdout {
+			g.addEntry("", purge.ListEntry{Text: arg})
+			continue
+		}
+		if list {
+			return errors.New("- is given twice, and there is only one standard input: name it once")
+		}
+		list = true
+		lines, err := purge.ReadLines(files.AtMost(stdin(), maxList))
+		if err != nil {
+			return fmt.Errorf("standard input: %w", err)
+		}
+		for _, line := range lines {
+			g.addEntry("standard input", line)
+		}
+	}
+	if len(args) > 0 {
+		g.head = append(g.head, "from paths given by hand")
+	}
+	return nil
+}
+
+// isExpanded reports whether arguments are what a shell makes of /* without quotes.
+func isExpanded(args []string) bool {
+	const few = 3 // that may be meant
+	return len(args) > few && !slices.ContainsFunc(args, func(arg string) bool {
+		_, err := os.Lstat(arg)
+		return err != nil || filepath.Dir(arg) != string(filepath.Separator)
+	})
+}
+
+// addEntry adds an entry of a list, whose name is empty for the command line.
+func (g *gatherer) addEntry(list string, line purge.ListEntry) {
+	format := "%s %w"
+	a, err := purge.ParseAddress(line.Text)
+	if err == nil {
+		format, err = "%s: %w", g.addWanted(a)
+	}
+	if err != nil {
+		g.refuseEntry(list, line.Line, fmt.Errorf(format, shownEntry("%.200q", line.Text), err))
+	}
+}
+
+// shownEntry is an entry that a message may show: one with an @ may have a password.
+func shownEntry(format, text string) string {
+	if strings.Contains(text, "@") {
+		return "an entry"
+	}
+	return fmt.Sprintf(format, text)
+}
+
+func (g *gatherer) refuseEntry(list string, line int, err error) {
+	text := err.Error()
+	if list != "" {
+		text = fmt.Sprintf("%s:%d: %s", list, line, text)
+	}
+	g.Unplaced = append(g.Unplaced, text)
+}
+
+func (g *gatherer) addWanted(a purge.Address) error {
+	if a.Host == "" {
+		g.toUsual = true
+		for _, w := range g.usual {
+			w.Path = a.Path
+			g.Wanted = append(g.Wanted, w)
+		}
+		return nil
+	}
+	w, err := g.findHost(a.Host)
+	if err == nil {
+		w.Path = a.Path
+		g.Wanted = append(g.Wanted, w)
+	}
+	return err
+}
+
+// findHost finds the CDN that serves a host. If git has no CDN, any host is accepted.
+func (g *gatherer) findHost(host string) (purge.Wanted, error) {
+	hostname, subdomain, ok := g.hosts.FindHostname(host)
+	switch {
+	case len(g.known) == 0:
+		return purge.Wanted{Hostname: host}, nil
+	case !ok:
+		return purge.Wanted{}, fmt.Errorf("no CDN in git serves %s%s", host, g.insteadOf(host))
+	case subdomain != "":
+		g.beside[host] = hostname
+	}
+	return purge.Wanted{Hostname: hostname, Subdomain: subdomain}, nil
+}
+
+// insteadOf ends a message about a host that no CDN serves with the CDN that served it before this change, or
+// with the host that was probably meant. Another host of the same domain, or another number, is no slip.
+func (g *gatherer) insteadOf(host string) string {
+	for _, was := range HostingObjects(g.Before()) {
+		if kind.HostKey(was.Host) != kind.HostKey(host) {
+			continue
+		}
+		if now := g.Set.Find(was.Key()); now != nil {
+			return fmt.Sprintf(": %s has %s instead since this change", was.Key(), now.Host)
+		}
+		return fmt.Sprintf(": this change removed %s", was.Key())
+	}
+	label, domain, _ := strings.Cut(host, ".")
+	var labels []string
+	for _, known := range g.known {
+		if l, same := strings.CutSuffix(known, "."+domain); same {
+			labels = append(labels, l)
+		}
+	}
+	if labels == nil {
+		label, domain, labels = host, "", g.known
+	}
+	if meant := diag.Misspelt(label, labels); len(meant) == 1 {
+		return fmt.Sprintf(": did you mean %s?", strings.TrimSuffix(meant[0]+"."+domain, "."))
+	}
+	return ""
+}
+
+// oneLine is a text that stays within the line of a comment.
+func oneLine(text string) string {
+	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) || diag.Unseen(r) }) {
+		return fmt.Sprintf("%+q", text)
+	}
+	return text
+}
+
+// addSitemap adds the pages of a sitemap. It fetches none of the addresses.
+func (g *gatherer) addSitemap(name string) error {
+	content, _, err := files.Read(files.AbsolutePath(g.PurgeEnv.Dir, name), maxList)
+	if err != nil {
+		return err
+	}
+	if bytes.HasPrefix(content, []byte("\x1f\x8b")) {
+		return errors.New("it is compressed: decompress it first (gunzip)")
+	}
+	list, err := purge.ReadSitemap(bytes.NewReader(content))
+	if err != nil {
+		return err
+	}
+	for _, page := range list.Pages {
+		if strings.Contains(page.Text, "*") {
+			g.refuseEntry(name, page.Line, fmt.Errorf("%.200q has a *, which a purge reads as a prefix: if you mean the prefix, name it as a prefix path", page.Text))
+			continue
+		}
+		g.addEntry(name, page)
+	}
+	for _, other := range list.Index {
+		g.refuseEntry(name, other.Line, fmt.Errorf("it is an index of sitemaps, and trueup does not fetch %.200q: fetch it, and name the file with --sitemap", other.Text))
+	}
+	g.head = append(g.head, "from the sitemap "+oneLine(name))
+	return nil
+}
+
+// checkUnplaced returns an error if something in a source can't be purged, unless SkipUnplaced allows that: otherwise old
+// content would stay cached, unnoticed.
+func (g *gatherer) checkUnplaced() error {
+	if g.toUsual && len(g.usual) == 0 {
+		in := ""
+		if len(g.known) > 0 {
+			in = ", which in git are " + diag.First(g.known, 5)
+		}
+		return fmt.Errorf("a path without a hostname: add --hostname HOST%s, or name addresses (https://HOST/PATH)", in)
+	}
+	if len(g.Subdomains) > 0 && len(g.Wanted) > 0 && !g.toUsual {
+		return errors.New("--subdomain applies to paths without a host, and every path has one: also name addresses on the subdomain (https://PART.HOST/PATH)")
+	}
+	for _, text := range g.Unplaced[:min(maxShown, len(g.Unplaced))] {
+		g.logWarning("%s", text)
+	}
+	n := diag.Plural(len(g.Unplaced), "entry", "entries")
+	if len(g.Unplaced) > 0 && !g.SkipUnplaced {
+		return fmt.Errorf("nothing was written: %s of those above can't be purged as named; fix or remove them, or skip them with --skip-unplaced", n)
+	}
+	if len(g.Unplaced) > maxShown {
+		g.logWarning("%s are left out; see the first ones above", n)
+	}
+	for _, host := range slices.Sorted(maps.Keys(g.beside)) {
+		g.logInfo("%s is purged together with %s, because a purge names subdomains with their hostname", g.beside[host], host)
+	}
+	return nil
+}
+
+// ConvertLists reads lists of addresses to purge, of the older purge service or of a program. Besides the CDNs in git, it
+// knows those with the hostnames cdns.
+func ConvertLists(env PurgeEnv, cdns []string, legacy purge.LegacyList, lists []manifest.FileText) (src PurgeSource, err error) {
+	if err := env.refuseOthers(lists); err != nil {
+		return src, err
+	}
+	hosts := slices.Clone(cdns)
+	for _, o := range HostingObjects(env.Set) {
+		hosts = append(hosts, o.Host)
+	}
+	if len(hosts) == 0 {
+		return src, errors.New("trueup knows no hostname of a CDN: add --cdn HOSTNAME for each, or pull their manifests first")
+	}
+	legacy.Hosts, legacy.Service = purge.NewHosts(hosts), env.Project.Purge.DeprecatedURL
+	src.head = []string{"from lists of addresses"}
+	for _, t := range lists {
+		lines, err := purge.ReadLegacyList(t.Data)
+		if err != nil {
+			return src, fmt.Errorf("%s: %w", t.Path, err)
+		}
+		for _, line := range lines {
+			wanted, err := legacy.ParseEntry(line.Text)
+			if err != nil {
+				wanted = nil
+				src.Unplaced = append(src.Unplaced, fmt.Sprintf("%s:%d: %s %v", t.Path, line.Line, shownEntry("%.200s", line.Text), err))
+			}
+			src.Wanted = append(src.Wanted, wanted...)
+		}
+		src.entries += len(lines)
+	}
+	return src, nil
+}
+
+// refuseOthers returns an error if manifests are invalid. The lists may be among them, and so may documents that can
+// hold no object.
+func (e PurgeEnv) refuseOthers(lists []manifest.FileText) error {
+	full := func(name string) string { return files.AbsolutePath(e.Dir, name) }
+	findings := slices.DeleteFunc(slices.Clone(e.Findings), func(f diag.Finding) bool {
+		if slices.ContainsFunc(lists, func(t manifest.FileText) bool { return full(t.Path) == full(f.Path) }) {
+			return true
+		}
+		if !manifest.HoldsNothing(f) {
+			return false
+		}
+		e.logWarning("%s:%d:%d: %s, so trueup does not read it as a manifest", f.Path, f.Line, f.Column, f.Message)
+		return true
+	})
+	err := findings.Refuse("the manifests are invalid, and nothing was written")
+	if err != nil && !e.Project.Exists() {
+		err = fmt.Errorf("%w; without a trueup.yaml, trueup reads every YAML and JSON file below this folder as a manifest", err)
+	}
+	return err
+}
+
+// CheckPlaces logs what else is purged with the entries of lists. It returns an error if some have no place.
+func (s PurgeSource) CheckPlaces(env PurgeEnv) error {
+	withSubdomains := map[string]bool{}
+	for _, w := range s.Wanted {
+		if w.Subdomain != "" {
+			withSubdomains[w.Hostname] = true
+		}
+	}
+	for _, host := range slices.Sorted(maps.Keys(withSubdomains)) {
+		env.logInfo("%s is purged together with its subdomains, because a purge names them with their hostname", host)
+	}
+	for _, u := range s.Unplaced {
+		env.logWarning("%s", u)
+	}
+	if s.Unplaced == nil {
+		return nil
+	}
+	return exit.WithCode(exit.Partial, fmt.Errorf("%d of %d addresses could not be placed and are in no manifest", len(s.Unplaced), s.entries))
+}
