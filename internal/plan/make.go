@@ -121,7 +121,11 @@ func (p *Planner) lacksLedger(out *Plan) {
 	if view.Problem == "" {
 		return
 	}
-	note := noLedger + ": " + view.Problem + "; trueup can't detect removals and won't send purges or snapshots"
+	effect := "apply sends nothing"
+	if p.in.LedgerStore == "" {
+		effect = "apply sends no purges or snapshots"
+	}
+	note := noLedger + ": " + view.Problem + "; trueup can't detect removals, and " + effect
 	if !slices.ContainsFunc(out.Items, func(it Item) bool { return it.Reason == noLedger }) {
 		note += "; to fix it, " + view.Fix
 	}
