@@ -76,7 +76,9 @@ func (p *Planner) MakePlan() (*Plan, diag.List) {
 		}
 	}
 	out.Items = slices.DeleteFunc(all.items, func(it Item) bool { return !p.isTargeted(it.Key) })
-	p.noteHolds(out)
+	for _, hold := range ledger.ActiveHolds(in.Ledger.Holds, in.At.Early) {
+		out.addNote("%s", hold)
+	}
 	p.manyCreates(out, ops)
 	p.lacksLedger(out)
 	p.doubtWorkspace(out)
