@@ -28,6 +28,8 @@ import (
 type RecordedRequests struct {
 	View ledger.View
 	At   time.Time
+	// None means that the project names no ledger: plan says so, and no purge is sent.
+	None bool
 }
 
 // readRequests reads what the ledger has about requests in git, about others that were sent lately, about more keys, and with
@@ -44,7 +46,7 @@ func (e PurgeEnv) readRequests(ctx context.Context, more []kind.Key, all bool) (
 		}
 	}
 	err = e.WithLedger(ctx, e.Project, e.Set, func(w *config.Platform, l *ledger.Ledger) (err error) {
-		known.At = w.API.Now()
+		known.At, known.None = w.API.Now(), w.Ledger.Store == ""
 		if known.View, err = l.ReadView(ctx, keys); err != nil || known.View.Problem != "" || !all {
 			return err
 		}
@@ -174,7 +176,7 @@ func (m *maker) askLedger(ctx context.Context) {
 	if m.unknown = m.known.View.Problem; err != nil {
 		m.unknown = diag.OneLine(err)
 	}
-	if m.unknown != "" && len(m.made) > 0 {
+	if m.unknown != "" && len(m.made) > 0 && !m.known.None {
 		m.logWarning("trueup can't check names against the ledger or count active purges: %s", m.unknown)
 	}
 }

@@ -100,7 +100,9 @@ func (m *maker) isFree(ctx context.Context) (err error) {
 		problem = diag.OneLine(err)
 	}
 	if problem != "" {
-		m.logWarning("trueup can't check the name against the ledger: %s", problem)
+		if !m.known.None {
+			m.logWarning("trueup can't check the name against the ledger: %s", problem)
+		}
 		return nil
 	}
 	if rec := m.known.View.Records[key]; rec.State != "" && rec.State != ledger.Rejected || rec.Applied != nil {
