@@ -22,7 +22,9 @@ type Inputs struct {
 	// Release drops the spec of each live object once it is planned, to save memory. Explain then needs a base with
 	// the same overrides.
 	Release bool
-	Ledger  ledger.View
+	// ForDrift says that the plan is made for NarrowToDrift, which needs no advice.
+	ForDrift bool
+	Ledger   ledger.View
 	// LedgerStore is where the ledger is kept, for people.
 	LedgerStore string
 	// At is the time that budgets, and the outcomes of open requests, depend on.
