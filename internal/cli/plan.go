@@ -222,7 +222,7 @@ func (a *app) keepPlan(f *os.File, name string, doc *report.Document) {
 }
 
 func newDrift(a *app) *cobra.Command {
-	opts := reconcile.Options{ReadOnly: true, PastErrors: true}
+	opts := reconcile.Options{ReadOnly: true, PastErrors: true, ForDrift: true}
 	cmd := a.command("drift [PATH|KIND/NAME...]", func(ctx context.Context, paths []string) (report.Document, error) {
 		doc, err := a.withPlan(ctx, opts, paths, func(*reconcile.Session, *report.Document) error { return nil })
 		if err != nil || doc.Plan == nil {
