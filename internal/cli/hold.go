@@ -26,15 +26,11 @@ type holdOptions struct {
 
 func newHold(a *app) *cobra.Command {
 	var o holdOptions
-	cmd := a.ledgerCommand("hold [KIND/NAME...]", func(ctx context.Context, l *ledger.Ledger, args []string) (report.Document, error) {
+	cmd := a.ledgerCommand("hold [KIND/NAME...]", func(ctx context.Context, l *ledger.Ledger, args []string) (doc report.Document, err error) {
 		objects := make([]string, len(args))
 		for i, arg := range args {
-			key, err := kind.ParseKey(arg)
-			if err != nil {
-				return report.Document{}, err
-			}
-			if objects[i] = key.String(); strings.ContainsAny(arg, "*?[") {
-				return report.Document{}, fmt.Errorf("%s is a pattern: name each object, or none to hold all", diag.Quote(arg))
+			if objects[i], err = a.heldObject(ctx, arg); err != nil {
+				return doc, err
 			}
 		}
 		slices.Sort(objects)
@@ -42,12 +38,31 @@ func newHold(a *app) *cobra.Command {
 		return a.hold(ctx, l, o, slices.Compact(objects))
 	})
 	f := cmd.Flags()
-	f.StringVar(&o.until, "until", "", "hold until `TIME`, such as 2026-11-30T09:00:00Z or 2026-11-30")
+	f.StringVar(&o.until, "until", "", "hold until `TIME`, such as 2026-11-30T09:00:00Z, or 2026-11-30 for 00:00 UTC of that day")
 	f.DurationVar(&o.lasts, "for", 0, "hold for `TIME`, such as 2h")
 	f.StringVar(&o.reason, "reason", "", "why: plan and apply show this `TEXT`")
 	f.BoolVar(&o.end, "end", false, "end the hold of these objects, or without any the hold of all")
 	cmd.MarkFlagsMutuallyExclusive("until", "for", "end")
 	return cmd
+}
+
+// heldObject reads the name of an object to hold. It warns if no manifest is of it: a hold of a misspelt name holds nothing.
+func (a *app) heldObject(ctx context.Context, arg string) (string, error) {
+	key, err := kind.ParseKey(arg)
+	if err != nil {
+		return "", err
+	}
+	if strings.ContainsAny(arg, "*?[") {
+		return "", fmt.Errorf("%s is a pattern: name each object, or none to hold all", diag.Quote(arg))
+	}
+	var known []string
+	for _, o := range a.known(ctx, nil).Objects {
+		known = append(known, o.Key().String())
+	}
+	if !slices.Contains(known, key.String()) {
+		a.log(slog.LevelWarn, fmt.Sprintf("no manifest is of %s%s", key, diag.DidYouMean(key.String(), known)))
+	}
+	return key.String(), nil
 }
 
 // check rejects flags that say too little, or nothing.
@@ -63,7 +78,7 @@ func (o holdOptions) check(until, now time.Time, objects []string) error {
 // hold sets a hold, ends one, or lists those that hold.
 func (a *app) hold(ctx context.Context, l *ledger.Ledger, o holdOptions, objects []string) (doc report.Document, err error) {
 	now := a.env.Now()
-	until, err := a.parseTime(o.until)
+	until, err := parseMoment(o.until)
 	if o.lasts != 0 {
 		until = now.Add(o.lasts)
 	}

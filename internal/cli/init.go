@@ -67,7 +67,7 @@ func (a *app) init(ctx context.Context, o initOptions) (doc report.Document, err
 	}
 	defer s.Close()
 	if !s.HasChanges() {
-		return a.nothingToSetUp(s)
+		return a.nothingToSetUp(ctx, s)
 	}
 	if doc, err = a.setUp(ctx, s, o); err != nil && a.env.StdinIsTTY && s.IsNew {
 		a.log(slog.LevelInfo, "to give these answers again: "+o.command())
@@ -127,16 +127,26 @@ func (o initOptions) command() string {
 	return text
 }
 
-// nothingToSetUp is the result of an init that has nothing to do.
-func (a *app) nothingToSetUp(s *generate.Setup) (doc report.Document, err error) {
-	if err = a.saySetup(&doc, s); err == nil {
-		other := ""
-		if s.Waits || s.LacksLedger() {
-			other = " else"
-		}
-		say(&doc, "nothing%s to do: everything%[1]s is there", other)
+// nothingToSetUp is the result of an init that has nothing to do. The ledger may still lack an address.
+func (a *app) nothingToSetUp(ctx context.Context, s *generate.Setup) (doc report.Document, err error) {
+	if err = a.saySetup(&doc, s); err != nil {
+		return doc, err
 	}
-	return doc, err
+	other := ""
+	if s.Waits || s.LacksLedger() {
+		other = " else"
+	} else if !a.global.sandbox {
+		w, err := a.openPlatform(ctx, s.Project, &manifest.Set{})
+		if err != nil {
+			return doc, err
+		}
+		defer w.Close()
+		if err = a.newLedger(s.Project, w, "").CheckReady(ctx); err != nil {
+			return doc, err
+		}
+	}
+	say(&doc, "nothing%s to do: everything%[1]s is there", other)
+	return doc, nil
 }
 
 // initFromLive pulls manifests. Its result lists the setup files, the pulled objects and the next steps.

@@ -64,7 +64,7 @@ func (a *app) parsePast(opts *generate.PullOptions, before string, runOf int) (e
 	case commitID().MatchString(before):
 		past.Commit = before
 	default:
-		past.Time, err = a.parseTime(before)
+		past.Time, err = a.parseSince(before)
 	}
 	opts.Replace = !opts.Diff
 	return cmp.Or(err, refuse(opts.Stdout || opts.Dir != "" || opts.File != "", "--before and --run write the manifests that are there: remove --dir and --file"))
