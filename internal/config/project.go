@@ -229,13 +229,10 @@ func CheckWorkspace(ws kind.Workspace) error {
 	return nil
 }
 
-// isSegment reports whether a name can be a segment of an address as it is.
-func isSegment(name string) bool {
-	const alphanumeric = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-	other := func(r rune) bool { return !strings.ContainsRune(alphanumeric+"._-", r) }
-	return name != "" && len(name) <= maxSegment && strings.IndexByte(alphanumeric, name[0]) >= 0 &&
-		!strings.ContainsFunc(name, other)
-}
+// segment matches a name that can be a segment of an address as it is.
+var segment = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._-]*$`) })
+
+func isSegment(name string) bool { return len(name) <= maxSegment && segment().MatchString(name) }
 
 // UnmarshalYAML reads YAML into v, and rejects keys that the schema of one of kind.OwnFiles does not
 // have. Keys that differ only in case count, too, because the decoder would read Ledger as ledger.

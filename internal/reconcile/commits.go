@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -316,5 +317,9 @@ func (r *CommitReader) missingCommit(b plan.Blame, what string) plan.Blame {
 }
 
 func unreadableBase(err error) plan.Blame {
-	return plan.Blame{Problem: err.Error(), Fix: "fix that, or name a commit to compare with: --base-ref REF"}
+	text := err.Error()
+	if failed, ok := errors.AsType[*git.CommandError](err); ok {
+		text = cmp.Or(strings.TrimPrefix(failed.Said, "fatal: "), failed.Err.Error())
+	}
+	return plan.Blame{Problem: text, Fix: "fix that, or name a commit to compare with: --base-ref REF"}
 }
