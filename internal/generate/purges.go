@@ -250,6 +250,11 @@ func (m *maker) tryName(r *request, key kind.Key) bool {
 	return true
 }
 
+// unwritten returns the requests that need a manifest.
+func (m *maker) unwritten() []*request {
+	return slices.DeleteFunc(slices.Clone(m.made), func(r *request) bool { return r.Status != "" })
+}
+
 func (r *request) fileName() string { return r.Name + ".yaml" }
 
 // draftManifests makes the text of the manifests, and checks them beside the others.
@@ -263,10 +268,7 @@ func (m *maker) draftManifests(ctx context.Context) (err error) {
 	}
 	var sources []manifest.PathSource
 	isNew := map[string]bool{}
-	for _, r := range m.made {
-		if r.Status != "" {
-			continue
-		}
+	for _, r := range m.unwritten() {
 		d := yamledit.Draft{Kind: m.kind, Name: r.Name, Namespace: r.namespace, Spec: r.spec, Head: head}
 		if m.Dir != ToStdout {
 			d.Schema = m.Project.SchemaAt(m.folder.FullPath(r.fileName()))
@@ -304,24 +306,15 @@ func (m *maker) writeManifests(context.Context) error {
 		return err
 	}
 	defer func() { _ = root.Close() }()
-	for _, r := range m.made {
-		if r.Status != "" {
-			continue
-		}
+	for _, r := range m.unwritten() {
 		if _, err := root.Lstat(filepath.FromSlash(r.file.Name)); err == nil && !files.HasContent(root, r.file) {
 			return fmt.Errorf("%s exists with other content, so nothing was written: remove it, or choose another --dir or --name", r.file.Name)
 		}
 	}
-	for _, r := range m.made {
-		if r.Status != "" {
-			continue
-		}
+	for _, r := range m.unwritten() {
 		r.File = m.folder.ShownPath(r.fileName())
 		if r.Status, err = files.WriteManifest(root, r.file); err != nil {
 			return fmt.Errorf("%s: %w", r.File, files.WithoutPath(err))
-		}
-		if r.Status == files.Kept {
-			return fmt.Errorf("%s exists with other content and stays as it is", r.File)
 		}
 		if !m.Project.ReadsFile(m.PurgeEnv.Dir, m.folder.FullPath(r.fileName())) {
 			m.logWarning("%s is not in a folder that plan and apply read: name it as a PATH, or choose another --dir", r.File)
