@@ -191,7 +191,7 @@ func (a *app) chooseSetup(ctx context.Context, o *initOptions) (*generate.Setup,
 		return nil, err
 	}
 	if s.IsNew {
-		err = a.checkAndAsk(ctx, s, o)
+		err = a.interview(s, o)
 	}
 	if err == nil {
 		err = s.ChooseOptions(ctx, o.SetupChoices)
@@ -200,16 +200,6 @@ func (a *app) chooseSetup(ctx context.Context, o *initOptions) (*generate.Setup,
 		s.Close()
 	}
 	return s, err
-}
-
-// checkAndAsk checks what would fail after the questions, and asks them.
-func (a *app) checkAndAsk(ctx context.Context, s *generate.Setup, o *initOptions) error {
-	if a.env.StdinIsTTY && !a.global.sandbox {
-		if err := a.config().CheckTokenFiles(ctx); err != nil {
-			return err
-		}
-	}
-	return a.interview(s, o)
 }
 
 // confirm shows what init will do and asks, unless yes is true, and looks whether the workspace may be the wrong one.

@@ -1,14 +1,12 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -25,31 +23,24 @@ func newNew(a *app) *cobra.Command {
 	return cmd
 }
 
-// listOptions say what to make of lists of addresses.
-type listOptions struct {
-	files, cdns []string
-	query       string
-}
-
 func newNewPurge(a *app) *cobra.Command {
 	var opts generate.PurgeOptions
-	var lists listOptions
 	cmd := a.command("purge [ADDRESS...]", func(ctx context.Context, args []string) (doc report.Document, err error) {
-		if err := lists.check(opts, args); err != nil {
-			return doc, err
-		}
-		if len(lists.files) > 0 {
-			return a.composeLists(ctx, opts, lists)
-		}
 		env, err := a.beginCompose(ctx, opts)
 		if err != nil {
 			return doc, err
 		}
-		src, err := generate.GatherPurgeSource(ctx, env, opts, args, func() io.Reader { return a.stdin("paths") })
+		result, err := generate.WritePurges(ctx, env, opts, a.running, args, func() io.Reader { return a.stdin("paths") })
 		if err != nil {
 			return doc, err
 		}
-		return a.compose(ctx, env, opts, src)
+		if len(result.Manifests) == 0 && a.global.output == "text" {
+			a.log(slog.LevelInfo, "nothing to purge, and nothing was written")
+		}
+		if opts.Dir == generate.ToStdout {
+			return sourceText(result.Text), nil
+		}
+		return report.Document{Data: result, Messages: result.ManifestLines()}, nil
 	})
 	f := cmd.Flags()
 	f.StringArrayVar(&opts.Hostnames, "hostname", nil, "the `HOST` of paths without one (default the only CDN in git); repeatable")
@@ -57,9 +48,8 @@ func newNewPurge(a *app) *cobra.Command {
 	f.StringVar(&opts.FromGit, "from-git", "", "purge the files that differ in `RANGE`: BASE..HEAD, or BASE...HEAD for what HEAD changed since it branched from BASE")
 	f.StringArrayVar(&opts.Maps, "map", nil, "where --from-git finds files and the path that serves them, as `'FROM -> TO'`; FROM starts at the top of the repository; repeatable")
 	f.BoolVar(&opts.NoIndex, "no-index", false, "do not purge a folder's own path together with its "+purge.Index)
-	f.StringArrayVar(&lists.files, "from-list", nil, "purge the addresses of a list in `FILE`: one a line, JSON, or requests to the older service; repeatable")
-	f.StringArrayVar(&lists.cdns, "cdn", nil, "with --from-list, the `HOSTNAME` of a CDN that no manifest has; repeatable")
-	f.StringVar(&lists.query, "query", "", "with --from-list, what to do with a query, as `POLICY`: drop, prefix (purge everything that starts with its path) or keep")
+	f.StringArrayVar(&opts.Lists, "from-list", nil, "purge the addresses of a list in `FILE`: one a line, JSON, or requests to the older service; repeatable")
+	f.StringVar(&opts.Query, "query", "", "with --from-list, what to do with a query, as `POLICY`: drop, prefix (purge everything that starts with its path) or keep")
 	oneOfFlag(f, "query", purge.QueryDropped, purge.QueryPrefix, purge.QueryKept)
 	f.IntVar(&opts.Collapse, "collapse", 0, "if a folder has `N` or more paths, purge the whole folder instead; never /*")
 	f.Lookup("collapse").NoOptDefVal = fmt.Sprint(purge.Pays)
@@ -74,46 +64,12 @@ func newNewPurge(a *app) *cobra.Command {
 	return cmd
 }
 
-// check refuses what lists can't be combined with.
-func (o listOptions) check(opts generate.PurgeOptions, args []string) error {
-	others := len(args)+len(opts.Subdomains)+len(opts.Maps) > 0 || opts.FromGit != "" || opts.NoIndex || opts.SkipUnplaced
-	return cmp.Or(
-		refuse(len(o.files) == 0 && (len(o.cdns) > 0 || o.query != ""), "--cdn and --query need a list of addresses: add --from-list"),
-		refuse(len(o.files) > 0 && others, "--from-list reads lists alone: of the other flags, only --hostname, --collapse, --name and --dir apply"),
-		refuse(len(o.files) > 0 && len(opts.Hostnames) > 1, "--hostname is the one host of the paths in a list: name one"),
-	)
-}
-
-// composeLists writes manifests of purges from lists of addresses.
-func (a *app) composeLists(ctx context.Context, opts generate.PurgeOptions, lists listOptions) (doc report.Document, err error) {
-	if err := a.checkCompose(opts); err != nil {
-		return doc, err
-	}
-	l, err := a.load(ctx, nil)
-	if err != nil {
-		return doc, err
-	}
-	texts, findings, err := a.texts(ctx, l.Project, lists.files)
-	for _, f := range findings {
-		a.log(levelOf(f), f.String())
-	}
-	if err = errors.Join(err, findings.Refuse("nothing was written")); err != nil {
-		return doc, err
-	}
-	env := a.composeEnv(ctx, l)
-	src, err := generate.ConvertLists(env, lists.cdns, purge.LegacyList{Host: strings.Join(opts.Hostnames, ""), Query: lists.query}, texts)
-	if err != nil {
-		return doc, err
-	}
-	if doc, err = a.compose(ctx, env, opts, src); err != nil {
-		return doc, err
-	}
-	return doc, src.CheckPlaces(env)
-}
-
 // beginCompose checks the options, and reads the manifests beside which a command writes a new one.
 func (a *app) beginCompose(ctx context.Context, opts generate.PurgeOptions) (env generate.PurgeEnv, err error) {
-	if err := a.checkCompose(opts); err != nil {
+	if opts.Dir == generate.ToStdout && a.global.output != "text" {
+		return env, errors.New("--dir - writes manifests to standard output, where -o would write the result: remove one of them")
+	}
+	if err := opts.CheckValues(); err != nil {
 		return env, err
 	}
 	l, err := a.loadValid(ctx, nil, "nothing was written")
@@ -126,13 +82,6 @@ func (a *app) beginCompose(ctx context.Context, opts generate.PurgeOptions) (env
 	return a.composeEnv(ctx, l), nil
 }
 
-func (a *app) checkCompose(opts generate.PurgeOptions) error {
-	if opts.Dir == generate.ToStdout && a.global.output != "text" {
-		return errors.New("--dir - writes manifests to standard output, where -o would write the result: remove one of them")
-	}
-	return opts.CheckValues()
-}
-
 func (a *app) composeEnv(ctx context.Context, l config.LoadedProject) generate.PurgeEnv {
 	return generate.PurgeEnv{
 		Options: a.config(), LoadedProject: l, Searched: a.searched(),
@@ -140,21 +89,6 @@ func (a *app) composeEnv(ctx context.Context, l config.LoadedProject) generate.P
 			return a.load(ctx, nil, more...)
 		},
 	}
-}
-
-// compose writes manifests of purges.
-func (a *app) compose(ctx context.Context, env generate.PurgeEnv, opts generate.PurgeOptions, src generate.PurgeSource) (doc report.Document, err error) {
-	result, err := generate.WritePurges(ctx, env, opts, a.running, src)
-	if err != nil {
-		return doc, err
-	}
-	if len(result.Manifests) == 0 && a.global.output == "text" {
-		a.log(slog.LevelInfo, "nothing to purge, and nothing was written")
-	}
-	if opts.Dir == generate.ToStdout {
-		return sourceText(result.Text), nil
-	}
-	return report.Document{Data: result, Messages: result.ManifestLines()}, nil
 }
 
 func newStatusPurge(a *app) *cobra.Command {
