@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"trueup/internal/config"
 	"trueup/internal/exit"
 	"trueup/internal/explain"
 )
@@ -133,7 +134,7 @@ func TestTopicsAreCompleted(t *testing.T) {
 		"nothing.":                  ":4",
 		"":                          "adopt base blocked causes drift ledger lists plan prune risks status tests unknown cdn purge volumesnapshot config project requesttest cors-credentials",
 	} {
-		words, directive := completed(t, Env{Dir: dir}, "explain", begun)
+		words, directive := completed(t, config.Env{Cwd: dir}, "explain", begun)
 		if got := strings.Join(append(words, directive), " "); !strings.HasPrefix(got, want) {
 			t.Errorf("%q: %s, want %s", begun, got, want)
 		}

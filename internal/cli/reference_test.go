@@ -14,6 +14,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"trueup/internal/command"
+	"trueup/internal/config"
 	"trueup/internal/exit"
 	"trueup/internal/explain"
 	"trueup/internal/kind"
@@ -29,7 +31,7 @@ func referenceFolder() string { return filepath.Join("..", "..", "docs", "refere
 // TestReference holds that docs/reference says what the program has; -update
 // writes it.
 func TestReference(t *testing.T) {
-	root := newRoot(newApp(Env{}))
+	root := newRoot(command.NewRun(config.Env{}))
 	want := map[string]string{
 		"README.md": referenceIndex(root), "commands.md": commandsPage(root), "environment.md": environmentPage(t),
 		"risks.md": risksPage(),

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"trueup/internal/config"
 	"trueup/internal/cli"
 )
 
@@ -270,8 +271,8 @@ func (s *soak) leaksNothing() {
 		vars[name] = value
 	}
 	var out bytes.Buffer
-	env := cli.Env{
-		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Dir: s.path("project"),
+	env := config.Env{
+		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Cwd: s.path("project"),
 		Getenv: func(name string) string { return vars[name] }, Now: time.Now, Sleep: cli.Sleep,
 	}
 	goroutines, files := runtime.NumGoroutine(), openFiles(s.t)

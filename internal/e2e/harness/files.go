@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"trueup/internal/config"
 	"trueup/internal/cli"
 )
 
@@ -24,8 +25,8 @@ func RunIn(t *testing.T, dir string, args ...string) (int, string) {
 	if name, value, ok := strings.Cut(args[0], "="); ok {
 		vars[name], args = value, args[1:]
 	}
-	code := cli.Main(t.Context(), args, cli.Env{
-		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Dir: dir,
+	code := cli.Main(t.Context(), args, config.Env{
+		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Cwd: dir,
 		Getenv: func(name string) string { return vars[name] },
 		Now:    func() time.Time { return time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC) },
 		Sleep:  func(context.Context, time.Duration) error { return nil },
