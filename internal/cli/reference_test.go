@@ -17,7 +17,6 @@ import (
 	"trueup/internal/command"
 	"trueup/internal/config"
 	"trueup/internal/exit"
-	"trueup/internal/explain"
 	"trueup/internal/kind"
 	"trueup/internal/rules"
 )
@@ -256,7 +255,7 @@ func eachField(f *kind.Field, path string, visit func(string, *kind.Field)) {
 
 // meaningOf is all that a schema says of a field, in a cell.
 func meaningOf(f *kind.Field, isSent bool) string {
-	facts := explain.FactsOf(f)
+	facts := command.factsOf(f)
 	var parts []string
 	add := func(before, text string) {
 		if text != "" {
@@ -267,7 +266,7 @@ func meaningOf(f *kind.Field, isSent bool) string {
 		parts = append(parts, "**Required.**")
 	}
 	add("", f.Description)
-	add("Values: ", ended(facts.ValuesInWords()))
+	add("Values: ", ended(facts.valuesInWords()))
 	if isSent {
 		add("The list is ", ended(facts.List))
 	}

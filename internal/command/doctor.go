@@ -1,13 +1,14 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"trueup/internal/config"
-	"trueup/internal/doctor"
+	"trueup/internal/diag"
 	"trueup/internal/exit"
 	"trueup/internal/manifest"
 	"trueup/internal/reconcile"
@@ -31,7 +32,7 @@ func newDoctor(run *Run) *cobra.Command {
 
 func runDoctor(ctx context.Context, run *Run) report.Document {
 	p, err := run.FindProject()
-	in := doctor.Input{
+	in := doctorInput{
 		Options: run.Options, Project: p, ProjectErr: err, Searched: run.searched(), Run: listRunSettings(run), Terminal: describeTerminal(run),
 	}
 	if p.Exists() {
@@ -39,7 +40,7 @@ func runDoctor(ctx context.Context, run *Run) report.Document {
 		l, in.SetErr = run.Load(ctx, nil)
 		in.Set, in.Findings = l.Set, l.Findings
 	}
-	return report.Doctor(doctor.RunChecks(ctx, in))
+	return doctorResult(runChecks(ctx, in))
 }
 
 // terminal describes standard output.
@@ -58,8 +59,8 @@ func describeTerminal(run *Run) string {
 }
 
 // runSettings returns the limits of a run: in JSON all of them, else those that the environment has.
-func listRunSettings(run *Run) (list []doctor.EffectiveSetting) {
-	for _, s := range []doctor.EffectiveSetting{
+func listRunSettings(run *Run) (list []effectiveSetting) {
+	for _, s := range []effectiveSetting{
 		{Name: "request-timeout", Value: run.API.RequestTimeout.String(), Origin: requestTimeoutVar},
 		{Name: "timeout", Value: run.timeout.String(), Origin: timeoutVar},
 		{Name: "parallelism", Value: fmt.Sprint(run.API.Parallelism), Origin: parallelismVar},
@@ -106,4 +107,78 @@ func runProbe(ctx context.Context, run *Run, hostname string, autoApprove bool) 
 		return runDoctor(ctx, run), nil
 	}
 	return doc, err
+}
+
+// doctorResult returns the document of trueup doctor.
+func doctorResult(r doctorReport) report.Document {
+	doc := report.Document{ExitCode: r.ExitCode, Data: r, Text: func(out report.LineWriter, opts report.FormatOptions) { writeChecks(out, r, opts) }}
+	for _, c := range r.Checks {
+		f := diag.Finding{Rule: "run/check", Field: c.Group + "/" + c.Name, Message: c.Group + " " + c.Name + ": " + c.Says, Fix: c.Fix}
+		switch c.Status {
+		case checkFailed:
+			f.Severity = diag.Error
+		case checkWarned:
+			f.Severity = diag.Warning
+		case checkOK, checkSkipped:
+			continue
+		}
+		doc.Annotations = append(doc.Annotations, f)
+	}
+	return doc
+}
+
+// writeChecks writes two tables: settings that somebody chose or has to choose, and checks with what to
+// do below each that needs it. -v also shows what follows from other lines.
+func writeChecks(out report.LineWriter, r doctorReport, opts report.FormatOptions) {
+	var rows [][]string
+	for _, s := range r.Settings {
+		if s.Value != "" || !s.Optional || opts.Verbose {
+			rows = append(rows, []string{s.Name, cmp.Or(s.Value, "none"), s.Origin})
+		}
+	}
+	if len(rows) > 0 {
+		out.Marked(rows, opts)
+		out.Printf("\n")
+	}
+	out.Marked(checkRows(r.Checks, opts.Verbose), opts)
+	out.Printf("\n%s\n", checkTotals(r.Checks))
+}
+
+func checkRows(checks []doctorCheck, all bool) [][]string {
+	marks := map[checkStatus]string{checkOK: "ok", checkWarned: "warn", checkFailed: "FAIL", checkSkipped: "-"}
+	var rows [][]string
+	group := ""
+	for _, f := range checks {
+		if f.Follows && !all {
+			continue
+		}
+		shown := f.Group
+		if shown == group {
+			shown = ""
+		}
+		group = f.Group
+		rows = append(rows, []string{marks[f.Status], shown, f.Name, f.Says})
+		if f.Fix != "" {
+			rows = append(rows, []string{"", "", "", "fix: " + f.Fix})
+		}
+	}
+	return rows
+}
+
+func checkTotals(checks []doctorCheck) string {
+	count := map[checkStatus]int{}
+	for _, f := range checks {
+		count[f.Status]++
+	}
+	failed := diag.Plural(count[checkFailed], "check", "checks") + " failed"
+	warnings := diag.Plural(count[checkWarned], "warning", "warnings")
+	switch {
+	case count[checkFailed] > 0 && count[checkWarned] > 0:
+		return failed + ", and " + warnings + "."
+	case count[checkFailed] > 0:
+		return failed + "."
+	case count[checkWarned] > 0:
+		return "Nothing failed, with " + warnings + "."
+	}
+	return "Nothing is wrong."
 }

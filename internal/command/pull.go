@@ -4,13 +4,17 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
 
+	"trueup/internal/diag"
+	"trueup/internal/exit"
 	"trueup/internal/generate"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
@@ -88,7 +92,7 @@ func runPull(ctx context.Context, run *Run, opts generate.PullOptions, args []st
 	if r == nil {
 		return doc, err
 	}
-	doc = report.Pull(r, opts.Diff, run.Sandbox)
+	doc = pullResult(r, opts.Diff, run.Sandbox)
 	if opts.Stdout { // it has the manifests alone
 		for _, f := range doc.Annotations {
 			run.Log(levelOf(f), strings.TrimSuffix(f.Message+"; "+f.Fix, "; "))
@@ -105,4 +109,170 @@ func completePull(ctx context.Context, run *Run, toComplete string) ([]string, c
 		return KeysOf(run.Known(ctx, nil), toComplete), NoFiles
 	}
 	return Offers(generate.ReadableKinds(), func(k *kind.Kind) (string, string) { return k.Plural(), k.Root().Title }), NoFiles
+}
+
+// pullResult returns the document of trueup pull.
+func pullResult(r *generate.PullResult, diff, sandbox bool) report.Document {
+	doc := report.Document{
+		ExitCode: r.ExitCode(diff), Annotations: pullFindings(r, diff),
+		Text: func(out report.LineWriter, shown report.FormatOptions) { writePull(out, r, diff, sandbox, shown) },
+	}
+	doc.Data = pullDocument{
+		Format: "trueup.pull/v1", Command: "pull", Result: exit.NameOf(doc.ExitCode), ExitCode: doc.ExitCode, Sandbox: sandbox,
+		Objects: append([]*generate.PulledObject{}, r.Items...), Ledger: r.Problem, Notes: r.Doubts,
+	}
+	return doc
+}
+
+// pullDocument is the result as JSON (schemas/pull.schema.json).
+type pullDocument struct {
+	Format   string                   `json:"format"`
+	Command  string                   `json:"command"`
+	Result   string                   `json:"result"`
+	ExitCode int                      `json:"exitCode"`
+	Sandbox  bool                     `json:"sandbox"`
+	Objects  []*generate.PulledObject `json:"objects"`
+	// Ledger says why nothing was adopted, or is empty.
+	Ledger string `json:"ledger,omitempty"`
+	// Notes ask whether the workspace is right.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// pullFindings returns the objects that pull did not write or that differ from git, and its notes.
+func pullFindings(r *generate.PullResult, diff bool) (found diag.List) {
+	for _, i := range r.Items {
+		f := diag.Finding{
+			Rule: "pull/object", Path: i.File, Line: i.Line, Field: i.Key().String(), Fix: i.Fix,
+			Message: fmt.Sprintf("%s is %s: %s", i.Key(), i.Verdict, i.Reason),
+		}
+		switch {
+		case i.Verdict == generate.Refused:
+			f.Severity = diag.Error
+		case i.Verdict == generate.Differs:
+			f.Message, f.Fix = i.Key().String()+" differs from live", takeLive(i, diff)
+		case i.Verdict == generate.New && diff:
+			f.Message = i.Key().String() + " is not in git"
+		case i.Verdict != generate.LeftOut:
+			continue
+		}
+		found = append(found, f)
+	}
+	if text := unknownFields(r); text != "" {
+		found = append(found, diag.Finding{Rule: "run/note", Severity: diag.Advice, Message: text})
+	}
+	for _, text := range r.Doubts {
+		found = append(found, diag.Finding{Rule: "run/note", Message: text})
+	}
+	return found
+}
+
+// pullReason is the reason of a verdict, with what to do.
+func pullReason(i *generate.PulledObject, diff bool) string {
+	switch {
+	case i.Verdict == generate.Differs && diff && len(i.Lost) > 0:
+		return "--replace would lose its " + strings.Join(i.Lost, " and ")
+	case i.Verdict == generate.Differs && !diff:
+		return "live differs from it: " + takeLive(i, false)
+	case i.Verdict == generate.Replaced && i.InPlace:
+		return "its comments stay"
+	case i.Verdict == generate.Replaced && len(i.Lost) > 0:
+		return "its " + strings.Join(i.Lost, " and ") + " are lost"
+	case i.Fix != "":
+		return i.Reason + "; " + i.Fix
+	}
+	return i.Reason
+}
+
+// takeLive says what to do about a manifest that differs from live.
+func takeLive(i *generate.PulledObject, diff bool) string {
+	if diff {
+		return fmt.Sprintf("pull %s --replace takes it", i.ShortKey())
+	}
+	return fmt.Sprintf("pull %s --diff shows how, --replace takes it", i.ShortKey())
+}
+
+// writePull writes a line for each object, the differences, a summary, and what to do next.
+func writePull(out report.LineWriter, r *generate.PullResult, diff, sandbox bool, shown report.FormatOptions) {
+	if sandbox {
+		out.Printf("%s\n\n", report.Banner)
+	}
+	rows := pullRows(r.Items, diff)
+	out.Marked(rows, shown)
+	for _, i := range r.Items {
+		if diff && i.Verdict == generate.Differs {
+			out.Printf("\n")
+			out.Diff(report.Versions{Path: i.File, Before: i.Before, After: i.After, LeftOut: i.LeftOut}, shown)
+		}
+	}
+	if len(rows) > 0 {
+		out.Printf("\n")
+	}
+	if text := unknownFields(r); text != "" {
+		out.Printf("%s\n", text)
+	}
+	out.Printf("Pull: %s.\n", pullSummary(r))
+	for _, text := range r.Doubts {
+		out.Printf("%s\n", text)
+	}
+	writePulledNext(out, r, diff)
+}
+
+// writePulledNext says what follows from what was written.
+func writePulledNext(out report.LineWriter, r *generate.PullResult, diff bool) {
+	switch {
+	case r.Problem != "" && !diff:
+		out.Printf("The ledger does not know of this yet, so apply won't drop list elements: %s; %s. Then run pull again.\n", r.Problem, r.Fix)
+	case r.Adopted > 0:
+		out.Printf("Git now owns these objects: removing a field from a manifest removes it from the platform.\nA field that was never in a manifest stays as it is.\n")
+	}
+	if r.Unread != "" && r.CountVerdicts(generate.Written) > 0 {
+		out.Printf("A plan does not read %s: add it to manifests: in trueup.yaml, or name it as a PATH.\n", r.Unread)
+	}
+}
+
+func pullRows(items []*generate.PulledObject, diff bool) (rows [][]string) {
+	for _, i := range items {
+		file := cmp.Or(i.File, "-")
+		if i.Line > 0 {
+			file = fmt.Sprintf("%s:%d", file, i.Line)
+		}
+		rows = append(rows, []string{string(i.Verdict), i.Key().String(), file, pullReason(i, diff)})
+		if len(i.Dropped) > 0 && (i.Verdict == generate.Replaced || i.Verdict == generate.Differs) {
+			text := map[bool]string{true: "drops", false: "--replace would drop"}[i.Verdict == generate.Replaced]
+			rows = append(rows, []string{"", "", "", text + " changes of git that are not applied: " + strings.Join(i.Dropped, ", ")})
+		}
+	}
+	return rows
+}
+
+// unknownFields says which fields of live are in no manifest that was written.
+func unknownFields(r *generate.PullResult) string {
+	found := map[string]bool{}
+	for _, i := range r.Items {
+		if slices.Contains([]generate.PullVerdict{generate.Written, generate.Replaced, generate.New}, i.Verdict) && !i.InPlace {
+			for _, field := range i.Unknown {
+				found[field] = true
+			}
+		}
+	}
+	if len(found) == 0 {
+		return ""
+	}
+	const most = 12
+	return fmt.Sprintf("Left out, because the schema does not know them (apply leaves them alone): %s. --all-fields writes them.",
+		diag.First(slices.Sorted(maps.Keys(found)), most))
+}
+
+// pullSummary counts the verdicts.
+func pullSummary(r *generate.PullResult) string {
+	var parts []string
+	for _, v := range generate.AllVerdicts() {
+		if n := r.CountVerdicts(v); n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, v))
+		}
+	}
+	if r.Adopted > 0 {
+		parts = append(parts, fmt.Sprintf("%d adopted into the ledger", r.Adopted))
+	}
+	return cmp.Or(strings.Join(parts, ", "), "nothing is live")
 }

@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"trueup/internal/config"
 	"trueup/internal/cli"
+	"trueup/internal/config"
 )
 
 // soakEnv switches on the soak, which takes many minutes; its value is the seed.

@@ -23,9 +23,9 @@ import (
 	"testing"
 	"time"
 
-	"trueup/internal/config"
 	"trueup/internal/api"
 	"trueup/internal/cli"
+	"trueup/internal/config"
 	"trueup/internal/e2e/long"
 	"trueup/internal/e2e/scratch"
 	"trueup/internal/exit"

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"trueup/internal/config"
 	"trueup/internal/cli"
+	"trueup/internal/config"
 )
 
 // RunIn runs the program in dir, as in a pipe and in CI, and returns the exit

@@ -21,9 +21,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"trueup/internal/config"
 	"trueup/internal/api"
 	"trueup/internal/cli"
+	"trueup/internal/config"
 	"trueup/internal/e2e/harness"
 	"trueup/internal/sandbox"
 )

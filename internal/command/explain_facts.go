@@ -1,4 +1,4 @@
-package explain
+package command
 
 import (
 	"strconv"
@@ -8,8 +8,8 @@ import (
 	"trueup/internal/yamledit"
 )
 
-// FieldFacts is what is known of a field.
-type FieldFacts struct {
+// fieldFacts is what is known of a field.
+type fieldFacts struct {
 	Format      string `json:"format"`
 	Path        string `json:"path"`
 	Type        string `json:"type"`
@@ -27,29 +27,29 @@ type FieldFacts struct {
 	Risk      kind.Risk `json:"risk,omitempty"`
 	Section   string    `json:"section,omitempty"`
 	Example   any       `json:"example,omitempty"`
-	Fields    []Below   `json:"fields,omitempty"`
+	Fields    []fieldBelow   `json:"fields,omitempty"`
 	// Object has the values of an object, if one was named, and Objects those of all that match a pattern.
-	Object  *ObjectValues   `json:"object,omitempty"`
-	Objects []*ObjectValues `json:"objects,omitempty"`
+	Object  *objectValues   `json:"object,omitempty"`
+	Objects []*objectValues `json:"objects,omitempty"`
 	// Text is the example as YAML.
 	Text string `json:"-"`
 }
 
-// Below is a field below.
-type Below struct {
+// fieldBelow is a field below.
+type fieldBelow struct {
 	Name     string `json:"name"`
 	Type     string `json:"type"`
 	Title    string `json:"title,omitempty"`
 	Required bool   `json:"required"`
 }
 
-// Facts returns what is known of the topic's field.
-func (t *Topic) Facts() (FieldFacts, error) {
+// facts returns what is known of the topic's field.
+func (t *topic) facts() (fieldFacts, error) {
 	f, parts, ok := t.findField()
 	if !ok {
-		return FieldFacts{}, t.noField(parts)
+		return fieldFacts{}, t.noField(parts)
 	}
-	facts := FactsOf(f)
+	facts := factsOf(f)
 	facts.Path, facts.Example = strings.TrimSuffix(t.titleOf()+"."+t.path, "."), sampleAt(t.root, parts)
 	if t.Kind == nil {
 		facts.List, facts.Sent = "", ""
@@ -61,9 +61,9 @@ func (t *Topic) Facts() (FieldFacts, error) {
 	return facts, err
 }
 
-// FactsOf returns what a schema says about a field of any kind.
-func FactsOf(f *kind.Field) FieldFacts {
-	facts := FieldFacts{
+// factsOf returns what a schema says about a field of any kind.
+func factsOf(f *kind.Field) fieldFacts {
+	facts := fieldFacts{
 		Format: "trueup.explain/v1", Type: f.Type.String(), Title: f.Title, Description: f.Description, Required: f.Required,
 		Values: f.Seen, List: listInWords(f), Sent: "yes", Section: f.Section, Sensitive: f.Sensitive, Risk: f.Risk,
 	}
@@ -77,7 +77,7 @@ func FactsOf(f *kind.Field) FieldFacts {
 		facts.Sent = "no: it stays in git"
 	}
 	add := func(name string, f *kind.Field) {
-		facts.Fields = append(facts.Fields, Below{Name: name, Type: f.Type.String(), Title: f.Title, Required: f.Required})
+		facts.Fields = append(facts.Fields, fieldBelow{Name: name, Type: f.Type.String(), Title: f.Title, Required: f.Required})
 	}
 	below := elementOf(f)
 	for _, name := range below.Names {
@@ -89,8 +89,8 @@ func FactsOf(f *kind.Field) FieldFacts {
 	return facts
 }
 
-// ValuesInWords returns the values with what they mean.
-func (f FieldFacts) ValuesInWords() string {
+// valuesInWords returns the values with what they mean.
+func (f fieldFacts) valuesInWords() string {
 	quoted := make([]string, len(f.Values))
 	for i, v := range f.Values {
 		quoted[i] = strconv.Quote(v)

@@ -1,6 +1,4 @@
-// Package doctor checks whether a project, its ledger, the platform and this machine are ready for
-// trueup. It writes nothing.
-package doctor
+package command
 
 import (
 	"cmp"
@@ -21,8 +19,8 @@ import (
 	"trueup/internal/manifest"
 )
 
-// Input is what is known before anything is asked. If something is wrong, the rest is checked.
-type Input struct {
+// doctorInput is what is known before anything is asked. If something is wrong, the rest is checked.
+type doctorInput struct {
 	config.Options
 	Project    config.Project
 	ProjectErr error
@@ -30,12 +28,12 @@ type Input struct {
 	Set        *manifest.Set // nil if the manifests can't be read
 	Findings   diag.List
 	SetErr     error
-	Run        []EffectiveSetting // the limits of a run
+	Run        []effectiveSetting // the limits of a run
 	Terminal   string             // says what standard output is
 }
 
-// EffectiveSetting is an effective setting, without any secret.
-type EffectiveSetting struct {
+// effectiveSetting is an effective setting, without any secret.
+type effectiveSetting struct {
 	Name string `json:"name"`
 	// Value is empty if nothing is set.
 	Value string `json:"value"`
@@ -45,15 +43,15 @@ type EffectiveSetting struct {
 	Optional bool `json:"-"`
 }
 
-// Report is what doctor shows (schemas/doctor.schema.json).
-type Report struct {
+// doctorReport is what doctor shows (schemas/doctor.schema.json).
+type doctorReport struct {
 	Format   string `json:"format"`
 	Result   string `json:"result"`
 	ExitCode int    `json:"exitCode"`
 	Sandbox  bool   `json:"sandbox"`
 	// Settings and Checks are in the order in which they are shown.
-	Settings  []EffectiveSetting   `json:"settings"`
-	Checks    []Check              `json:"checks"`
+	Settings  []effectiveSetting   `json:"settings"`
+	Checks    []doctorCheck        `json:"checks"`
 	Workspace *kind.Workspace      `json:"workspace,omitempty"`
 	Origins   map[kind.Area]string `json:"origins"`
 	Ledger    struct {
@@ -66,12 +64,12 @@ type Report struct {
 	Proofs map[kind.Area]ledger.Proof `json:"proofs"`
 }
 
-// Check is a check, and how it ended.
-type Check struct {
+// doctorCheck is a check, and how it ended.
+type doctorCheck struct {
 	// Group is project, an area, ledger or machine.
 	Group  string      `json:"group"`
 	Name   string      `json:"check"`
-	Status CheckStatus `json:"status"`
+	Status checkStatus `json:"status"`
 	Says   string      `json:"says"`
 	Fix    string      `json:"fix,omitempty"`
 	// Follows is true if another check says why there is nothing to say.
@@ -79,32 +77,36 @@ type Check struct {
 	code    int  // the exit code of a failure
 }
 
-// CheckStatus is how a check ended, in one word.
-type CheckStatus string
+// checkStatus is how a check ended, in one word.
+type checkStatus string
 
 // The statuses of checks.
 const (
-	OK      CheckStatus = "ok"
-	Warning CheckStatus = "warn"
-	Failed  CheckStatus = "fail"
-	Skipped CheckStatus = "skipped"
+	checkOK      checkStatus = "ok"
+	checkWarned  checkStatus = "warn"
+	checkFailed  checkStatus = "fail"
+	checkSkipped checkStatus = "skipped"
 )
 
-func passed(says string) Check  { return Check{Status: OK, Says: says} }
-func skipped(says string) Check { return Check{Status: Skipped, Says: says} }
+func passedCheck(says string) doctorCheck  { return doctorCheck{Status: checkOK, Says: says} }
+func skippedCheck(says string) doctorCheck { return doctorCheck{Status: checkSkipped, Says: says} }
 
-// followed skips a check for a reason that another check gives.
-func followed(says string) Check { return Check{Status: Skipped, Says: says, Follows: true} }
+// followedCheck skips a check for a reason that another check gives.
+func followedCheck(says string) doctorCheck {
+	return doctorCheck{Status: checkSkipped, Says: says, Follows: true}
+}
 
-func warned(says, fix string) Check { return Check{Status: Warning, Says: says, Fix: fix} }
+func warnedCheck(says, fix string) doctorCheck {
+	return doctorCheck{Status: checkWarned, Says: says, Fix: fix}
+}
 
-func failed(code int, says, fix string) Check {
-	return Check{Status: Failed, code: code, Says: says, Fix: fix}
+func failedCheck(code int, says, fix string) doctorCheck {
+	return doctorCheck{Status: checkFailed, code: code, Says: says, Fix: fix}
 }
 
 type examiner struct {
-	Input
-	report Report
+	doctorInput
+	report doctorReport
 	// platform is nil if the sandbox can't be opened, and ledger if its store is wrong.
 	platform    *config.Platform
 	sandboxErr  error
@@ -115,10 +117,10 @@ type examiner struct {
 	addressErrs map[kind.Area]error // say what is wrong with the address of an area
 }
 
-// RunChecks runs all checks.
-func RunChecks(ctx context.Context, in Input) Report {
-	e := &examiner{Input: in, report: Report{
-		Format: "trueup.doctor/v1", Sandbox: in.Sandbox, Settings: []EffectiveSetting{},
+// runChecks runs all checks.
+func runChecks(ctx context.Context, in doctorInput) doctorReport {
+	e := &examiner{doctorInput: in, report: doctorReport{
+		Format: "trueup.doctor/v1", Sandbox: in.Sandbox, Settings: []effectiveSetting{},
 		Origins: map[kind.Area]string{}, Proofs: map[kind.Area]ledger.Proof{},
 	}}
 	r := &e.report
@@ -163,60 +165,60 @@ func (e *examiner) checkAll(ctx context.Context) {
 		}
 	}
 	e.addCheck("machine", "git", e.checkGit(ctx))
-	e.addCheck("machine", "terminal", passed(e.Terminal))
+	e.addCheck("machine", "terminal", passedCheck(e.Terminal))
 }
 
-func (e *examiner) addCheck(group, check string, f Check) {
+func (e *examiner) addCheck(group, check string, f doctorCheck) {
 	f.Group, f.Name = group, check
 	e.report.Checks = append(e.report.Checks, f)
 }
 
-func (e *examiner) checkProject() Check {
+func (e *examiner) checkProject() doctorCheck {
 	switch exists := e.Project.Exists(); {
 	case e.ProjectErr != nil:
-		return failed(exit.Error, e.ProjectErr.Error(), "correct the file; trueup explain --schema project describes it")
+		return failedCheck(exit.Error, e.ProjectErr.Error(), "correct the file; trueup explain --schema project describes it")
 	case exists && e.platform != nil && e.platform.Pin.CheckWorkspace(e.platform.Workspace) != nil:
-		return failed(exit.Error, e.platform.Pin.CheckWorkspace(e.platform.Workspace).Error(), "")
+		return failedCheck(exit.Error, e.platform.Pin.CheckWorkspace(e.platform.Workspace).Error(), "")
 	case exists:
-		return passed(filepath.Join(e.Project.Dir, config.ProjectFile))
+		return passedCheck(filepath.Join(e.Project.Dir, config.ProjectFile))
 	case e.Sandbox:
-		return skipped("none; the sandbox does not need one")
+		return skippedCheck("none; the sandbox does not need one")
 	}
-	return failed(exit.Error, "there is no trueup.yaml "+e.Searched+", so trueup does not know the workspace", "run trueup init, or try --sandbox")
+	return failedCheck(exit.Error, "there is no trueup.yaml "+e.Searched+", so trueup does not know the workspace", "run trueup init, or try --sandbox")
 }
 
-func (e *examiner) checkManifests() Check {
+func (e *examiner) checkManifests() doctorCheck {
 	switch {
 	case e.SetErr != nil:
-		return failed(exit.Error, diag.OneLine(e.SetErr), "correct manifests: in trueup.yaml")
+		return failedCheck(exit.Error, diag.OneLine(e.SetErr), "correct manifests: in trueup.yaml")
 	case e.Set == nil:
-		return skipped("no trueup.yaml names the manifests")
+		return skippedCheck("no trueup.yaml names the manifests")
 	case e.Findings.HasErrors():
-		return failed(exit.Error, "the manifests have errors, so apply would send nothing", "trueup validate shows them")
+		return failedCheck(exit.Error, "the manifests have errors, so apply would send nothing", "trueup validate shows them")
 	}
-	return passed(diag.Plural(len(e.Set.Objects), "object", "objects"))
+	return passedCheck(diag.Plural(len(e.Set.Objects), "object", "objects"))
 }
 
-func (e *examiner) checkSettings() Check {
+func (e *examiner) checkSettings() doctorCheck {
 	switch {
 	case e.sandboxErr != nil:
-		return failed(exit.Of(e.sandboxErr), diag.OneLine(e.sandboxErr), "")
+		return failedCheck(exit.Of(e.sandboxErr), diag.OneLine(e.sandboxErr), "")
 	case e.settingsErr != nil:
-		return failed(exit.Error, diag.OneLine(e.settingsErr), "")
+		return failedCheck(exit.Error, diag.OneLine(e.settingsErr), "")
 	case e.Sandbox:
-		return passed("the sandbox has its own addresses and tokens")
+		return passedCheck("the sandbox has its own addresses and tokens")
 	case len(e.settings.OverriddenVariables()) > 0:
-		return warned(strings.Join(e.settings.OverriddenVariables(), "; "), "unset it to use the profile's")
+		return warnedCheck(strings.Join(e.settings.OverriddenVariables(), "; "), "unset it to use the profile's")
 	case e.settings.Profile.Name == "":
-		return passed("no profile: flags, environment and defaults")
+		return passedCheck("no profile: flags, environment and defaults")
 	}
-	return passed("profile " + e.settings.Profile.Name + " of " + e.settings.Profile.File)
+	return passedCheck("profile " + e.settings.Profile.Name + " of " + e.settings.Profile.File)
 }
 
 // checkLedger reads the first record of the ledger, as every run does.
-func (e *examiner) checkLedger(ctx context.Context) Check {
+func (e *examiner) checkLedger(ctx context.Context) doctorCheck {
 	if !e.Project.Exists() && !e.Sandbox {
-		return skipped("no trueup.yaml names a ledger")
+		return skippedCheck("no trueup.yaml names a ledger")
 	}
 	shown, err := &e.report.Ledger, e.ledgerErr
 	if err == nil {
@@ -230,7 +232,7 @@ func (e *examiner) checkLedger(ctx context.Context) Check {
 		maps.Copy(e.report.Proofs, g.Proofs)
 	}
 	if err == nil {
-		return passed("readable, with the id " + shown.ID + "; writing was not tested")
+		return passedCheck("readable, with the id " + shown.ID + "; writing was not tested")
 	}
 	code := exit.Of(err)
 	if problem := ledger.ProblemOf(err); problem != nil {
@@ -239,7 +241,7 @@ func (e *examiner) checkLedger(ctx context.Context) Check {
 		view := ledger.UnreadableView(err)
 		shown.Problem, shown.Fix = diag.OneLine(errors.New(view.Problem)), view.Fix
 	}
-	return failed(code, shown.Problem, shown.Fix)
+	return failedCheck(code, shown.Problem, shown.Fix)
 }
 
 // usedAreas returns the areas that have manifests.
@@ -248,42 +250,42 @@ func (e *examiner) usedAreas() []kind.Area { return cmp.Or(e.Set, &manifest.Set{
 func (e *examiner) hasLedger() bool { return e.report.Ledger.ID != "" && e.report.Ledger.Problem == "" }
 
 // checkHistory says whether this machine would notice a ledger that was rolled back.
-func (e *examiner) checkHistory() Check {
+func (e *examiner) checkHistory() doctorCheck {
 	switch {
 	case !e.hasLedger():
-		return followed("needs the ledger")
+		return followedCheck("needs the ledger")
 	case e.ledger.HasMemory():
-		return passed("seen on this machine before, so trueup would notice a rollback")
+		return passedCheck("seen on this machine before, so trueup would notice a rollback")
 	}
-	return skipped("never seen on this machine, so trueup would not notice a rollback")
+	return skippedCheck("never seen on this machine, so trueup would not notice a rollback")
 }
 
 // checkProof says what is known of second requests with the same name.
-func (e *examiner) checkProof(area kind.Area) Check {
+func (e *examiner) checkProof(area kind.Area) doctorCheck {
 	if !e.hasLedger() {
-		return followed("needs the ledger")
+		return followedCheck("needs the ledger")
 	}
 	if proof, proven := e.report.Proofs[area]; proven {
-		return passed("rejected, " + proof.String())
+		return passedCheck("rejected, " + proof.String())
 	}
 	if kind.OfRequests().Area == area {
-		return skipped("unknown; trueup doctor --probe-duplicates HOSTNAME finds out")
+		return skippedCheck("unknown; trueup doctor --probe-duplicates HOSTNAME finds out")
 	}
-	return skipped("unknown, and there is no harmless way to test it")
+	return skippedCheck("unknown, and there is no harmless way to test it")
 }
 
 // checkGit looks for the programs that a ledger in git needs.
-func (e *examiner) checkGit(ctx context.Context) Check {
+func (e *examiner) checkGit(ctx context.Context) doctorCheck {
 	needed := e.platform != nil && strings.HasPrefix(e.platform.Ledger.Store, "git:")
 	says, err := git.Version(ctx)
 	switch {
 	case err != nil && needed:
-		return failed(exit.Error, "git is not installed or not in PATH, and the ledger needs it", "install git")
+		return failedCheck(exit.Error, "git is not installed or not in PATH, and the ledger needs it", "install git")
 	case err != nil:
-		return skipped("git is not installed, and is not needed here")
+		return skippedCheck("git is not installed, and is not needed here")
 	}
 	if _, err := exec.LookPath("ssh"); err != nil && needed {
-		return warned(says+", and there is no ssh", "install ssh if the remote's address needs it")
+		return warnedCheck(says+", and there is no ssh", "install ssh if the remote's address needs it")
 	}
-	return passed(says)
+	return passedCheck(says)
 }

@@ -1,6 +1,4 @@
-// Package explain describes fields of manifests and of trueup's own files, and compares the values that
-// an object has there. It reads no file, and asks no platform.
-package explain
+package command
 
 import (
 	"cmp"
@@ -13,8 +11,8 @@ import (
 	"trueup/internal/manifest"
 )
 
-// Topic is a field of a kind, of an object or of one of trueup's own files.
-type Topic struct {
+// topic is a field of a kind, of an object or of one of trueup's own files.
+type topic struct {
 	// Kind is nil for a file, and Name is empty unless an object is named.
 	Kind *kind.Kind
 	Name string
@@ -23,11 +21,11 @@ type Topic struct {
 	root        *kind.Field
 }
 
-// ParseTopic reads KIND, KIND.PATH, KIND/NAME, KIND/NAME.PATH, FILE and FILE.PATH. It calls manifests only
+// parseTopic reads KIND, KIND.PATH, KIND/NAME, KIND/NAME.PATH, FILE and FILE.PATH. It calls manifests only
 // for the name of an object.
-func ParseTopic(asked string, manifests func() (*manifest.Set, error)) (t Topic, err error) {
+func parseTopic(asked string, manifests func() (*manifest.Set, error)) (t topic, err error) {
 	end := strings.IndexAny(asked+".", "./[")
-	t = Topic{asked: asked, path: strings.TrimPrefix(asked[end:], ".")}
+	t = topic{asked: asked, path: strings.TrimPrefix(asked[end:], ".")}
 	if root, ok := kind.OwnFile(asked[:end]); ok {
 		t.root = root
 		return t, nil
@@ -35,7 +33,7 @@ func ParseTopic(asked string, manifests func() (*manifest.Set, error)) (t Topic,
 	k, ok := kind.FindKind(asked[:end])
 	if !ok {
 		var all []string
-		for _, s := range AllSubjects() {
+		for _, s := range allSubjects() {
 			all = append(append(all, s.Name), s.Labels...)
 		}
 		if paths := endingIn(asked); len(paths) > 0 {
@@ -76,7 +74,7 @@ func endingIn(text string) (paths []string) {
 
 // splitName separates the name of an object from the path behind it; both may have dots. It takes the
 // longest name in git, or else all before spec or another field of the envelope.
-func (t *Topic) splitName(rest string, set *manifest.Set) {
+func (t *topic) splitName(rest string, set *manifest.Set) {
 	if t.Name, t.path = t.splitKnownName(rest, set); t.Name != "" {
 		return
 	}
@@ -95,7 +93,7 @@ func (t *Topic) splitName(rest string, set *manifest.Set) {
 }
 
 // splitKnownName splits behind the longest name in git; empty for none.
-func (t *Topic) splitKnownName(rest string, set *manifest.Set) (name, path string) {
+func (t *topic) splitKnownName(rest string, set *manifest.Set) (name, path string) {
 	for _, o := range set.Objects {
 		below, is := strings.CutPrefix(rest, o.Name)
 		if is && o.Kind == t.Kind && (below == "" || below[0] == '.') && len(o.Name) > len(name) {
@@ -105,29 +103,29 @@ func (t *Topic) splitKnownName(rest string, set *manifest.Set) (name, path strin
 	return name, path
 }
 
-// RootNames returns what a field can start with: the kinds and trueup's own files.
-func RootNames() (names []string) {
+// rootNames returns what a field can start with: the kinds and trueup's own files.
+func rootNames() (names []string) {
 	for _, k := range kind.AllKinds() {
 		names = append(names, strings.ToLower(k.Name))
 	}
 	return append(names, kind.OwnFiles()...)
 }
 
-// FieldsBelow returns the fields below a topic, but not those with names that users choose.
-func (t Topic) FieldsBelow() []Below {
+// fieldsBelow returns the fields below a topic, but not those with names that users choose.
+func (t topic) fieldsBelow() []fieldBelow {
 	f, _, ok := t.findField()
 	if !ok {
 		return nil
 	}
-	fields := FactsOf(f).Fields
+	fields := factsOf(f).Fields
 	return fields[:len(elementOf(f).Names)]
 }
 
-// IsWhole reports whether the topic is a whole object, and no field of it.
-func (t Topic) IsWhole() bool { return t.path == "" }
+// isWhole reports whether the topic is a whole object, and no field of it.
+func (t topic) isWhole() bool { return t.path == "" }
 
 // findField returns the field that the path names. The path may leave out spec, as in plans.
-func (t *Topic) findField() (f *kind.Field, parts []string, ok bool) {
+func (t *topic) findField() (f *kind.Field, parts []string, ok bool) {
 	parts = kind.PathParts(t.path)
 	first, _, _ := strings.Cut(parts[0], "[")
 	if t.Kind != nil && t.root.Fields[first] == nil && t.Kind.Spec().Fields[first] != nil {
@@ -139,7 +137,7 @@ func (t *Topic) findField() (f *kind.Field, parts []string, ok bool) {
 }
 
 // titleOf returns the kind or the file that has the field.
-func (t *Topic) titleOf() string {
+func (t *topic) titleOf() string {
 	if t.Kind != nil {
 		return t.Kind.Name
 	}
@@ -148,7 +146,7 @@ func (t *Topic) titleOf() string {
 }
 
 // noField is the error for a field that is unknown. It offers the nearest name.
-func (t *Topic) noField(parts []string) error {
+func (t *topic) noField(parts []string) error {
 	of, hint := "trueup's schema of it", ""
 	if t.Kind != nil {
 		of = "the platform's documentation"

@@ -1,4 +1,4 @@
-package doctor
+package command
 
 import (
 	"cmp"
@@ -33,18 +33,18 @@ func (e *examiner) openAll(ctx context.Context) {
 }
 
 // shownSettings returns the settings that a run would use, and who chose each.
-func (e *examiner) shownSettings() (list []EffectiveSetting) {
+func (e *examiner) shownSettings() (list []effectiveSetting) {
 	if e.Sandbox {
 		for _, area := range kind.Areas() {
-			list = append(list, EffectiveSetting{Name: string(area) + ".url", Value: e.platform.Origins[area], Origin: "--sandbox"})
+			list = append(list, effectiveSetting{Name: string(area) + ".url", Value: e.platform.Origins[area], Origin: "--sandbox"})
 		}
-		return append(list, EffectiveSetting{Name: "ledger.store", Value: e.platform.Ledger.Store, Origin: "--sandbox"})
+		return append(list, effectiveSetting{Name: "ledger.store", Value: e.platform.Ledger.Store, Origin: "--sandbox"})
 	}
-	add := func(name, value, origin string) *EffectiveSetting {
+	add := func(name, value, origin string) *effectiveSetting {
 		if value == "" {
 			origin = ""
 		}
-		list = append(list, EffectiveSetting{Name: name, Value: value, Origin: cmp.Or(origin, "default")})
+		list = append(list, effectiveSetting{Name: name, Value: value, Origin: cmp.Or(origin, "default")})
 		return &list[len(list)-1]
 	}
 	s, w := e.settings, e.platform

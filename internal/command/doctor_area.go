@@ -1,4 +1,4 @@
-package doctor
+package command
 
 import (
 	"context"
@@ -37,8 +37,8 @@ type areaChecks struct {
 func (c *areaChecks) checkAll(ctx context.Context) {
 	e, first := c.endpoint(), true
 	isNeeded := e.Base != nil || c.addressErrs[c.area] != nil || e.Ask != nil || !e.Token.IsZero() || slices.Contains(c.usedAreas(), c.area)
-	check := func(name string, run func(context.Context) Check) {
-		f := Check{Status: Skipped, Says: "no manifest needs it", Follows: !first}
+	check := func(name string, run func(context.Context) doctorCheck) {
+		f := doctorCheck{Status: checkSkipped, Says: "no manifest needs it", Follows: !first}
 		if isNeeded {
 			f = run(ctx)
 		}
@@ -51,55 +51,55 @@ func (c *areaChecks) checkAll(ctx context.Context) {
 	check("clock", c.checkClock)
 	for _, k := range kind.AllKinds() {
 		if k.Area == c.area {
-			check(k.Name, func(ctx context.Context) Check { return c.checkKind(ctx, k) })
+			check(k.Name, func(ctx context.Context) doctorCheck { return c.checkKind(ctx, k) })
 		}
 	}
 }
 
 func (c *areaChecks) endpoint() api.Endpoint { return c.platform.API.Endpoints[c.area] }
 
-func (c *areaChecks) checkToken(ctx context.Context) Check {
+func (c *areaChecks) checkToken(ctx context.Context) doctorCheck {
 	e := c.endpoint()
 	switch {
 	case !e.Token.IsZero():
 		c.hasToken = true
-		return passed("the sandbox's own")
+		return passedCheck("the sandbox's own")
 	case e.Ask == nil:
-		return failed(exit.Auth, "no token is set", "set "+config.VariableName(c.area, "TOKEN")+", or token in a profile")
+		return failedCheck(exit.Auth, "no token is set", "set "+config.VariableName(c.area, "TOKEN")+", or token in a profile")
 	}
 	if err := c.platform.AdmitAreas(ctx, c.area); err != nil {
 		if problem := ledger.ProblemOf(err); problem != nil {
-			return failed(exit.NeedsPerson, "trueup does not send it: "+problem.Problem, problem.Fix)
+			return failedCheck(exit.NeedsPerson, "trueup does not send it: "+problem.Problem, problem.Fix)
 		}
-		return failed(exit.Error, "trueup does not send it: "+err.Error(), "")
+		return failedCheck(exit.Error, "trueup does not send it: "+err.Error(), "")
 	}
 	if _, err := e.Ask(ctx); err != nil {
-		return failed(exit.Auth, err.Error(), "")
+		return failedCheck(exit.Auth, err.Error(), "")
 	}
 	c.hasToken = true
-	return passed("there is one, from " + c.settings.Tokens[c.area].Source())
+	return passedCheck("there is one, from " + c.settings.Tokens[c.area].Source())
 }
 
 // checkConnection sends a request without a token.
-func (c *areaChecks) checkConnection(ctx context.Context) Check {
+func (c *areaChecks) checkConnection(ctx context.Context) doctorCheck {
 	if wrong := c.addressErrs[c.area]; wrong != nil {
-		return failed(exit.Error, wrong.Error(), "")
+		return failedCheck(exit.Error, wrong.Error(), "")
 	}
 	if c.endpoint().Base == nil {
-		return failed(exit.Error, "no address is set", "set "+config.VariableName(c.area, "URL")+", or url in a profile")
+		return failedCheck(exit.Error, "no address is set", "set "+config.VariableName(c.area, "URL")+", or url in a profile")
 	}
 	reader := api.NewReader(c.platform.API)
 	defer reader.Close()
 	var err error
 	if c.seen, err = reader.Reach(ctx, c.area); err != nil {
-		return failed(exit.Error, c.withProxy(err.Error()), c.connectionFix(err))
+		return failedCheck(exit.Error, c.withProxy(err.Error()), c.connectionFix(err))
 	}
 	c.connected = true
 	says := "answered in " + c.seen.Took.Round(time.Millisecond).String()
 	if c.seen.TLS != "" {
 		says += ", " + c.seen.TLS
 	}
-	return passed(c.withProxy(says))
+	return passedCheck(c.withProxy(says))
 }
 
 func (c *areaChecks) withProxy(says string) string {
@@ -130,52 +130,52 @@ func (c *areaChecks) connectionFix(err error) string {
 	return "check the address"
 }
 
-func (c *areaChecks) checkCertificate(context.Context) Check {
+func (c *areaChecks) checkCertificate(context.Context) doctorCheck {
 	switch {
 	case c.seen.Expires.IsZero() && c.connected:
-		return followed("none: plain http on loopback")
+		return followedCheck("none: plain http on loopback")
 	case c.seen.Expires.IsZero():
-		return followed("not seen")
+		return followedCheck("not seen")
 	}
 	left := c.seen.Expires.Sub(c.Now())
 	says := fmt.Sprintf("issued by %s, valid until %s", c.seen.Issuer, c.seen.Expires.UTC().Format(time.DateOnly))
 	days := diag.Plural(int(left.Hours()/24), "day", "days")
 	switch {
 	case left <= 0:
-		return failed(exit.Error, says+": it has expired", "ask the operator of the platform to renew it; if it was renewed, this machine's clock is wrong")
+		return failedCheck(exit.Error, says+": it has expired", "ask the operator of the platform to renew it; if it was renewed, this machine's clock is wrong")
 	case left < expiresSoon:
-		return warned(says, fmt.Sprintf("it expires in %s: ask the operator of the platform to renew it", days))
+		return warnedCheck(says, fmt.Sprintf("it expires in %s: ask the operator of the platform to renew it", days))
 	}
-	return passed(says + ", " + days + " from now")
+	return passedCheck(says + ", " + days + " from now")
 }
 
-func (c *areaChecks) checkClock(context.Context) Check {
+func (c *areaChecks) checkClock(context.Context) doctorCheck {
 	server := c.seen.Clock.Server
 	switch {
 	case !c.connected:
-		return followed("not seen")
+		return followedCheck("not seen")
 	case server.IsZero():
-		return warned("answers have no Date, so trueup uses this machine's clock", "keep this machine's clock synchronised")
+		return warnedCheck("answers have no Date, so trueup uses this machine's clock", "keep this machine's clock synchronised")
 	}
 	ahead := server.Sub(c.seen.Clock.Wall)
 	if ahead.Abs() <= clocksApart {
-		return passed(fmt.Sprintf("at most %s apart", (ahead.Abs() + time.Second).Truncate(time.Second)))
+		return passedCheck(fmt.Sprintf("at most %s apart", (ahead.Abs() + time.Second).Truncate(time.Second)))
 	}
 	word := "ahead of"
 	if ahead < 0 {
 		word = "behind"
 	}
-	return warned(fmt.Sprintf("the platform's is %s %s this machine's", ahead.Abs().Round(time.Minute), word), "set this machine's clock")
+	return warnedCheck(fmt.Sprintf("the platform's is %s %s this machine's", ahead.Abs().Round(time.Minute), word), "set this machine's clock")
 }
 
-func (c *areaChecks) checkKind(ctx context.Context, k *kind.Kind) Check {
+func (c *areaChecks) checkKind(ctx context.Context, k *kind.Kind) doctorCheck {
 	switch {
 	case !k.Documents(kind.List) && !k.Documents(kind.Get):
-		return skipped(untriedVerbs(k))
+		return skippedCheck(untriedVerbs(k))
 	case !c.connected || !c.hasToken:
-		return followed("needs a connection and a token")
+		return followedCheck("needs a connection and a token")
 	case c.report.Workspace == nil:
-		return followed("needs a workspace")
+		return followedCheck("needs a workspace")
 	}
 	cfg := c.platform.API
 	cfg.Retry.Tries = 1
@@ -185,7 +185,7 @@ func (c *areaChecks) checkKind(ctx context.Context, k *kind.Kind) Check {
 	if err == nil {
 		return c.readableCheck(k, may, isEmpty)
 	}
-	f := failed(exit.Of(err), err.Error(), "")
+	f := failedCheck(exit.Of(err), err.Error(), "")
 	switch answer := api.AnswerOf(err); {
 	case answer.Status == http.StatusForbidden:
 		f.Fix = fmt.Sprintf("use the token of a user who may manage %s objects of the workspace %s", k.Name, c.platform.API.Workspace.Name)
@@ -196,11 +196,11 @@ func (c *areaChecks) checkKind(ctx context.Context, k *kind.Kind) Check {
 }
 
 // readableCheck is the check of a kind that can be read. It doubts the workspace if that has none of the kind.
-func (c *areaChecks) readableCheck(k *kind.Kind, may []string, isEmpty bool) Check {
+func (c *areaChecks) readableCheck(k *kind.Kind, may []string, isEmpty bool) doctorCheck {
 	if question, fix := c.report.Workspace.NoneFound(k); question != "" && isEmpty && !c.Sandbox {
-		return warned(question, fix)
+		return warnedCheck(question, fix)
 	}
-	return passed("may " + strings.Join(may, " and ") + "; " + untriedVerbs(k))
+	return passedCheck("may " + strings.Join(may, " and ") + "; " + untriedVerbs(k))
 }
 
 // tryReads returns the reads that succeed. isEmpty is true if the list has no object.

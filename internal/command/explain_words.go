@@ -1,4 +1,4 @@
-package explain
+package command
 
 import (
 	_ "embed"
@@ -12,10 +12,10 @@ import (
 )
 
 //go:embed words.txtar
-var words []byte
+var wordTexts []byte
 
-// Subject is what explain can explain: a word of plans, the fields of a kind or file, or a rule.
-type Subject struct {
+// subject is what explain can explain: a word of plans, the fields of a kind or file, or a rule.
+type subject struct {
 	Is      string `json:"is"` // word, fields or rule
 	Name    string `json:"name"`
 	Summary string `json:"summary"`
@@ -24,9 +24,9 @@ type Subject struct {
 	Labels []string `json:"labels,omitempty"`
 }
 
-// FindWord returns the word that has this name or label.
-func FindWord(name string) (s Subject, ok bool) {
-	for _, s := range AllSubjects() {
+// findWord returns the word that has this name or label.
+func findWord(name string) (s subject, ok bool) {
+	for _, s := range allSubjects() {
 		if s.Is == "word" && (s.Name == name || slices.Contains(s.Labels, name)) {
 			return s, true
 		}
@@ -34,24 +34,24 @@ func FindWord(name string) (s Subject, ok bool) {
 	return s, false
 }
 
-// AllSubjects returns all words, kinds, files and rules.
-func AllSubjects() (all []Subject) {
-	for _, f := range txtar.Parse(words).Files {
+// allSubjects returns all words, kinds, files and rules.
+func allSubjects() (all []subject) {
+	for _, f := range txtar.Parse(wordTexts).Files {
 		summary, _, _ := strings.Cut(string(f.Data), "\n")
 		names := strings.Split(f.Name, "; ")
-		all = append(all, Subject{Is: "word", Name: names[0], Summary: summary, Text: string(f.Data), Labels: names[1:]})
+		all = append(all, subject{Is: "word", Name: names[0], Summary: summary, Text: string(f.Data), Labels: names[1:]})
 	}
-	for _, name := range RootNames() {
+	for _, name := range rootNames() {
 		root, ok := kind.OwnFile(name)
 		if !ok {
 			k, _ := kind.FindKind(name)
 			root = k.Root()
 		}
 		summary, _, _ := strings.Cut(root.Description, ". ")
-		all = append(all, Subject{Is: "fields", Name: name, Summary: summary + "."})
+		all = append(all, subject{Is: "fields", Name: name, Summary: summary + "."})
 	}
 	for _, r := range rules.All() {
-		all = append(all, Subject{Is: "rule", Name: r.Name, Summary: r.Summary})
+		all = append(all, subject{Is: "rule", Name: r.Name, Summary: r.Summary})
 	}
 	return all
 }
