@@ -107,7 +107,7 @@ func TestExplainShowsValues(t *testing.T) {
 	if out := show("purge/x.spec.paths", "--live", "--sandbox"); !strings.Contains(out, "has no way") {
 		t.Error(out)
 	}
-	var doc command.fieldFacts
+	var doc command.FieldFacts
 	if err := json.Unmarshal([]byte(show("cdn/legacy-blog.hostname", "--live", "--sandbox", "-o", "json")), &doc); err != nil || doc.Object == nil || !*doc.Object.Live {
 		t.Errorf("%v %+v", err, doc)
 	}

@@ -255,7 +255,7 @@ func eachField(f *kind.Field, path string, visit func(string, *kind.Field)) {
 
 // meaningOf is all that a schema says of a field, in a cell.
 func meaningOf(f *kind.Field, isSent bool) string {
-	facts := command.factsOf(f)
+	facts := command.FactsOf(f)
 	var parts []string
 	add := func(before, text string) {
 		if text != "" {
@@ -266,7 +266,7 @@ func meaningOf(f *kind.Field, isSent bool) string {
 		parts = append(parts, "**Required.**")
 	}
 	add("", f.Description)
-	add("Values: ", ended(facts.valuesInWords()))
+	add("Values: ", ended(facts.ValuesInWords()))
 	if isSent {
 		add("The list is ", ended(facts.List))
 	}

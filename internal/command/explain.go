@@ -99,7 +99,7 @@ func explainField(ctx context.Context, run *Run, topic string, live bool) (doc r
 }
 
 // addValues adds what the topic's objects have in git, and in live. It reads the platform, and can do nothing else.
-func addObjectValues(ctx context.Context, run *Run, facts *fieldFacts, l config.LoadedProject, t topic, live bool) (err error) {
+func addObjectValues(ctx context.Context, run *Run, facts *FieldFacts, l config.LoadedProject, t topic, live bool) (err error) {
 	var get func() (kind.LiveObject, error)
 	var all map[string]kind.LiveObject
 	if live && t.Name != "" {
@@ -125,7 +125,7 @@ func addObjectValues(ctx context.Context, run *Run, facts *fieldFacts, l config.
 }
 
 // valueRows returns a table of what objects have in a field, with a row for those that lack it.
-func valueRows(facts fieldFacts, live bool) [][]string {
+func valueRows(facts FieldFacts, live bool) [][]string {
 	head, literal := []string{"object", "field", "git", "manifest"}, func(v any) string {
 		if v == nil {
 			return "not there"
@@ -216,7 +216,7 @@ func indent(text string) string {
 }
 
 // factsText returns everything about a field except for the values of an object.
-func factsText(f fieldFacts) string {
+func factsText(f FieldFacts) string {
 	var b strings.Builder
 	when := func(is bool, text string) string { return map[bool]string{true: text}[is] }
 	fmt.Fprintf(&b, "%s  (%s%s)\n", report.Clean(f.Path), f.Type, when(f.Required, ", required"))
@@ -227,7 +227,7 @@ func factsText(f fieldFacts) string {
 	}
 	between := "\n"
 	for _, row := range [][2]string{
-		{"values", f.valuesInWords()},
+		{"values", f.ValuesInWords()},
 		{"list", f.List},
 		{"sent", f.Sent},
 		{"sensitive", when(f.Sensitive, "yes: trueup shows a digest instead")},

@@ -8,8 +8,8 @@ import (
 	"trueup/internal/yamledit"
 )
 
-// fieldFacts is what is known of a field.
-type fieldFacts struct {
+// FieldFacts is what is known of a field.
+type FieldFacts struct {
 	Format      string `json:"format"`
 	Path        string `json:"path"`
 	Type        string `json:"type"`
@@ -44,12 +44,12 @@ type fieldBelow struct {
 }
 
 // facts returns what is known of the topic's field.
-func (t *topic) facts() (fieldFacts, error) {
+func (t *topic) facts() (FieldFacts, error) {
 	f, parts, ok := t.findField()
 	if !ok {
-		return fieldFacts{}, t.noField(parts)
+		return FieldFacts{}, t.noField(parts)
 	}
-	facts := factsOf(f)
+	facts := FactsOf(f)
 	facts.Path, facts.Example = strings.TrimSuffix(t.titleOf()+"."+t.path, "."), sampleAt(t.root, parts)
 	if t.Kind == nil {
 		facts.List, facts.Sent = "", ""
@@ -61,9 +61,9 @@ func (t *topic) facts() (fieldFacts, error) {
 	return facts, err
 }
 
-// factsOf returns what a schema says about a field of any kind.
-func factsOf(f *kind.Field) fieldFacts {
-	facts := fieldFacts{
+// FactsOf returns what a schema says about a field of any kind.
+func FactsOf(f *kind.Field) FieldFacts {
+	facts := FieldFacts{
 		Format: "trueup.explain/v1", Type: f.Type.String(), Title: f.Title, Description: f.Description, Required: f.Required,
 		Values: f.Seen, List: listInWords(f), Sent: "yes", Section: f.Section, Sensitive: f.Sensitive, Risk: f.Risk,
 	}
@@ -89,8 +89,8 @@ func factsOf(f *kind.Field) fieldFacts {
 	return facts
 }
 
-// valuesInWords returns the values with what they mean.
-func (f fieldFacts) valuesInWords() string {
+// ValuesInWords returns the values with what they mean.
+func (f FieldFacts) ValuesInWords() string {
 	quoted := make([]string, len(f.Values))
 	for i, v := range f.Values {
 		quoted[i] = strconv.Quote(v)

@@ -117,7 +117,7 @@ func (t topic) fieldsBelow() []fieldBelow {
 	if !ok {
 		return nil
 	}
-	fields := factsOf(f).Fields
+	fields := FactsOf(f).Fields
 	return fields[:len(elementOf(f).Names)]
 }
 
