@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"sync"
-	"time"
 
 	"golang.org/x/time/rate"
 )
@@ -76,42 +75,4 @@ func (b *Budget) waitForSlot(ctx context.Context) (leave func(), err error) {
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-}
-
-// pauses are those that the platform asked for in one area.
-type pauses struct {
-	mu sync.Mutex
-	// until ends when requests may be sent again; nil means now. waited reports whether the pause is short enough
-	// to wait for. end frees it.
-	until  context.Context
-	waited bool
-	end    context.CancelFunc
-}
-
-func newPauses() *pauses { return &pauses{end: func() {}} }
-
-// currentPause returns the pause that is not over yet, nil for none.
-func (p *pauses) currentPause() (until context.Context, waited bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.until != nil && p.until.Err() != nil {
-		p.until = nil
-	}
-	return p.until, p.waited
-}
-
-// startPause starts a pause, unless the current one ends later. It returns when the pause ends, and whether there was none
-// before.
-func (p *pauses) startPause(asked time.Duration, waited bool) (until string, first bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	pause, end := context.WithTimeout(context.Background(), asked)
-	first = p.until == nil || p.until.Err() != nil
-	if !first && pauseEnd(pause).Before(pauseEnd(p.until)) {
-		end()
-		return pauseStamp(p.until), false
-	}
-	p.end()
-	p.until, p.waited, p.end = pause, waited, end
-	return pauseStamp(pause), first
 }

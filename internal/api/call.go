@@ -241,10 +241,9 @@ func (r *Reader) observeAnswer(c *operation, resp *http.Response) {
 	if r.cfg.Warn == nil {
 		return
 	}
-	warnings := parseWarnings(resp.Header.Values("Warning"))
+	warnings := resp.Header.Values("Warning")
 	for _, w := range warnings[:min(len(warnings), maxWarnings)] {
-		w.Op, w.Kind, w.Name = c.operation(), c.kind.Name, c.name
-		r.cfg.Warn(w)
+		r.cfg.Warn(Warning{c.operation(), c.kind.Name, c.name, warningText(w)})
 	}
 }
 
@@ -255,12 +254,11 @@ func (r *Reader) traceRequest(c *operation, req *http.Request, attempt int, star
 	sent := req.Header.Clone()
 	sent.Set("Authorization", hidden)
 	event := TraceEvent{
-		Op: c.operation(), Kind: c.kind.Name, Name: c.name, Method: req.Method, URL: req.URL.String(),
-		Attempt: attempt, Header: sent, RequestBytes: len(c.body), Took: r.cfg.Now().Sub(start),
+		Method: req.Method, URL: req.URL.String(), Attempt: attempt, Header: sent,
+		RequestBytes: len(c.body), Took: r.cfg.Now().Sub(start),
 	}
 	if resp != nil {
-		event.Status = resp.StatusCode
-		event.ContentType, event.RequestID = c.quoteHeader(resp, "Content-Type"), c.requestID(resp)
+		event.Status, event.RequestID = resp.StatusCode, c.requestID(resp)
 		event.Answer, event.AnswerBytes = c.shownHeader(resp.Header), resp.ContentLength
 	}
 	if failure != nil {

@@ -42,12 +42,12 @@ func parseObject(body []byte, k *kind.Kind, ws kind.Workspace) (kind.LiveObject,
 
 // page is what a page of a list says besides its items.
 type page struct {
-	next, token string // metadata.continue and nextPageToken; both may be empty
-	remaining   bool   // metadata.remainingItemCount is not zero
+	next      string // metadata.continue, which may be empty
+	remaining bool   // metadata.remainingItemCount is not zero
 }
 
 // errNoList is the error for valid JSON that contains no list.
-var errNoList = errors.New("unreadable list: neither an array nor an object with items, data or results")
+var errNoList = errors.New("unreadable list: neither an array nor an object with items or data")
 
 // decoder decodes a page of a list, item by item as it arrives.
 type decoder struct {
@@ -65,7 +65,7 @@ type decoder struct {
 }
 
 // decodeList decodes the forms of lists that similar services use (docs/platform.md 10): {"items": […] or null}, a
-// bare array, {"data": […]}, {"results": […]}. Anything else is an error, never an empty list.
+// bare array, {"data": […]}. Anything else is an error, never an empty list.
 func decodeList(src *bodyReader, k *kind.Kind, ws kind.Workspace, each func(kind.LiveObject) error) (page, error) {
 	d := &decoder{src: src, json: json.NewDecoder(src), kind: k, ws: ws, each: each, envelope: map[string]any{}}
 	if err := d.readDocument(); err != nil {
@@ -96,19 +96,18 @@ func (d *decoder) readPage() (page, error) {
 	meta, isObject := d.envelope["metadata"].(map[string]any)
 	next, isText := meta["continue"].(string)
 	listKind, isName := d.envelope["kind"].(string)
-	token, isToken := d.envelope["nextPageToken"].(string)
 	switch {
 	case !isObject && d.envelope["metadata"] != nil, !isText && meta["continue"] != nil:
 		return page{}, errors.New("unreadable list: its metadata is not an object, or has a continue that is not text")
-	case !isName && d.envelope["kind"] != nil, !isToken && d.envelope["nextPageToken"] != nil:
-		return page{}, errors.New("unreadable list: a field of its envelope is not text")
+	case !isName && d.envelope["kind"] != nil:
+		return page{}, errors.New("unreadable list: its kind is not text")
 	case listKind != "" && listKind != "List" && listKind != d.kind.Name+"List":
 		return page{}, fmt.Errorf("the answer is of kind %s, not a list of %s", listKind, d.kind.Name)
 	case d.found == "" && listKind == "":
 		return page{}, errNoList
 	}
 	remaining, _ := meta["remainingItemCount"].(json.Number)
-	return page{next, token, strings.Trim(string(remaining), "0") != ""}, nil
+	return page{next, strings.Trim(string(remaining), "0") != ""}, nil
 }
 
 func (d *decoder) readField() error {
@@ -122,9 +121,9 @@ func (d *decoder) readField() error {
 	}
 	d.envelope[name] = nil
 	switch name {
-	case "items", "data", "results":
+	case "items", "data":
 		return d.readCollection(name)
-	case "metadata", "kind", "nextPageToken":
+	case "metadata", "kind":
 		v, err := d.canonicalValue()
 		if err == nil {
 			d.envelope[name] = canon.MustDecode(v)

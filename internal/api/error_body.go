@@ -22,7 +22,6 @@ type errorBody struct {
 	limit           int         // how many bytes of the message to quote
 	causes          [][2]string // field and message
 	retryAfter      time.Duration
-	restart         string         // metadata.continue of a 410
 	isJSON, empty   bool           // the body is a JSON object; it is empty
 	body            map[string]any // the decoded object
 }
@@ -51,7 +50,6 @@ func readErrorBody(body []byte) errorBody {
 
 func readErrorObject(o map[string]any) errorBody {
 	c := errorBody{isJSON: true, body: o, message: messageFor(o, 0), limit: messageSize, reason: textOf(o, "reason")}
-	c.restart = textOf(objectOf(o, "metadata"), "continue")
 	details := objectOf(o, "details")
 	if n, ok := details["retryAfterSeconds"].(json.Number); ok {
 		c.retryAfter = parseSeconds(string(n), maxAsked)
@@ -73,7 +71,6 @@ func readErrorObject(o map[string]any) errorBody {
 // quoteInto puts the words of an answer into an error. If a part of a secret is anywhere in them, or in the body that they
 // are from, it quotes none of them.
 func (b errorBody) quoteInto(body []byte, e *Error) {
-	e.restart = b.restart
 	words := []string{string(body[:min(len(body), maxChecked)]), b.message[:min(len(b.message), maxChecked)], b.reason}
 	for _, cause := range b.causes {
 		words = append(words, cause[:]...)
@@ -170,29 +167,16 @@ func pageText(page string) string {
 	return joinSentences(title, text)
 }
 
-// The form of a Warning header (RFC 7234 5.5): code, agent, quoted text, optional date;
-// and that of an escape in the text.
+// The form of a Warning header (RFC 7234 5.5): code, agent and quoted text; and that of an escape in the text.
 var (
-	warningForm = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^([0-9]+) +[^ ]+ +"((?:[^"\\]|\\.)*\\?)"?(?: *"(?:[^"\\]|\\.)*"?)?[ ,]*`)
-	})
-	quotedPair = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\(.)`) })
+	warningForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]+ +[^ ]+ +"((?:[^"\\]|\\.)*)"`) })
+	quotedPair  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\(.)`) })
 )
 
-// parseWarnings parses Warning headers. It returns what is invalid with the code 0.
-func parseWarnings(values []string) []Warning {
-	var out []Warning
-	for _, value := range values {
-		for rest := strings.TrimSpace(value); rest != ""; {
-			found := warningForm().FindStringSubmatch(rest)
-			if found == nil {
-				out = append(out, Warning{Text: diag.QuoteAnswer(rest, messageSize)})
-				break
-			}
-			code, _ := strconv.Atoi(found[1])
-			out = append(out, Warning{Code: code, Text: diag.QuoteAnswer(quotedPair().ReplaceAllString(found[2], "$1"), messageSize)})
-			rest = rest[len(found[0]):]
-		}
+// warningText returns the text of a Warning header, or the whole header if it has another form.
+func warningText(header string) diag.Quotation {
+	if found := warningForm().FindStringSubmatch(header); found != nil {
+		header = quotedPair().ReplaceAllString(found[1], "$1")
 	}
-	return out
+	return diag.QuoteAnswer(header, messageSize)
 }

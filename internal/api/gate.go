@@ -15,14 +15,13 @@ import (
 
 // gate decides when requests of one area may be sent (docs/design.md C3 and C4).
 type gate struct {
-	pauses *pauses
-	mu     sync.Mutex
-	state  gateState
-	// refused is closed when the token was rejected, so that those who wait look again.
-	refused chan struct{}
+	mu       sync.Mutex
+	state    gateState
+	endPause context.CancelFunc // frees the pause
+	refused  chan struct{}      // closed when the token was rejected, so that those who wait look again
 }
 
-func newGate(p *pauses) *gate { return &gate{pauses: p, refused: make(chan struct{})} }
+func newGate() *gate { return &gate{endPause: func() {}, refused: make(chan struct{})} }
 
 // gateState is what the answers of an area have shown.
 type gateState struct {
@@ -41,10 +40,27 @@ func (g *gate) gateState() gateState {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	s := g.state
-	if s.refused == nil {
-		s.pause, s.waited = g.pauses.currentPause()
+	if s.refused != nil || s.pause != nil && s.pause.Err() != nil {
+		s.pause = nil
 	}
 	return s
+}
+
+// startPause starts a pause, unless the current one ends later. It returns when the pause ends, and whether there was none
+// before.
+func (g *gate) startPause(asked time.Duration, waited bool) (until string, first bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	s := &g.state
+	pause, end := context.WithTimeout(context.Background(), asked)
+	first = s.pause == nil || s.pause.Err() != nil
+	if !first && pauseEnd(pause).Before(pauseEnd(s.pause)) {
+		end()
+		return pauseStamp(s.pause), false
+	}
+	g.endPause()
+	s.pause, s.waited, g.endPause = pause, waited, end
+	return pauseStamp(pause), first
 }
 
 func pauseEnd(pause context.Context) time.Time {
@@ -81,7 +97,7 @@ func (r *Reader) applyAnswer(c *operation, e *Error) {
 	switch {
 	case e.Status != http.StatusTooManyRequests && e.Status != http.StatusServiceUnavailable:
 	case asked > 0:
-		until, first := g.pauses.startPause(asked, waited)
+		until, first := g.startPause(asked, waited)
 		if first && waited && r.cfg.Warn != nil {
 			// The run would otherwise be silent for so long.
 			r.cfg.Warn(Warning{
@@ -90,7 +106,7 @@ func (r *Reader) applyAnswer(c *operation, e *Error) {
 			})
 		}
 	case e.Status == http.StatusTooManyRequests:
-		g.pauses.startPause(newBackOff(r.cfg.Retry).NextBackOff(), true)
+		g.startPause(newBackOff(r.cfg.Retry).NextBackOff(), true)
 	}
 }
 
@@ -136,7 +152,7 @@ func (r *Reader) waitToEnter(ctx context.Context, c *operation, attempt int) (le
 		if err != nil {
 			return nil, c.errorWithoutAnswer(Unsent, "waiting for other reads: %w", err)
 		}
-		if pause, _ := r.gates[c.kind.Area].pauses.currentPause(); pause == nil {
+		if r.gates[c.kind.Area].gateState().pause == nil {
 			return leave, nil
 		}
 		leave()

@@ -5,14 +5,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
-	"strings"
 	"sync"
 
-	"trueup/internal/diag"
 	"trueup/internal/kind"
 )
 
@@ -23,17 +19,16 @@ type Listed struct{ kinds sync.Map }
 // listing is the state of one List, over its pages and attempts.
 type listing struct {
 	*operation
-	info      kind.ListInfo
-	each      func(kind.LiveObject) error
-	stopped   error          // what ended the list: an error of each, or too many objects
-	passed    map[string]int // the objects of this page that were passed to each, and in which attempt
-	attempt   int
-	left      int64           // how many bytes the rest of the list may have
-	most      int             // how many objects the list may have
-	seen      map[string]bool // the URLs of the pages
-	names     map[string]bool // the names of the objects
-	idle      int             // how many pages in a row had no new name
-	restarted bool
+	info    kind.ListInfo
+	each    func(kind.LiveObject) error
+	stopped error          // what ended the list: an error of each, or too many objects
+	passed  map[string]int // the objects of this page that were passed to each, and in which attempt
+	attempt int
+	left    int64           // how many bytes the rest of the list may have
+	most    int             // how many objects the list may have
+	seen    map[string]bool // the URLs of the pages
+	names   map[string]bool // the names of the objects
+	idle    int             // how many pages in a row had no new name
 }
 
 // List calls each with every object of the collection (docs/platform.md 4 rows 1 and 5), as it is decoded, in the
@@ -75,8 +70,9 @@ func (r *Reader) readPages(ctx context.Context, l *listing) error {
 		if l.idle++; len(l.names) > had {
 			l.idle = 0
 		}
-		if err != nil {
-			next, err = l.restartList(err)
+		if AnswerOf(err).Status == http.StatusGone && len(l.seen) > 1 { // the continue token has expired
+			l.info.Complete = false
+			return nil
 		}
 		if err != nil || next == nil {
 			return err
@@ -92,21 +88,6 @@ func (r *Reader) readPages(ctx context.Context, l *listing) error {
 		l.seen[next.String()] = true
 		l.url = next
 	}
-}
-
-// restartList returns the URL of the next page if err says that the continue token has expired. It uses the fresh token
-// in the answer once. The second time it returns nil, and the list is incomplete.
-func (l *listing) restartList(err error) (*url.URL, error) {
-	e := AnswerOf(err)
-	switch {
-	case e.Status != http.StatusGone || len(l.seen) == 1:
-		return nil, err
-	case l.restarted || e.restart == "":
-		l.info.Complete = false
-		return nil, nil
-	}
-	l.restarted = true
-	return l.withQuery("continue", e.restart), nil
 }
 
 // readPage reads one page, with retries, and returns the URL of the next page or nil.
@@ -127,10 +108,12 @@ func (r *Reader) readPage(ctx context.Context, l *listing) (next *url.URL, err e
 			return l.unreadableBody(a, err, start)
 		}
 		l.left -= src.read
-		if next, err = l.nextPage(p, a.Header.Values("Link")); err != nil {
-			return l.unreadableBody(a, err, nil)
-		}
-		if next == nil && p.remaining {
+		switch {
+		case p.next != "":
+			u := *l.url
+			u.RawQuery = url.Values{"continue": {p.next}}.Encode()
+			next = &u
+		case p.remaining:
 			l.info.Complete = false
 		}
 		return nil
@@ -152,34 +135,3 @@ func (l *listing) passOnce(o kind.LiveObject) error {
 	}
 	return l.stopped
 }
-
-func (c *operation) withQuery(name, value string) *url.URL {
-	u := *c.url
-	u.RawQuery = url.Values{name: {value}}.Encode()
-	return &u
-}
-
-// nextPage returns the URL of the next page, or nil, from metadata.continue,
-// nextPageToken, or a Link with rel=next, which must have the platform's origin.
-func (c *operation) nextPage(p page, links []string) (*url.URL, error) {
-	switch {
-	case p.next != "":
-		return c.withQuery("continue", p.next), nil
-	case p.token != "":
-		return c.withQuery("pageToken", p.token), nil
-	}
-	found := nextLink().FindStringSubmatch(strings.Join(links, ","))
-	if found == nil || found[1] == "" {
-		return nil, nil
-	}
-	u, err := c.url.Parse(found[1])
-	if err != nil || !c.endpoint.sameOrigin(u) {
-		return nil, fmt.Errorf("unreadable list: its next page %q is not on the platform's address", diag.QuoteAnswer(found[1], excerptSize))
-	}
-	return u, nil
-}
-
-// nextLink matches a Link header with rel=next (RFC 8288).
-var nextLink = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)<([^<>]*)>([^<]*[;,])?\s*rel\s*=[ "]*next[ "]*([;,<]|$)`)
-})

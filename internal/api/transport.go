@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
 	"sync"
 	"sync/atomic"
@@ -152,7 +151,6 @@ func newHTTP(transport http.RoundTripper) *http.Client {
 // After an error it has what was known until then.
 type Reachability struct {
 	Proxy   string // the host of the proxy, or ""
-	Peer    string // the IP address and port
 	TLS     string // the version, or "" for plain http
 	Issuer  string // of the server's certificate, as is Expires
 	Expires time.Time
@@ -170,10 +168,7 @@ func (r *Reader) Reach(ctx context.Context, area kind.Area) (Reachability, error
 	ctx, cancel := context.WithTimeout(ctx, r.cfg.RequestTimeout)
 	defer cancel()
 	var seen Reachability
-	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GotConn: func(info httptrace.GotConnInfo) { seen.Peer = info.Conn.RemoteAddr().String() },
-	})
-	req, err := http.NewRequestWithContext(traced, http.MethodGet, e.Base.String(), nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, e.Base.String(), nil)
 	if err != nil {
 		return Reachability{}, err
 	}

@@ -247,7 +247,7 @@ func TestDoctorShowsWhoChoseEachValue(t *testing.T) {
 	out := s.must(exit.OK, "doctor", "--profile", "prod")
 	for _, want := range []string{
 		"profile +prod +--profile", "compute.url +http.* +TRUEUP_COMPUTE_URL", "compute.token +variable TRUEUP_COMPUTE_TOKEN",
-		"delivery.url +http.* +profile prod at .*config.yaml:6", "delivery.token +command sh +profile prod at .*config.yaml:7",
+		"delivery.url +http.* +profile prod at .*config.yaml", "delivery.token +command sh +profile prod at .*config.yaml",
 		"ledger.store +file:ledger +trueup.yaml", "request-timeout +20s +TRUEUP_REQUEST_TIMEOUT",
 		"warn .*TRUEUP_COMPUTE_TOKEN overrides the token in profile prod",
 	} {

@@ -21,13 +21,13 @@ type FieldFacts struct {
 	OnlyThese bool     `json:"onlyThese,omitempty"`
 	// List says how the elements of a list are compared, and Sent whether trueup sends the field.
 	// Both are empty for trueup's own files, as Risk is.
-	List      string    `json:"list,omitempty"`
-	Sent      string    `json:"sent,omitempty"`
-	Sensitive bool      `json:"sensitive,omitempty"`
-	Risk      kind.Risk `json:"risk,omitempty"`
-	Section   string    `json:"section,omitempty"`
-	Example   any       `json:"example,omitempty"`
-	Fields    []fieldBelow   `json:"fields,omitempty"`
+	List      string       `json:"list,omitempty"`
+	Sent      string       `json:"sent,omitempty"`
+	Sensitive bool         `json:"sensitive,omitempty"`
+	Risk      kind.Risk    `json:"risk,omitempty"`
+	Section   string       `json:"section,omitempty"`
+	Example   any          `json:"example,omitempty"`
+	Fields    []fieldBelow `json:"fields,omitempty"`
 	// Object has the values of an object, if one was named, and Objects those of all that match a pattern.
 	Object  *objectValues   `json:"object,omitempty"`
 	Objects []*objectValues `json:"objects,omitempty"`

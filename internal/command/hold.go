@@ -26,15 +26,11 @@ type holdOptions struct {
 
 func newHold(run *Run) *cobra.Command {
 	var o holdOptions
-	cmd := newLedgerCommand(run, "hold [KIND/NAME...]", func(ctx context.Context, l *ledger.Ledger, args []string) (report.Document, error) {
+	cmd := newLedgerCommand(run, "hold [KIND/NAME...]", func(ctx context.Context, l *ledger.Ledger, args []string) (doc report.Document, err error) {
 		objects := make([]string, len(args))
 		for i, arg := range args {
-			key, err := kind.ParseKey(arg)
-			if err != nil {
-				return report.Document{}, err
-			}
-			if objects[i] = key.String(); strings.ContainsAny(arg, "*?[") {
-				return report.Document{}, fmt.Errorf("%s is a pattern: name each object, or none to hold all", diag.Quote(arg))
+			if objects[i], err = parseHeld(ctx, run, arg); err != nil {
+				return doc, err
 			}
 		}
 		slices.Sort(objects)
@@ -42,12 +38,31 @@ func newHold(run *Run) *cobra.Command {
 		return runHold(ctx, run, l, o, slices.Compact(objects))
 	})
 	f := cmd.Flags()
-	f.StringVar(&o.until, "until", "", "hold until `TIME`, such as 2026-11-30T09:00:00Z or 2026-11-30")
+	f.StringVar(&o.until, "until", "", "hold until `TIME`, such as 2026-11-30T09:00:00Z, or 2026-11-30 for 00:00 UTC of that day")
 	f.DurationVar(&o.lasts, "for", 0, "hold for `TIME`, such as 2h")
 	f.StringVar(&o.reason, "reason", "", "why: plan and apply show this `TEXT`")
 	f.BoolVar(&o.end, "end", false, "end the hold of these objects, or without any the hold of all")
 	cmd.MarkFlagsMutuallyExclusive("until", "for", "end")
 	return cmd
+}
+
+// parseHeld reads the name of an object to hold. It warns if no manifest is of it: a hold of a misspelt name holds nothing.
+func parseHeld(ctx context.Context, run *Run, arg string) (string, error) {
+	key, err := kind.ParseKey(arg)
+	if err != nil {
+		return "", err
+	}
+	if strings.ContainsAny(arg, "*?[") {
+		return "", fmt.Errorf("%s is a pattern: name each object, or none to hold all", diag.Quote(arg))
+	}
+	var known []string
+	for _, o := range run.Known(ctx, nil).Objects {
+		known = append(known, o.Key().String())
+	}
+	if !slices.Contains(known, key.String()) {
+		run.Log(slog.LevelWarn, fmt.Sprintf("no manifest is of %s%s", key, diag.DidYouMean(key.String(), known)))
+	}
+	return key.String(), nil
 }
 
 // check rejects flags that say too little, or nothing.
@@ -63,7 +78,7 @@ func (o holdOptions) check(until, now time.Time, objects []string) error {
 // hold sets a hold, ends one, or lists those that hold.
 func runHold(ctx context.Context, run *Run, l *ledger.Ledger, o holdOptions, objects []string) (doc report.Document, err error) {
 	now := run.Now()
-	until, err := parseTime(run, o.until)
+	until, err := parseMoment(o.until)
 	if o.lasts != 0 {
 		until = now.Add(o.lasts)
 	}

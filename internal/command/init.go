@@ -67,7 +67,7 @@ func runInit(ctx context.Context, run *Run, o initOptions) (doc report.Document,
 	}
 	defer s.Close()
 	if !s.HasChanges() {
-		return nothingToSetUp(run, s)
+		return nothingToSetUp(ctx, run, s)
 	}
 	if doc, err = setUp(ctx, run, s, o); err != nil && run.StdinIsTTY && s.IsNew {
 		run.Log(slog.LevelInfo, "to give these answers again: "+o.command())
@@ -127,16 +127,26 @@ func (o initOptions) command() string {
 	return text
 }
 
-// nothingToSetUp is the result of an init that has nothing to do.
-func nothingToSetUp(run *Run, s *generate.Setup) (doc report.Document, err error) {
-	if err = saySetup(run, &doc, s); err == nil {
-		other := ""
-		if s.Waits || s.LacksLedger() {
-			other = " else"
-		}
-		say(&doc, "nothing%s to do: everything%[1]s is there", other)
+// nothingToSetUp is the result of an init that has nothing to do. The ledger may still lack an address.
+func nothingToSetUp(ctx context.Context, run *Run, s *generate.Setup) (doc report.Document, err error) {
+	if err = saySetup(run, &doc, s); err != nil {
+		return doc, err
 	}
-	return doc, err
+	other := ""
+	if s.Waits || s.LacksLedger() {
+		other = " else"
+	} else if !run.Sandbox {
+		w, err := run.Open(ctx, s.Project, &manifest.Set{})
+		if err != nil {
+			return doc, err
+		}
+		defer w.Close()
+		if err = prepareLedger(run, s.Project, w, "").CheckReady(ctx); err != nil {
+			return doc, err
+		}
+	}
+	say(&doc, "nothing%s to do: everything%[1]s is there", other)
+	return doc, nil
 }
 
 // initFromLive pulls manifests. Its result lists the setup files, the pulled objects and the next steps.

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"trueup/internal/config"
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
@@ -31,8 +32,10 @@ func newLog(run *Run) *cobra.Command {
 		if err != nil {
 			return doc, err
 		}
-		since, err := parseTime(run, o.since)
-		if err = cmp.Or(err, refuse(o.most < 1, "-n %d: write 1 or more", o.most)); err != nil {
+		since, err := parseSince(run, o.since)
+		err = cmp.Or(err, refuse(o.most < 1, "-n %d: write 1 or more", o.most),
+			refuse(o.commit != "" && !commitID().MatchString(o.commit), "--commit is %s: write the id of a commit, at least 7 digits, as git log --oneline prints it", diag.Quote(o.commit)))
+		if err != nil {
 			return doc, err
 		}
 		p, err := run.FindProject()
@@ -63,18 +66,27 @@ func newLog(run *Run) *cobra.Command {
 	return cmd
 }
 
-// parseTime reads a time, a date, or how long ago it was. An empty text is the zero time.
-func parseTime(run *Run, text string) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
+// parseSince reads a time, or how long ago it was.
+func parseSince(run *Run, text string) (time.Time, error) {
 	if ago, err := time.ParseDuration(text); err == nil {
 		return run.Now().Add(-ago), nil
+	}
+	at, err := parseMoment(text)
+	if err != nil {
+		err = fmt.Errorf("%w, or 36h for that long ago", err)
+	}
+	return at, err
+}
+
+// parseMoment reads a time, or a date for its beginning in UTC. An empty text is the zero time.
+func parseMoment(text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
 	}
 	for _, layout := range []string{time.RFC3339, time.DateOnly} {
 		if at, err := time.Parse(layout, text); err == nil {
 			return at, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("%q is not a time: write one such as 2026-11-29, 2026-11-29T14:00:00Z or 36h", text)
+	return time.Time{}, fmt.Errorf("%q is not a time: write one such as 2026-11-29T14:00:00Z, or 2026-11-29 for 00:00 UTC of that day", text)
 }

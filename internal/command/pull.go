@@ -70,7 +70,7 @@ func parsePast(run *Run, opts *generate.PullOptions, before string, runOf int) (
 	case commitID().MatchString(before):
 		past.Commit = before
 	default:
-		past.Time, err = parseTime(run, before)
+		past.Time, err = parseSince(run, before)
 	}
 	opts.Replace = !opts.Diff
 	return cmp.Or(err, refuse(opts.Stdout || opts.Dir != "" || opts.File != "", "--before and --run write the manifests that are there: remove --dir and --file"))

@@ -8,7 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -57,7 +56,6 @@ func newNewPurge(run *Run) *cobra.Command {
 	f.StringVar(&opts.FromGit, "from-git", "", "purge the files that differ in `RANGE`: BASE..HEAD, or BASE...HEAD for what HEAD changed since it branched from BASE")
 	f.StringArrayVar(&opts.Maps, "map", nil, "where --from-git finds files and the path that serves them, as `'FROM -> TO'`; FROM starts at the top of the repository; repeatable")
 	f.BoolVar(&opts.NoIndex, "no-index", false, "do not purge a folder's own path together with its "+purge.Index)
-	f.StringArrayVar(&opts.Sitemaps, "sitemap", nil, "purge the pages of a sitemap in `FILE`; repeatable")
 	f.StringArrayVar(&lists.files, "from-list", nil, "purge the addresses of a list in `FILE`: one a line, JSON, or requests to the older service; repeatable")
 	f.StringArrayVar(&lists.cdns, "cdn", nil, "with --from-list, the `HOSTNAME` of a CDN that no manifest has; repeatable")
 	f.StringVar(&lists.query, "query", "", "with --from-list, what to do with a query, as `POLICY`: drop, prefix (purge everything that starts with its path) or keep")
@@ -77,7 +75,7 @@ func newNewPurge(run *Run) *cobra.Command {
 
 // check refuses what lists can't be combined with.
 func (o listOptions) check(opts generate.PurgeOptions, args []string) error {
-	others := len(args)+len(opts.Subdomains)+len(opts.Maps)+len(opts.Sitemaps) > 0 || opts.FromGit != "" || opts.NoIndex || opts.SkipUnplaced
+	others := len(args)+len(opts.Subdomains)+len(opts.Maps) > 0 || opts.FromGit != "" || opts.NoIndex || opts.SkipUnplaced
 	return cmp.Or(
 		refuse(len(o.files) == 0 && (len(o.cdns) > 0 || o.query != ""), "--cdn and --query need a list of addresses: add --from-list"),
 		refuse(len(o.files) > 0 && others, "--from-list reads lists alone: of the other flags, only --hostname, --collapse, --name and --dir apply"),
@@ -137,7 +135,6 @@ func checkCompose(run *Run, opts generate.PurgeOptions) error {
 func composeEnv(ctx context.Context, run *Run, l config.LoadedProject) generate.PurgeEnv {
 	return generate.PurgeEnv{
 		Options: run.Options, LoadedProject: l, Searched: run.searched(),
-		Before: sync.OnceValue(func() *manifest.Set { return cmp.Or(run.history(l, nil).ReadPast(ctx, "", true).Set, &manifest.Set{}) }),
 		Load: func(ctx context.Context, more ...manifest.PathSource) (config.LoadedProject, error) {
 			return run.Load(ctx, nil, more...)
 		},

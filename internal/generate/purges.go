@@ -16,7 +16,6 @@ import (
 	"trueup/internal/config"
 	"trueup/internal/diag"
 	"trueup/internal/files"
-	"trueup/internal/git"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
@@ -255,35 +254,15 @@ func (m *maker) tryName(r *request, key kind.Key) bool {
 	return true
 }
 
-func (m *maker) checkNames(ctx context.Context) error {
+// checkNames refuses a name under which an older commit was purged.
+func (m *maker) checkNames(context.Context) error {
 	for _, r := range m.made {
 		if at := r.sent.AcceptedAt; at != nil && at.Before(m.commits.At) {
 			return fmt.Errorf("%s was accepted at %s, before %.12s was committed: it purged older content. Choose a name for this release: --name",
 				r.Key, at.UTC().Format(Clock), m.commits.Head)
 		}
-		m.warnOfOldName(ctx, r)
 	}
 	return nil
-}
-
-// warnOfOldName warns of a name that git has or had, if no ledger can tell whether it was sent.
-func (m *maker) warnOfOldName(ctx context.Context, r *request) {
-	if m.unknown == "" || m.folder.Base == "" {
-		return
-	}
-	repository, err := git.OpenRepository(ctx, m.folder.Base)
-	if err != nil {
-		return // there is no history
-	}
-	commit, err := repository.WithoutFetching().LastChangeOf(ctx, m.folder.NameInBase(r.fileName()))
-	if err != nil || commit == "" {
-		return
-	}
-	in := "was in git before, until"
-	if r.Status == files.Unchanged {
-		in = "is in git since"
-	}
-	m.logWarning("%s %s commit %.12s: if it was sent, its name can't be used again; choose another with --name", r.Key, in, commit)
 }
 
 func (r *request) fileName() string { return r.Name + ".yaml" }

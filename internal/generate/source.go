@@ -1,7 +1,6 @@
 package generate
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -30,7 +29,7 @@ type PurgeOptions struct {
 	// Hostnames and Subdomains are where paths without a host are purged.
 	Hostnames, Subdomains []string
 	FromGit               string // a range of commits, whose files Maps serve
-	Maps, Sitemaps        []string
+	Maps                  []string
 	NoIndex               bool   // leaves out a folder's own path beside its index file
 	Collapse              int    // how many paths of a folder are purged as the whole folder, 0 for none
 	Name, Dir             string // Name begins the names of manifests, and Dir is where to write them
@@ -62,8 +61,6 @@ type PurgeEnv struct {
 	config.LoadedProject
 	// Searched says where the project was looked for.
 	Searched string
-	// Before returns the manifests that this change edits or removes, as the base of the branch has them.
-	Before func() *manifest.Set
 	// Load reads the manifests of the project with more beside them.
 	Load func(ctx context.Context, more ...manifest.PathSource) (config.LoadedProject, error)
 }
@@ -79,15 +76,13 @@ func (e PurgeEnv) logWarning(format string, args ...any) {
 // PurgeSource is what is to be purged, and where that comes from.
 type PurgeSource struct {
 	Wanted   []purge.Wanted
-	Unplaced []string // the entries that can't be purged as they are named
-	head     []string // says where it comes from, for a comment in the manifest
-	// commits is what FromGit compares. served has all that HEAD serves, nil if it is not known.
-	commits git.Range
-	served  []purge.Wanted
-	entries int // how many FromLists read
+	Unplaced []string  // the entries that can't be purged as they are named
+	head     []string  // says where it comes from, for a comment in the manifest
+	commits  git.Range // what FromGit compares
+	entries  int       // how many FromLists read
 }
 
-// The bounds of lists and of sitemaps, which have at most 50 MB; and how many lines say what is wrong.
+// The bound of a list, in bytes; and how many lines say what is wrong.
 const (
 	maxList  = 64 << 20
 	maxShown = 20
@@ -139,18 +134,13 @@ func GatherPurgeSource(ctx context.Context, env PurgeEnv, o PurgeOptions, args [
 			return g.PurgeSource, fmt.Errorf("--from-git: %w", err)
 		}
 	}
-	for _, name := range g.Sitemaps {
-		if err := g.addSitemap(name); err != nil {
-			return g.PurgeSource, fmt.Errorf("--sitemap %s: %w", name, err)
-		}
-	}
 	return g.PurgeSource, g.checkUnplaced()
 }
 
 func (o PurgeOptions) checkNamed(args []string) error {
 	switch {
-	case len(args) == 0 && o.FromGit == "" && len(o.Sitemaps) == 0:
-		return errors.New("nothing to purge: name paths or addresses, - for a list on standard input, --from-git or --sitemap")
+	case len(args) == 0 && o.FromGit == "":
+		return errors.New("nothing to purge: name paths or addresses, - for a list on standard input, or --from-git")
 	case o.FromGit == "" && (len(o.Maps) > 0 || o.NoIndex):
 		return errors.New("--map and --no-index need --from-git: add it, or remove them")
 	}
@@ -226,14 +216,19 @@ func isExpanded(args []string) bool {
 
 // addEntry adds an entry of a list, whose name is empty for the command line.
 func (g *gatherer) addEntry(list string, line purge.ListEntry) {
-	format := "%s %w"
+	format := "%s %v"
 	a, err := purge.ParseAddress(line.Text)
 	if err == nil {
-		format, err = "%s: %w", g.addWanted(a)
+		format, err = "%s: %v", g.addWanted(a)
 	}
-	if err != nil {
-		g.refuseEntry(list, line.Line, fmt.Errorf(format, shownEntry("%.200q", line.Text), err))
+	if err == nil {
+		return
 	}
+	text := fmt.Sprintf(format, shownEntry("%.200q", line.Text), err)
+	if list != "" {
+		text = fmt.Sprintf("%s:%d: %s", list, line.Line, text)
+	}
+	g.Unplaced = append(g.Unplaced, text)
 }
 
 // shownEntry is an entry that a message may show: one with an @ may have a password.
@@ -242,14 +237,6 @@ func shownEntry(format, text string) string {
 		return "an entry"
 	}
 	return fmt.Sprintf(format, text)
-}
-
-func (g *gatherer) refuseEntry(list string, line int, err error) {
-	text := err.Error()
-	if list != "" {
-		text = fmt.Sprintf("%s:%d: %s", list, line, text)
-	}
-	g.Unplaced = append(g.Unplaced, text)
 }
 
 func (g *gatherer) addWanted(a purge.Address) error {
@@ -283,18 +270,9 @@ func (g *gatherer) findHost(host string) (purge.Wanted, error) {
 	return purge.Wanted{Hostname: hostname, Subdomain: subdomain}, nil
 }
 
-// insteadOf ends a message about a host that no CDN serves with the CDN that served it before this change, or
-// with the host that was probably meant. Another host of the same domain, or another number, is no slip.
+// insteadOf ends a message about a host that no CDN serves with the one that was probably meant. Another host of the
+// same domain, or another number, is no slip.
 func (g *gatherer) insteadOf(host string) string {
-	for _, was := range HostingObjects(g.Before()) {
-		if kind.HostKey(was.Host) != kind.HostKey(host) {
-			continue
-		}
-		if now := g.Set.Find(was.Key()); now != nil {
-			return fmt.Sprintf(": %s has %s instead since this change", was.Key(), now.Host)
-		}
-		return fmt.Sprintf(": this change removed %s", was.Key())
-	}
 	label, domain, _ := strings.Cut(host, ".")
 	var labels []string
 	for _, known := range g.known {
@@ -317,33 +295,6 @@ func oneLine(text string) string {
 		return fmt.Sprintf("%+q", text)
 	}
 	return text
-}
-
-// addSitemap adds the pages of a sitemap. It fetches none of the addresses.
-func (g *gatherer) addSitemap(name string) error {
-	content, _, err := files.Read(files.AbsolutePath(g.PurgeEnv.Dir, name), maxList)
-	if err != nil {
-		return err
-	}
-	if bytes.HasPrefix(content, []byte("\x1f\x8b")) {
-		return errors.New("it is compressed: decompress it first (gunzip)")
-	}
-	list, err := purge.ReadSitemap(bytes.NewReader(content))
-	if err != nil {
-		return err
-	}
-	for _, page := range list.Pages {
-		if strings.Contains(page.Text, "*") {
-			g.refuseEntry(name, page.Line, fmt.Errorf("%.200q has a *, which a purge reads as a prefix: if you mean the prefix, name it as a prefix path", page.Text))
-			continue
-		}
-		g.addEntry(name, page)
-	}
-	for _, other := range list.Index {
-		g.refuseEntry(name, other.Line, fmt.Errorf("it is an index of sitemaps, and trueup does not fetch %.200q: fetch it, and name the file with --sitemap", other.Text))
-	}
-	g.head = append(g.head, "from the sitemap "+oneLine(name))
-	return nil
 }
 
 // checkUnplaced returns an error if something in a source can't be purged, unless SkipUnplaced allows that: otherwise old

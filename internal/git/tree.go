@@ -188,35 +188,6 @@ func (r Repository) ReadFile(ctx context.Context, commit, name string, same func
 	return content, err == nil, err
 }
 
-func (r Repository) listEntries(ctx context.Context, commit string, of FileKind) ([]treeFile, error) {
-	files, err := r.listTree(ctx, commit, "", "-r", "--full-tree")
-	return slices.DeleteFunc(files, func(f treeFile) bool { return f.kind() != of }), err
-}
-
-// ListFiles returns the regular files of a commit, from the repository's top.
-func (r Repository) ListFiles(ctx context.Context, commit string) ([]string, error) {
-	files, err := r.listEntries(ctx, commit, Regular)
-	var names []string
-	for _, f := range files {
-		names = append(names, f.name)
-	}
-	return names, err
-}
-
-// ReadLinks returns the targets of a commit's symbolic links. The names start from the repository's top.
-func (r Repository) ReadLinks(ctx context.Context, commit string) (map[string]string, error) {
-	links, err := r.listEntries(ctx, commit, Link)
-	if err != nil {
-		return nil, err
-	}
-	contents, err := r.readContents(ctx, links)
-	targets := map[string]string{}
-	for i := range contents {
-		targets[links[i].name] = string(contents[i])
-	}
-	return targets, err
-}
-
 // HasFile reports whether a commit has a file, or a folder if the name ends with a slash. The name starts from the
 // repository's top.
 func (r Repository) HasFile(ctx context.Context, commit, name string) (bool, error) {

@@ -103,7 +103,7 @@ func (r *CommitReader) withRepository(ctx context.Context) (*CommitReader, plan.
 
 func (r *CommitReader) openRepository(ctx context.Context) plan.Blame {
 	if slices.Contains(r.names, "-") {
-		return plan.Blame{Problem: "standard input is not in git", Fix: "name files that are in git"}
+		return plan.Blame{Problem: "standard input is not in git"}
 	}
 	if _, found := files.FindAbove(r.dir, ".git"); !found && !r.cfg.GitDir {
 		return plan.Blame{Problem: "this is not a git repository", Fix: "run trueup in a clone of the repository"}

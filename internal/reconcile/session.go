@@ -241,15 +241,15 @@ func (s *Session) readLedger(ctx context.Context) (err error) {
 	return err
 }
 
-// admitPlatform rejects a platform that the ledger was not made for, which must not get the tokens. It also rejects
-// a run without the ledger that the environment names.
+// admitPlatform rejects a platform that the ledger was not made for, which must not get the tokens. It also rejects an
+// apply that could not record what it sends in the project's ledger.
 func (s *Session) admitPlatform(ctx context.Context) error {
 	read, _ := s.areas()
 	if err := s.Platform.AdmitAreas(ctx, read...); err != nil {
 		return err
 	}
-	if view := s.inputs.Ledger; view.Problem != "" && s.Platform.Ledger.StoreFromEnv && !s.options.ReadOnly {
-		return fmt.Errorf("trueup sends nothing without the ledger that the environment names: %s: %s", view.Problem, view.Fix)
+	if view := s.inputs.Ledger; view.Problem != "" && s.Platform.Ledger.Store != "" && !s.options.ReadOnly {
+		return fmt.Errorf("trueup sends nothing that it can't record: %s: %s", view.Problem, view.Fix)
 	}
 	return nil
 }
