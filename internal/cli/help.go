@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"trueup/internal/command"
-
 	"cmp"
 	"embed"
 	"fmt"
@@ -11,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"trueup/internal/command"
 )
 
 // helpTexts has a file for each command: one line that lists show, what help says, and below a line

@@ -102,6 +102,7 @@ func Offers[T any](list []T, describe func(T) (word, about string)) (out []strin
 	return out
 }
 
+// CompleteWords offers fixed words.
 func CompleteWords(words ...string) cobra.CompletionFunc {
 	return cobra.FixedCompletions(words, NoFiles)
 }

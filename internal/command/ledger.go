@@ -147,7 +147,7 @@ func newLedgerResolve(run *Run) *cobra.Command {
 	var chosen [3]bool
 	cmd := newLedgerCommand(run, "resolve [KIND/NAME...] [--posted|--repost|--abandon --reason TEXT]",
 		func(ctx context.Context, l *ledger.Ledger, args []string) (report.Document, error) {
-			return runResolve(ctx, run, l, slices.Index(chosen[:], true), strings.TrimSpace(reason), args)
+			return runResolve(ctx, l, slices.Index(chosen[:], true), strings.TrimSpace(reason), args)
 		})
 	for i, r := range resolutions() {
 		cmd.Flags().BoolVar(&chosen[i], r.word, false, r.means)
@@ -158,7 +158,7 @@ func newLedgerResolve(run *Run) *cobra.Command {
 }
 
 // resolve records an answer, or lists the questions if it is negative.
-func runResolve(ctx context.Context, run *Run, l *ledger.Ledger, answer int, reason string, args []string) (doc report.Document, err error) {
+func runResolve(ctx context.Context, l *ledger.Ledger, answer int, reason string, args []string) (doc report.Document, err error) {
 	if err := cmp.Or(
 		refuse(answer >= 0 && len(args) == 0, "name the requests, such as purge/rel-42 or 'purge/rel-*'; without an answer, resolve lists them"),
 		refuse(answer < 0 && reason != "", "say what happened: --posted, --repost or --abandon; without --reason, resolve lists the questions"),

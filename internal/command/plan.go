@@ -50,7 +50,7 @@ func acceptHelp() string {
 	return text
 }
 
-// reconcileEnv returns the dependencies of package reconcile for this run.
+// ReconcileEnv returns the dependencies of package reconcile for this run.
 func (run *Run) ReconcileEnv(l config.LoadedProject, paths []string) reconcile.Env {
 	return reconcile.Env{
 		Options: run.Options, Paths: paths, History: run.history(l, paths), Report: run.happened, Hurry: run.Hurry,

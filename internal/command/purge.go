@@ -99,7 +99,7 @@ func composeLists(ctx context.Context, run *Run, opts generate.PurgeOptions, lis
 	if err = errors.Join(err, findings.Refuse("nothing was written")); err != nil {
 		return doc, err
 	}
-	env := composeEnv(ctx, run, l)
+	env := composeEnv(run, l)
 	src, err := generate.ConvertLists(env, lists.cdns, purge.LegacyList{Host: strings.Join(opts.Hostnames, ""), Query: lists.query}, texts)
 	if err != nil {
 		return doc, err
@@ -122,7 +122,7 @@ func beginCompose(ctx context.Context, run *Run, opts generate.PurgeOptions) (en
 	if run.Sandbox {
 		run.Log(slog.LevelInfo, report.Banner)
 	}
-	return composeEnv(ctx, run, l), nil
+	return composeEnv(run, l), nil
 }
 
 func checkCompose(run *Run, opts generate.PurgeOptions) error {
@@ -132,7 +132,7 @@ func checkCompose(run *Run, opts generate.PurgeOptions) error {
 	return opts.CheckValues()
 }
 
-func composeEnv(ctx context.Context, run *Run, l config.LoadedProject) generate.PurgeEnv {
+func composeEnv(run *Run, l config.LoadedProject) generate.PurgeEnv {
 	return generate.PurgeEnv{
 		Options: run.Options, LoadedProject: l, Searched: run.searched(),
 		Load: func(ctx context.Context, more ...manifest.PathSource) (config.LoadedProject, error) {

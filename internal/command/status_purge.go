@@ -19,7 +19,7 @@ func newStatusPurge(run *Run) *cobra.Command {
 		if err != nil {
 			return doc, err
 		}
-		list := generate.ListPurges(ctx, composeEnv(ctx, run, l), paths, only, all)
+		list := generate.ListPurges(ctx, composeEnv(run, l), paths, only, all)
 		return report.Document{Data: list, Text: func(out report.LineWriter, opts report.FormatOptions) { writePurges(out, list, opts) }}, nil
 	})
 	f := cmd.Flags()
