@@ -58,7 +58,20 @@ type situation struct {
 	purges                      [2]purgeState
 	runs                        [3]runState
 	flights                     [2]flight
-	forgot                      bool // forgot says that a take-over did not keep the time of the first claim
+	breach                      breach // breach is what a write did that none may
+}
+
+// breach is a write that must not be.
+type breach int8
+
+const (
+	noBreach breach = iota
+	firstForgotten
+	revived
+)
+
+func (b breach) String() string {
+	return [...]string{"", "a take-over does not keep the time of the first claim", "what a person abandoned is claimed"}[b]
 }
 
 // recordBook numbers records, so that situations can be compared.
@@ -212,8 +225,8 @@ func (x *explorer) story(i int32) string {
 
 // judge returns what must not be in a situation, or "".
 func (x *explorer) judge(s situation) string {
-	if s.forgot {
-		return "a take-over does not keep the time of the first claim"
+	if s.breach != noBreach {
+		return s.breach.String()
 	}
 	quiet := s.faults+s.naps+s.nights+s.asked == 0
 	for i, p := range s.purges[:x.purges] {
