@@ -303,25 +303,26 @@ func TestEveryInterleaving(t *testing.T) {
 	})
 	whole := !isLong() && !strings.Contains(flag.Lookup("test.run").Value.String(), "/")
 	if whole && !t.Failed() {
-		wantInDocs(t, fmt.Sprintf("all %d states and %d transitions", situations.Load(), transitions.Load()))
+		wantInDocs(t, `all \d+ states and \d+ transitions`, fmt.Sprintf("all %d states and %d transitions", situations.Load(), transitions.Load()))
+		wantInDocs(t, `each of \d+ mistakes`, fmt.Sprintf("each of %d mistakes", len(mistakes)+len(seeded)))
 	}
 }
 
 var update = flag.Bool("update", false, "write the numbers of states and transitions to the docs")
 
 // wantInDocs compares the numbers with docs/ledger.md, or writes them there.
-func wantInDocs(t *testing.T, numbers string) {
+func wantInDocs(t *testing.T, pattern, numbers string) {
 	t.Helper()
 	const path = "../../docs/ledger.md"
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	line := regexp.MustCompile(`all \d+ states and \d+ transitions`)
+	line := regexp.MustCompile(pattern)
 	now := line.ReplaceAllString(string(text), numbers)
 	switch {
 	case !line.Match(text):
-		t.Errorf("%s does not say how many states there are", path)
+		t.Errorf("%s does not say %s", path, numbers)
 	case now == string(text):
 	case *update:
 		if err := os.WriteFile(path, []byte(now), 0o600); err != nil {

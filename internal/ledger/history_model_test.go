@@ -139,11 +139,17 @@ func TestHistoriesFollowTheModel(t *testing.T) {
 	}
 }
 
+// stalls are mistakes that only keep a run from doing something. The model lets a run do nothing.
+var stalls = []string{"every claim is young"}
+
 // TestTheModelRejectsMistakes: with a mistake in the code, there is a history that the model can't follow.
 func TestTheModelRejectsMistakes(t *testing.T) {
 	long.SkipUnlessSet(t)
 	needSpin(t)
 	for _, m := range slices.Concat(mistakes, seeded) {
+		if slices.Contains(stalls, m.name) {
+			continue
+		}
 		t.Run(m.name, func(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), "go", "test", "-overlay", overlay(t, m.edits), "-vet=off", "-run", "^TestHistoriesFollowTheModel$", ".")
 			cmd.Env = append(os.Environ(), "TRUEUP_LONG=20")
