@@ -3,10 +3,25 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"trueup/internal/kind"
+	"trueup/internal/ledger"
 	"trueup/internal/routing"
 )
+
+// BlockHeld blocks what holds keep from being sent, and what waits for it. It reports whether there is any.
+func (p *Plan) BlockHeld(holds []ledger.Hold, at time.Time) bool {
+	held := map[kind.Key]bool{}
+	for i := range p.Items {
+		it := &p.Items[i]
+		if hold := ledger.HoldOf(holds, it.Key, at); hold != nil && it.Request != nil {
+			held[it.Key] = true
+			it.blockForPerson(hold.String(), hold.Fix())
+		}
+	}
+	return p.blockWaiting(held, "a hold")
+}
 
 // BlockAbove blocks the items whose SentRisk is graver than most, and those that wait for them. A person decides about
 // them, and the rest of the plan can be sent without. It reports whether it blocked any.
