@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
+	"golang.org/x/time/rate"
 
 	"trueup/internal/diag"
 )
@@ -20,8 +22,6 @@ type gate struct {
 	endPause context.CancelFunc // frees the pause
 	refused  chan struct{}      // closed when the token was rejected, so that those who wait look again
 }
-
-func newGate() *gate { return &gate{endPause: func() {}, refused: make(chan struct{})} }
 
 // gateState is what the answers of an area have shown.
 type gateState struct {
@@ -173,26 +173,21 @@ func (r *Reader) awaitPause(ctx context.Context, c *operation) error {
 		case bounded && limit.Before(pauseEnd(s.pause)):
 			return c.pausedError(s.pause, ", which is after the run's time limit, "+pauseStamp(ctx))
 		}
-		if cause := sleepThrough(ctx, s.pause, refused, newBackOff(r.cfg.Retry).NextBackOff()); cause != nil {
+		select {
+		case <-ctx.Done():
+		case <-s.pause.Done():
+		case <-refused:
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(newBackOff(r.cfg.Retry).NextBackOff()):
+		}
+		if cause := context.Cause(ctx); cause != nil {
 			e := c.pausedError(s.pause, ": "+cause.Error())
 			e.err = cause
 			return e
 		}
 	}
-}
-
-// sleepThrough waits for the end of a pause, or for a token that is refused, then for a time, or until ctx ends.
-func sleepThrough(ctx, pause context.Context, refused <-chan struct{}, longer time.Duration) error {
-	select {
-	case <-ctx.Done():
-	case <-pause.Done():
-	case <-refused:
-	}
-	select {
-	case <-ctx.Done():
-	case <-time.After(longer):
-	}
-	return context.Cause(ctx)
 }
 
 func (c *operation) pausedError(pause context.Context, why string) *Error {
@@ -256,4 +251,73 @@ func (r *Reader) retryAfter(resp *http.Response, said time.Duration) time.Durati
 		asked = max(asked, min(until.Sub(now), maxAsked))
 	}
 	return time.Duration(asked.Seconds() * float64(r.cfg.Retry.Second))
+}
+
+// usualWrites is how many writes a second a run sends without a setting (docs/design.md 0.15).
+const usualWrites = 5
+
+// Budget is what the clients of many runs share: the rate of writes, the number of reads at once, and the tokens that
+// the platform refused. Each run has its own workspace, so the pauses that the platform asks for are its own.
+type Budget struct {
+	writes *rate.Limiter
+	// everywhere is set if the rate is also that of a platform on loopback.
+	everywhere bool
+	reads      chan struct{}
+	refused    sync.Map // has the answer to each token that was refused
+}
+
+// NewBudget returns a budget of one of several processes, which together send perSecond writes a second; 0 means 5, and
+// no limit on loopback. A process never saves up more than one write, so that in no second all of them together send
+// more than perSecond, and one for each process. A process reads at most so many answers at once for its plans.
+func NewBudget(perSecond float64, processes, reads int) *Budget {
+	share := rate.Limit(cmp.Or(perSecond, usualWrites) / float64(max(processes, 1)))
+	return &Budget{writes: rate.NewLimiter(share, 1), everywhere: perSecond > 0, reads: make(chan struct{}, max(reads, 1))}
+}
+
+// noteRefusedToken notes that the platform refused a token.
+func (b *Budget) noteRefusedToken(c *operation, answer *Error) {
+	if b != nil {
+		b.refused.LoadOrStore(c.tokenKey(), answer)
+	}
+}
+
+// checkToken returns an error if the platform refused the token in another run.
+func (b *Budget) checkToken(c *operation) error {
+	if b == nil {
+		return nil
+	}
+	if answer, refused := b.refused.Load(c.tokenKey()); refused {
+		return c.refusedBefore(answer.(*Error))
+	}
+	return nil
+}
+
+// tokenKey tells a token from others, and from itself at another address.
+func (c *operation) tokenKey() string {
+	return c.endpoint.Base.String() + " " + c.endpoint.Token.Reveal()
+}
+
+// writeLimiter returns the limit of a client's writes.
+func (c ClientConfig) writeLimiter() *rate.Limiter {
+	local := true
+	for _, e := range c.Endpoints {
+		local = local && (e.Base == nil || IsLoopback(e.Base))
+	}
+	switch {
+	case c.Budget != nil && (c.Budget.everywhere || !local):
+		return c.Budget.writes
+	case local:
+		return rate.NewLimiter(rate.Inf, 1)
+	}
+	return rate.NewLimiter(rate.Limit(c.WritesPerSecond), max(1, int(c.WritesPerSecond)))
+}
+
+// waitForSlot waits until the budget allows another read at once, and returns what gives the place back.
+func (b *Budget) waitForSlot(ctx context.Context) (leave func(), err error) {
+	select {
+	case b.reads <- struct{}{}:
+		return func() { <-b.reads }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 }

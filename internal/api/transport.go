@@ -159,7 +159,7 @@ type Reachability struct {
 	Clock   TimeReading // the time of the answer
 }
 
-// Reach sends a GET to the base address of an area over a new connection.
+// Reach sends a GET to the base address of an area.
 func (r *Reader) Reach(ctx context.Context, area kind.Area) (Reachability, error) {
 	e := r.cfg.Endpoints[area]
 	if e.Base == nil {
@@ -179,14 +179,8 @@ func (r *Reader) Reach(ctx context.Context, area kind.Area) (Reachability, error
 			seen.Proxy = proxy.Host
 		}
 	}
-	transport := r.cfg.Transport
-	if transport == nil {
-		own := newTransport(r.cfg, false)
-		own.DisableKeepAlives = true
-		transport = own
-	}
 	start := r.cfg.Now()
-	resp, err := newHTTP(transport).Do(req)
+	resp, err := r.gets.Do(req)
 	if err != nil {
 		err = r.reachError(ctx, &seen, err)
 		return seen, err

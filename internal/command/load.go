@@ -85,23 +85,24 @@ func (run *Run) splitObjects(args []string) (paths, objects []string) {
 	return paths, objects
 }
 
-// filesOf returns PATHs with the files of objects in place of their names.
+// filesOf returns the PATHs, or those of their files that have the named objects.
 func (run *Run) filesOf(ctx context.Context, p config.Project, args []string) ([]string, error) {
 	paths, objects := run.splitObjects(args)
 	filter, err := kind.ParseFilter(objects...)
 	if filter == nil {
 		return args, err
 	}
-	l, err := run.loadOf(ctx, p, nil)
+	l, err := run.loadOf(ctx, p, paths)
 	if err != nil {
 		return nil, err
 	}
+	var named []string
 	for _, o := range l.Set.Objects {
-		if filter(o.Key()) && !slices.Contains(paths, o.Path) {
-			paths = append(paths, o.Path)
+		if filter(o.Key()) && !slices.Contains(named, o.Path) {
+			named = append(named, o.Path)
 		}
 	}
-	return paths, reconcile.CheckPatterns(objects, l.Set)
+	return named, reconcile.CheckPatterns(objects, l.Set)
 }
 
 // texts reads the files of PATHs, or else of the project, without parsing them.

@@ -1,13 +1,11 @@
 package command
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -24,31 +22,24 @@ func newNew(run *Run) *cobra.Command {
 	return cmd
 }
 
-// listOptions say what to make of lists of addresses.
-type listOptions struct {
-	files, cdns []string
-	query       string
-}
-
 func newNewPurge(run *Run) *cobra.Command {
 	var opts generate.PurgeOptions
-	var lists listOptions
 	cmd := newCommand(run, "purge [ADDRESS...]", func(ctx context.Context, args []string) (doc report.Document, err error) {
-		if err := lists.check(opts, args); err != nil {
-			return doc, err
-		}
-		if len(lists.files) > 0 {
-			return composeLists(ctx, run, opts, lists)
-		}
 		env, err := beginCompose(ctx, run, opts)
 		if err != nil {
 			return doc, err
 		}
-		src, err := generate.GatherPurgeSource(ctx, env, opts, args, func() io.Reader { return run.stdin("paths") })
+		result, err := generate.WritePurges(ctx, env, opts, run.Name, args, func() io.Reader { return run.stdin("paths") })
 		if err != nil {
 			return doc, err
 		}
-		return compose(ctx, run, env, opts, src)
+		if len(result.Manifests) == 0 && run.Format == "text" {
+			run.Log(slog.LevelInfo, "nothing to purge, and nothing was written")
+		}
+		if opts.Dir == generate.ToStdout {
+			return sourceText(result.Text), nil
+		}
+		return report.Document{Data: result, Messages: result.ManifestLines()}, nil
 	})
 	f := cmd.Flags()
 	f.StringArrayVar(&opts.Hostnames, "hostname", nil, "the `HOST` of paths without one (default the only CDN in git); repeatable")
@@ -56,9 +47,8 @@ func newNewPurge(run *Run) *cobra.Command {
 	f.StringVar(&opts.FromGit, "from-git", "", "purge the files that differ in `RANGE`: BASE..HEAD, or BASE...HEAD for what HEAD changed since it branched from BASE")
 	f.StringArrayVar(&opts.Maps, "map", nil, "where --from-git finds files and the path that serves them, as `'FROM -> TO'`; FROM starts at the top of the repository; repeatable")
 	f.BoolVar(&opts.NoIndex, "no-index", false, "do not purge a folder's own path together with its "+purge.Index)
-	f.StringArrayVar(&lists.files, "from-list", nil, "purge the addresses of a list in `FILE`: one a line, JSON, or requests to the older service; repeatable")
-	f.StringArrayVar(&lists.cdns, "cdn", nil, "with --from-list, the `HOSTNAME` of a CDN that no manifest has; repeatable")
-	f.StringVar(&lists.query, "query", "", "with --from-list, what to do with a query, as `POLICY`: drop, prefix (purge everything that starts with its path) or keep")
+	f.StringArrayVar(&opts.Lists, "from-list", nil, "purge the addresses of a list in `FILE`: one a line, JSON, or requests to the older service; repeatable")
+	f.StringVar(&opts.Query, "query", "", "with --from-list, what to do with a query, as `POLICY`: drop, prefix (purge everything that starts with its path) or keep")
 	oneOfFlag(f, "query", purge.QueryDropped, purge.QueryPrefix, purge.QueryKept)
 	f.IntVar(&opts.Collapse, "collapse", 0, "if a folder has `N` or more paths, purge the whole folder instead; never /*")
 	f.Lookup("collapse").NoOptDefVal = fmt.Sprint(purge.Pays)
@@ -73,46 +63,12 @@ func newNewPurge(run *Run) *cobra.Command {
 	return cmd
 }
 
-// check refuses what lists can't be combined with.
-func (o listOptions) check(opts generate.PurgeOptions, args []string) error {
-	others := len(args)+len(opts.Subdomains)+len(opts.Maps) > 0 || opts.FromGit != "" || opts.NoIndex || opts.SkipUnplaced
-	return cmp.Or(
-		refuse(len(o.files) == 0 && (len(o.cdns) > 0 || o.query != ""), "--cdn and --query need a list of addresses: add --from-list"),
-		refuse(len(o.files) > 0 && others, "--from-list reads lists alone: of the other flags, only --hostname, --collapse, --name and --dir apply"),
-		refuse(len(o.files) > 0 && len(opts.Hostnames) > 1, "--hostname is the one host of the paths in a list: name one"),
-	)
-}
-
-// composeLists writes manifests of purges from lists of addresses.
-func composeLists(ctx context.Context, run *Run, opts generate.PurgeOptions, lists listOptions) (doc report.Document, err error) {
-	if err := checkCompose(run, opts); err != nil {
-		return doc, err
-	}
-	l, err := run.Load(ctx, nil)
-	if err != nil {
-		return doc, err
-	}
-	texts, findings, err := run.texts(ctx, l.Project, lists.files)
-	for _, f := range findings {
-		run.Log(levelOf(f), f.String())
-	}
-	if err = errors.Join(err, findings.Refuse("nothing was written")); err != nil {
-		return doc, err
-	}
-	env := composeEnv(run, l)
-	src, err := generate.ConvertLists(env, lists.cdns, purge.LegacyList{Host: strings.Join(opts.Hostnames, ""), Query: lists.query}, texts)
-	if err != nil {
-		return doc, err
-	}
-	if doc, err = compose(ctx, run, env, opts, src); err != nil {
-		return doc, err
-	}
-	return doc, src.CheckPlaces(env)
-}
-
 // beginCompose checks the options, and reads the manifests beside which a command writes a new one.
 func beginCompose(ctx context.Context, run *Run, opts generate.PurgeOptions) (env generate.PurgeEnv, err error) {
-	if err := checkCompose(run, opts); err != nil {
+	if opts.Dir == generate.ToStdout && run.Format != "text" {
+		return env, errors.New("--dir - writes manifests to standard output, where -o would write the result: remove one of them")
+	}
+	if err := opts.CheckValues(); err != nil {
 		return env, err
 	}
 	l, err := run.loadValid(ctx, nil, "nothing was written")
@@ -125,13 +81,6 @@ func beginCompose(ctx context.Context, run *Run, opts generate.PurgeOptions) (en
 	return composeEnv(run, l), nil
 }
 
-func checkCompose(run *Run, opts generate.PurgeOptions) error {
-	if opts.Dir == generate.ToStdout && run.Format != "text" {
-		return errors.New("--dir - writes manifests to standard output, where -o would write the result: remove one of them")
-	}
-	return opts.CheckValues()
-}
-
 func composeEnv(run *Run, l config.LoadedProject) generate.PurgeEnv {
 	return generate.PurgeEnv{
 		Options: run.Options, LoadedProject: l, Searched: run.searched(),
@@ -139,19 +88,4 @@ func composeEnv(run *Run, l config.LoadedProject) generate.PurgeEnv {
 			return run.Load(ctx, nil, more...)
 		},
 	}
-}
-
-// compose writes manifests of purges.
-func compose(ctx context.Context, run *Run, env generate.PurgeEnv, opts generate.PurgeOptions, src generate.PurgeSource) (doc report.Document, err error) {
-	result, err := generate.WritePurges(ctx, env, opts, run.Name, src)
-	if err != nil {
-		return doc, err
-	}
-	if len(result.Manifests) == 0 && run.Format == "text" {
-		run.Log(slog.LevelInfo, "nothing to purge, and nothing was written")
-	}
-	if opts.Dir == generate.ToStdout {
-		return sourceText(result.Text), nil
-	}
-	return report.Document{Data: result, Messages: result.ManifestLines()}, nil
 }

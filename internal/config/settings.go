@@ -217,6 +217,7 @@ func (s Settings) OverriddenVariables() []string {
 	return list
 }
 
+// maxFile limits a file of settings, in bytes.
 const maxFile = 1 << 20
 
 // Profiles is the user's profiles file. Nothing in a repository changes it (schemas/config.schema.json).

@@ -66,15 +66,15 @@ func (g *gatherer) refuseUnused(ctx context.Context, r git.Repository, mappings 
 		if m.From == "" || slices.ContainsFunc(changes, func(c git.ChangedName) bool { return m.ServesFile(c.Name) }) {
 			continue
 		}
-		was, err := r.HasFile(ctx, g.commits.Base, m.From)
-		if err != nil {
-			return err
+		known := false
+		for _, commit := range []string{g.commits.Base, g.commits.Head} {
+			has, err := r.HasFile(ctx, commit, m.From)
+			if err != nil {
+				return err
+			}
+			known = known || has
 		}
-		is, err := r.HasFile(ctx, g.commits.Head, m.From)
-		if err != nil {
-			return err
-		}
-		if !was && !is {
+		if !known {
 			return fmt.Errorf("--map %q: neither commit has %s. Names start at the top of the repository and are case-sensitive; a submodule is another repository", g.Maps[i], m.From)
 		}
 	}

@@ -148,7 +148,7 @@ func (m *maker) warnOfLimits() {
 	if m.unknown != "" || !slices.ContainsFunc(m.made, func(r *request) bool { return r.Status == files.Written || r.Status == "" }) {
 		return
 	}
-	_, hosts := plan.ReadRequests(m.Set, m.known.View, m.known.At)
+	_, hosts := plan.ReadRequests(m.Set, m.view, m.at)
 	for _, h := range hosts {
 		text := OverLimits(h)
 		if text != "" && slices.ContainsFunc(m.made, func(r *request) bool { return kind.HostKey(r.Hostname) == h.Hostname }) {
@@ -232,21 +232,21 @@ func AllStatuses() []string {
 // ListPurges returns the purges in git and those that were sent lately, or all with those that are only in the ledger. It selects
 // by statuses, if there are some. The manifests are those of paths.
 func ListPurges(ctx context.Context, env PurgeEnv, paths, statuses []string, all bool) PurgeListing {
-	known, err := env.readRequests(ctx, nil, all)
+	view, at, err := env.readRequests(ctx, nil, all)
 	if err != nil {
-		known.View = ledger.UnreadableView(err)
+		view = ledger.UnreadableView(err)
 	}
 	partOfTree := env.Project.ReadsPartly(env.Dir, paths)
 	l := PurgeListing{
-		Format: listingFormat, Sandbox: env.Sandbox, PartOfTree: partOfTree, Ledger: known.View.ID, At: known.At,
-		Problem: known.View.Problem, Fix: known.View.Fix, Purges: []ListedPurge{}, Hosts: []HostUsage{},
+		Format: listingFormat, Sandbox: env.Sandbox, PartOfTree: partOfTree, Ledger: view.ID, At: at,
+		Problem: view.Problem, Fix: view.Fix, Purges: []ListedPurge{}, Hosts: []HostUsage{},
 	}
-	requests, hosts := plan.ReadRequests(env.Set, known.View, known.At)
+	requests, hosts := plan.ReadRequests(env.Set, view, at)
 	for _, r := range requests {
 		p := ListedPurge{RequestStatus: r, SpecSummary: summaryOf(r.Spec)}
 		if r.Manifest != nil {
 			p.File, p.Line = r.Manifest.Path, r.Manifest.Line
-		} else if rec := known.View.Records[p.Key]; !partOfTree && rec.IsOpen() {
+		} else if rec := view.Records[p.Key]; !partOfTree && rec.IsOpen() {
 			p.Says, p.Fix = ledger.ExplainLeft(rec)
 		}
 		if len(statuses) == 0 || slices.Contains(statuses, string(p.Status)) || slices.Contains(statuses, p.ShownStatus()) {

@@ -163,7 +163,7 @@ func (l LegacyList) wantedOn(host string) (Wanted, error) {
 	case strings.Contains(host, "*"):
 		return Wanted{}, errors.New("has a * in its host, but a purge must name each subdomain: write one address for each subdomain")
 	case !ok:
-		return Wanted{}, fmt.Errorf("has the host %s, which no known CDN serves: check the host, or name the hostname of its CDN: --cdn HOSTNAME", host)
+		return Wanted{}, fmt.Errorf("has the host %s, which no known CDN serves: check the host, or pull the manifest of its CDN", host)
 	case !isSubdomain(subdomain, hostname):
 		return Wanted{}, fmt.Errorf("has the host %s, and the part before %s is not a subdomain: check the host", host, hostname)
 	}

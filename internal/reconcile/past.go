@@ -30,9 +30,8 @@ func (r *CommitReader) ReadPast(ctx context.Context, ref string, manifests bool)
 	if problem.Problem != "" {
 		return plan.Past{Blame: problem}
 	}
-	b := baseFinder{Repository: p.repository, ci: r.cfg.CI, inCI: r.cfg.InCI, names: p.names}
-	blame := b.findBase(ctx, ref)
-	blame.Head, p.head = b.head, b.head
+	blame := p.findBase(ctx, ref)
+	blame.Head = p.head
 	if blame.Base == "" {
 		return plan.Past{Blame: blame}
 	}
