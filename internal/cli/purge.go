@@ -48,7 +48,7 @@ func newNewPurge(a *app) *cobra.Command {
 	f.StringVar(&opts.FromGit, "from-git", "", "purge the files that differ in `RANGE`: BASE..HEAD, or BASE...HEAD for what HEAD changed since it branched from BASE")
 	f.StringArrayVar(&opts.Maps, "map", nil, "where --from-git finds files and the path that serves them, as `'FROM -> TO'`; FROM starts at the top of the repository; repeatable")
 	f.BoolVar(&opts.NoIndex, "no-index", false, "do not purge a folder's own path together with its "+purge.Index)
-	f.StringArrayVar(&opts.Lists, "from-list", nil, "purge the addresses of a list in `FILE`: one a line, JSON, or requests to the older service; repeatable")
+	f.StringArrayVar(&opts.Lists, "from-list", nil, "purge the addresses of a list in `FILE`: one a line or a JSON list, also requests to the older service; repeatable")
 	f.StringVar(&opts.Query, "query", "", "with --from-list, what to do with a query, as `POLICY`: drop, prefix (purge everything that starts with its path) or keep")
 	oneOfFlag(f, "query", purge.QueryDropped, purge.QueryPrefix, purge.QueryKept)
 	f.IntVar(&opts.Collapse, "collapse", 0, "if a folder has `N` or more paths, purge the whole folder instead; never /*")
@@ -79,10 +79,10 @@ func (a *app) beginCompose(ctx context.Context, opts generate.PurgeOptions) (env
 	if a.global.sandbox {
 		a.log(slog.LevelInfo, report.Banner)
 	}
-	return a.composeEnv(ctx, l), nil
+	return a.composeEnv(l), nil
 }
 
-func (a *app) composeEnv(ctx context.Context, l config.LoadedProject) generate.PurgeEnv {
+func (a *app) composeEnv(l config.LoadedProject) generate.PurgeEnv {
 	return generate.PurgeEnv{
 		Options: a.config(), LoadedProject: l, Searched: a.searched(),
 		Load: func(ctx context.Context, more ...manifest.PathSource) (config.LoadedProject, error) {
@@ -99,7 +99,7 @@ func newStatusPurge(a *app) *cobra.Command {
 		if err != nil {
 			return doc, err
 		}
-		list := generate.ListPurges(ctx, a.composeEnv(ctx, l), paths, only, all)
+		list := generate.ListPurges(ctx, a.composeEnv(l), paths, only, all)
 		return report.Document{Data: list, Text: func(out report.LineWriter, opts report.FormatOptions) { writePurges(out, list, opts) }}, nil
 	})
 	f := cmd.Flags()
