@@ -34,13 +34,13 @@ func userOptions(t *testing.T, text string, vars map[string]string) (o Options, 
 	}
 	dir := t.TempDir()
 	return Options{
-		Stdin: strings.NewReader(""), Clean: func(s string) string { return safetext.Clean(s).Guarded().String() }, Cwd: dir, Dir: dir, Log: func(_ slog.Level, text string) { said.WriteString(text + "\n") },
-		Getenv: func(name string) string {
+		Env: Env{Stdin: strings.NewReader(""), Cwd: dir, Getenv: func(name string) string {
 			if name == "XDG_CONFIG_HOME" {
 				return home
 			}
 			return vars[name]
-		},
+		}},
+		Dir: dir, Clean: func(s string) string { return safetext.Clean(s).Guarded().String() }, Log: func(_ slog.Level, text string) { said.WriteString(text + "\n") },
 	}, said, file
 }
 

@@ -208,7 +208,7 @@ func TestATokenCommandEndsInTime(t *testing.T) {
 // TestTokenIn: what is posted must not have a token. A short one is no token, and could be in any text.
 func TestTokenIn(t *testing.T) {
 	env := map[string]string{"TRUEUP_DELIVERY_TOKEN": " secret-token-1\n", "TRUEUP_COMPUTE_TOKEN": "a", "GH_TOKEN": "secret-token-2"}
-	o := Options{Getenv: func(name string) string { return env[name] }}
+	o := Options{Env: Env{Getenv: func(name string) string { return env[name] }}}
 	for text, want := range map[string]string{
 		"a plan": "", "secret-token-1": "TRUEUP_DELIVERY_TOKEN", "xsecret-token-2x": "GH_TOKEN",
 	} {

@@ -39,7 +39,9 @@ func (e PurgeEnv) readRequests(ctx context.Context, more []kind.Key, all bool) (
 		}
 	}
 	err = e.WithLedger(ctx, e.Project, e.Set, func(w *config.Platform, l *ledger.Ledger) (err error) {
-		at = w.API.Now()
+		if at = w.API.Now(); w.Ledger.Store == "" && !all {
+			return nil // plan says that the project names no ledger, and no purge is sent
+		}
 		if view, err = l.ReadView(ctx, keys); err != nil || view.Problem != "" || !all {
 			return err
 		}

@@ -87,7 +87,11 @@ func (p *Planner) MakePlan() (*Plan, diag.List) {
 	p.arrangeItems(out, ops, unsettled)
 	p.deferOverLimit(out.Items)
 	p.failOnDrift(out)
-	p.adviseOnPlan(out, all, p.addRequests(out, all.requests))
+	if in.ForDrift {
+		out.outside = all.requests.compareOutside
+	} else {
+		p.adviseOnPlan(out, all, out.addRequests(all.requests))
+	}
 	out.WeighRisks()
 	out.Summary = out.CountItems()
 	p.fillAssertion(out)
