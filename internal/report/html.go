@@ -12,6 +12,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode"
 
 	"trueup/internal/apply"
 	"trueup/internal/diag"
@@ -300,6 +301,8 @@ const (
 	sourceBefore = 80
 	sourceAfter  = 160
 )
+
+func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' }
 
 func sourceView(f diag.Finding) *htmlSource {
 	if f.Source == "" {

@@ -160,33 +160,21 @@ type htmlDiff struct {
 	New     bool
 }
 
-// htmlCell is one side of a change: a value in short, and the lines below it. New marks the right side.
+// htmlCell is one side of a change: a value in short, and the lines below it.
 type htmlCell struct {
-	Parts []linePart
+	Text  safe
 	Lines []safe
-	New   bool
 }
 
 // cellsOf returns the two sides of a change.
 func cellsOf(r view.Row) (c struct{ Before, After htmlCell }) {
-	x, y, ok := splitDifferences(r.Before, r.After)
-	if !ok {
-		x, y = wholePart(r.Before), wholePart(r.After)
-	}
-	c.Before, c.After = htmlCell{Parts: x}, htmlCell{Parts: y, New: true}
+	c.Before.Text, c.After.Text = r.Before, r.After
 	side := &c.After
 	if r.After.Empty() {
 		side = &c.Before
 	}
 	side.Lines = view.Wrap(r.Details, markdownColumns, r.Whole)
 	return c
-}
-
-func wholePart(text safe) []linePart {
-	if text.Empty() {
-		return nil
-	}
-	return []linePart{{text, false}}
 }
 
 // elementsOf returns the list elements that a change is about, if they are many.

@@ -166,7 +166,7 @@ func planBlocks(pl *plan.Plan, opts view.TextOptions) []section {
 		if !o.Source.Empty() {
 			summary = safetext.M("%s (%s)", summary, safetext.Code(o.Source))
 		}
-		b := section{rank: o.Rank, summary: summary, diff: true, pieces: diffPieces(o, maxSeen)}
+		b := section{rank: o.Rank, summary: summary, diff: true, pieces: rowPieces(o.Lines())}
 		if last := len(b.pieces) - 1; o.Many() > 0 {
 			b.names, b.pieces = b.pieces[last].lines, b.pieces[:last]
 		}
@@ -181,7 +181,7 @@ func planBlocks(pl *plan.Plan, opts view.TextOptions) []section {
 // settingPieces keeps what changed in a setting together with its effect.
 func settingPieces(pl *plan.Plan) (out []lineBlock) {
 	for _, s := range view.SettingsOf(pl) {
-		pieces := rowPieces(s.Rows, maxSeen)
+		pieces := rowPieces(s.Rows)
 		pieces[0].lines = append(pieces[0].lines, pieces[1].lines...)
 		out = append(append(out, pieces[0]), pieces[2:]...)
 	}

@@ -28,8 +28,6 @@ const (
 	changed
 	alarm
 	once
-	addedPart
-	removedPart
 )
 
 // look is the style of a mark in a terminal; in HTML its class and sign, and its name for
@@ -74,15 +72,13 @@ func newPalette(enabled bool) palette {
 		return nil
 	}
 	p := palette{
-		strong:      color.New(color.Bold),
-		faint:       color.New(color.Faint),
-		added:       color.New(color.FgGreen),
-		removed:     color.New(color.FgRed),
-		changed:     color.New(color.FgYellow),
-		alarm:       color.New(color.FgMagenta, color.Bold),
-		once:        color.New(color.FgCyan, color.Bold),
-		addedPart:   color.New(color.FgGreen, color.Bold, color.Underline),
-		removedPart: color.New(color.FgRed, color.Bold, color.Underline),
+		strong:  color.New(color.Bold),
+		faint:   color.New(color.Faint),
+		added:   color.New(color.FgGreen),
+		removed: color.New(color.FgRed),
+		changed: color.New(color.FgYellow),
+		alarm:   color.New(color.FgMagenta, color.Bold),
+		once:    color.New(color.FgCyan, color.Bold),
 	}
 	for _, c := range p {
 		c.EnableColor()

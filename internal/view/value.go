@@ -385,40 +385,6 @@ func Wrap(tokens []safetext.Text, columns int, whole bool) []safetext.Text {
 	return append(lines, line)
 }
 
-// Columns sets names in columns of equal width, with long ones on lines of their own. It counts those after a few lines unless
-// whole is set.
-func Columns(names []safetext.Text, columns int, whole bool) (lines []safetext.Text) {
-	const gap, share = 2, 3 // a name that is wider than a third of a line has lines of its own
-	cell := gap
-	for _, name := range names {
-		if width := name.Guarded().Width(); width <= columns/share {
-			cell = max(cell, width+gap)
-		}
-	}
-	var line safetext.Text
-	flush := func() {
-		if line = line.TrimRight(); !line.Empty() {
-			lines = append(lines, line)
-		}
-		line = safetext.Text{}
-	}
-	for i, name := range names {
-		if name = name.Guarded(); line.Width()+cell > columns || name.Width() > cell-gap {
-			flush()
-		}
-		if !whole && len(lines) >= maxFlow {
-			return append(lines[:maxFlow], safetext.F("… and %s", safetext.Count(len(names)-i, "more value")))
-		}
-		if name.Width() > cell-gap {
-			lines = append(lines, breakToken(name, columns)...)
-		} else {
-			line = safetext.F("%s%s", line, name.Pad(cell))
-		}
-	}
-	flush()
-	return lines
-}
-
 // breakToken breaks a token that is wider than a line, at spaces where it has them.
 func breakToken(token safetext.Text, columns int) (out []safetext.Text) {
 	if token.Width() <= columns {
