@@ -61,9 +61,9 @@ func (a *app) explainTopic(ctx context.Context, topic string, live bool) (report
 	if s, ok := explain.FindWord(topic); ok {
 		return wordDocument(s), nil
 	}
-	if level, means, ok := view.Rule(topic); ok {
-		text := fmt.Sprintf("%s  (%s)\n  %s\n", topic, level, means)
-		return wordDocument(explain.Subject{Name: topic, Summary: means, Text: text}), nil
+	if r, _ := view.RuleNamed(topic); r.ID != "" {
+		text := fmt.Sprintf("%s  (%s)\n  %s\n", topic, r.Level.Names().SARIF, r.Means)
+		return wordDocument(explain.Subject{Name: topic, Summary: r.Means, Text: text}), nil
 	}
 	return a.explainField(ctx, topic, live)
 }

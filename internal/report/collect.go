@@ -322,7 +322,12 @@ func SizeOf(run FleetRun, file io.Reader) (size int64) {
 
 // withEarlier returns the result of a project's last try, with all that an earlier one sent.
 func withEarlier(earlier, last Document) Document {
-	planned := itemsByKey(earlier)
+	planned := map[kind.Key]plan.Op{}
+	if earlier.Plan != nil {
+		for _, item := range earlier.Plan.Items {
+			planned[item.Key] = item.Op
+		}
+	}
 	var sent, outcomes []apply.ItemOutcome
 	if earlier.Apply != nil {
 		sent = slices.DeleteFunc(slices.Clone(earlier.Apply.Outcomes), func(o apply.ItemOutcome) bool { return !o.Sent })
@@ -343,7 +348,7 @@ func withEarlier(earlier, last Document) Document {
 			outcomes, shown[before.Key] = append(outcomes, before), true
 			continue
 		}
-		outcomes[i], shown[before.Key] = ofBoth(before, outcomes[i], planned[before.Key].Op)
+		outcomes[i], shown[before.Key] = ofBoth(before, outcomes[i], planned[before.Key])
 	}
 	result := apply.NewResult(outcomes)
 	last.Apply = &result
