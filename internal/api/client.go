@@ -49,7 +49,7 @@ func NewReader(cfg ClientConfig) *Reader {
 func newReader(cfg ClientConfig, http2 bool) *Reader {
 	r := &Reader{cfg: cfg.withDefaults(), gates: map[kind.Area]*gate{}, patience: math.MaxInt}
 	for _, area := range kind.Areas() {
-		r.gates[area] = newGate(newPauses())
+		r.gates[area] = &gate{endPause: func() {}, refused: make(chan struct{})}
 	}
 	r.transport = r.cfg.Transport
 	if r.transport == nil {

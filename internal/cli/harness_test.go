@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"trueup/internal/api"
+	"trueup/internal/config"
 	"trueup/internal/sandbox"
 )
 
@@ -126,14 +127,14 @@ func (s *stage) run(args ...string) (code int, stdout, stderr string) {
 }
 
 // env is that of a run whose waiting costs no time.
-func (s *stage) env(out, errs io.Writer) Env {
-	return Env{
+func (s *stage) env(out, errs io.Writer) config.Env {
+	return config.Env{
 		Stdin: strings.NewReader(""), Stdout: out, Stderr: errs,
 		Getenv: func(name string) string { return s.vars[name] },
 		Now:    func() time.Time { return time.Now().Add(s.passed) },
 		Sleep:  func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
 		Retry:  api.Retry{Initial: time.Millisecond, Max: time.Millisecond, MaxRetryAfter: 60 * time.Millisecond, Second: time.Millisecond},
-		Dir:    s.dir,
+		Cwd:    s.dir,
 	}
 }
 

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"cmp"
 	"io"
 	"os"
 	"path/filepath"
@@ -14,7 +13,6 @@ import (
 	"trueup/internal/exit"
 	"trueup/internal/generate"
 	"trueup/internal/kind"
-	"trueup/internal/report"
 )
 
 // initIn runs init in a folder, where somebody at a terminal gives the answers;
@@ -22,9 +20,9 @@ import (
 func initIn(t *testing.T, dir string, answers []string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	code = Main(t.Context(), append([]string{"init"}, args...), Env{
+	code = Main(t.Context(), append([]string{"init"}, args...), config.Env{
 		Stdin: strings.NewReader(strings.Join(answers, "\n") + "\n"), Stdout: &out, Stderr: &errs,
-		Getenv: addressed(nil), Now: time.Now, Sleep: Sleep, Dir: dir, StdinIsTTY: answers != nil,
+		Getenv: addressed(nil), Now: time.Now, Sleep: Sleep, Cwd: dir, StdinIsTTY: answers != nil,
 	})
 	return code, out.String(), errs.String()
 }
@@ -60,9 +58,9 @@ func TestInitKeepsAnswers(t *testing.T) {
 	answers := []string{"acme", "5a1d", "file:.trueup/ledger", "examples", "no"}
 	run := func(vars map[string]string) string {
 		var errs bytes.Buffer
-		if code := Main(t.Context(), []string{"init"}, Env{
+		if code := Main(t.Context(), []string{"init"}, config.Env{
 			Stdin: strings.NewReader(strings.Join(answers, "\n") + "\n"), Stdout: io.Discard, Stderr: &errs,
-			Getenv: addressed(vars), Now: time.Now, Sleep: Sleep, Dir: dir, StdinIsTTY: true,
+			Getenv: addressed(vars), Now: time.Now, Sleep: Sleep, Cwd: dir, StdinIsTTY: true,
 		}); code != exit.Error {
 			t.Errorf("exit %d", code)
 		}
@@ -109,8 +107,8 @@ func TestInitAsksOnlyWhatItCannotKnow(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "manifests/.gitkeep", "")
 	var out bytes.Buffer
-	code := Main(t.Context(), []string{"init"}, Env{
-		Stdin: strings.NewReader("acme\nno\n"), Stdout: &out, Stderr: &out, Now: time.Now, Sleep: Sleep, Dir: dir, StdinIsTTY: true,
+	code := Main(t.Context(), []string{"init"}, config.Env{
+		Stdin: strings.NewReader("acme\nno\n"), Stdout: &out, Stderr: &out, Now: time.Now, Sleep: Sleep, Cwd: dir, StdinIsTTY: true,
 		Getenv: addressed(map[string]string{"TRUEUP_WORKSPACE": "5a1d", "TRUEUP_LEDGER": "file:" + t.TempDir()}),
 	})
 	if code != exit.Error || strings.Count(out.String(), "]: ")+strings.Count(out.String(), "(no default): ") != 2 {
@@ -140,33 +138,6 @@ func TestInitWritesNothingWithoutAYes(t *testing.T) {
 		}
 		if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
 			t.Errorf("%q: %v is there", answers, entries)
-		}
-	}
-}
-
-// TestInitLeavesWhatCameMeanwhile: what is written between the look and the
-// answer is nobody's to overwrite.
-func TestInitLeavesWhatCameMeanwhile(t *testing.T) {
-	for _, name := range []string{"trueup.yaml", ".gitignore"} {
-		for _, before := range []string{"", "mine\n"} {
-			dir := t.TempDir()
-			if before != "" && name != "trueup.yaml" {
-				write(t, dir, name, "{}\n")
-			}
-			a := newApp(Env{Getenv: func(string) string { return "" }, Dir: dir, Stdout: &bytes.Buffer{}, Now: time.Now})
-			opts := generate.SetupChoices{Workspace: "acme", UUID: "5a1d", Ledger: "none", Manifests: "none"}
-			s, err := a.chooseSetup(t.Context(), &initOptions{SetupChoices: opts, yes: true})
-			if err != nil {
-				t.Fatal(err)
-			}
-			write(t, dir, name, "another's\n")
-			if err := cmp.Or(s.WriteEdits(""), a.saySetup(new(report.Document), s)); err == nil {
-				t.Errorf("%s: no word of it", name)
-			}
-			if got := content(t, dir, name); got != "another's\n" {
-				t.Errorf("%s says %q", name, got)
-			}
-			s.Close()
 		}
 	}
 }
@@ -214,8 +185,8 @@ func TestALedgerOfTheEnvironmentStaysThere(t *testing.T) {
 	dir, at := t.TempDir(), t.TempDir()
 	run := func(store string) (int, string) {
 		var out bytes.Buffer
-		code := Main(t.Context(), []string{"init", "--workspace", "acme", "--uuid", "5a1d", "--manifests", "examples", "--auto-approve"}, Env{
-			Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Now: time.Now, Sleep: Sleep, Dir: dir,
+		code := Main(t.Context(), []string{"init", "--workspace", "acme", "--uuid", "5a1d", "--manifests", "examples", "--auto-approve"}, config.Env{
+			Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Now: time.Now, Sleep: Sleep, Cwd: dir,
 			Getenv: addressed(map[string]string{"TRUEUP_LEDGER": store}),
 		})
 		return code, out.String()
@@ -238,9 +209,9 @@ func TestInitDoubtsAnEmptyWorkspace(t *testing.T) {
 		s := newStage(t)
 		dir := t.TempDir()
 		var out bytes.Buffer
-		code := Main(t.Context(), []string{"init", "--workspace", workspace.Name, "--uuid", workspace.UUID, "--ledger", "none", "--manifests", "pull"}, Env{
+		code := Main(t.Context(), []string{"init", "--workspace", workspace.Name, "--uuid", workspace.UUID, "--ledger", "none", "--manifests", "pull"}, config.Env{
 			Stdin: strings.NewReader("yes\n" + answer + "\n"), Stdout: &out, Stderr: &out, Getenv: func(name string) string { return s.vars[name] }, Now: time.Now, Sleep: Sleep,
-			Dir: dir, StdinIsTTY: true,
+			Cwd: dir, StdinIsTTY: true,
 		})
 		if code != want || !strings.Contains(out.String(), ": is the UUID right?\nIf not, compare workspace: in trueup.yaml") ||
 			!strings.Contains(out.String(), "Type yes to go on [no]: ") {

@@ -24,15 +24,36 @@ import (
 	"trueup/internal/manifest"
 )
 
+// Env is everything that a run takes from its process.
+type Env struct {
+	Stdin io.Reader
+	// Stdout is closed at the end of the run if it can be: some file systems report a full disk only
+	// then.
+	Stdout io.Writer
+	Stderr io.Writer
+	Getenv func(string) string
+	Now    func() time.Time
+	Sleep  func(context.Context, time.Duration) error
+	// Hurry is closed at a second signal, so that the run stops waiting for requests in flight. It may be
+	// nil.
+	Hurry <-chan struct{}
+	// Retry says how to retry reads; the zero value means the defaults.
+	Retry api.Retry
+	// Cwd is the folder that the program was started in.
+	Cwd string
+	// Width is the number of columns if standard output is a terminal, or else 0.
+	Width       int
+	StdinIsTTY  bool
+	StderrIsTTY bool
+	// StderrWidth returns the number of columns for a bar if standard error is a terminal, or else 0. It
+	// may be nil.
+	StderrWidth func() int
+}
+
 // Options are what a run takes from its flags and from its process.
 type Options struct {
-	Getenv func(string) string
-	// Cwd is the folder that trueup was started in, and Dir the one that it works in (-C).
-	Cwd, Dir      string
-	Stdin         io.Reader
-	StdinIsTTY    bool
-	Now           func() time.Time
-	Sleep         func(context.Context, time.Duration) error
+	Env
+	Dir           string // the folder that trueup works in (-C)
 	Log           func(slog.Level, string)
 	Verbose       bool
 	Clean         func(string) string // makes control characters of a text visible

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -31,9 +30,6 @@ const ProjectFile = "trueup.yaml"
 
 // ManifestsDir is the usual folder of manifests.
 const ManifestsDir = "manifests"
-
-// maxSize limits the project file, in bytes.
-const maxSize = 1 << 20
 
 // Project is a project file. The zero value is no project.
 type Project struct {
@@ -74,19 +70,12 @@ func ReadProject(dir string) (Project, error) {
 
 // readFile reads the file in dir. It follows no link out of dir, because errors quote the file.
 func readFile(dir string) ([]byte, error) {
-	f, err := files.OpenInside(dir, ProjectFile, "", os.O_RDONLY|files.NoWait)
+	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.Close() }()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxSize {
-		return nil, fmt.Errorf("it is not a regular file of at most %d bytes", maxSize)
-	}
-	return io.ReadAll(files.AtMost(f, maxSize))
+	defer func() { _ = root.Close() }() // opened for reading only
+	return files.ReadFS(files.OpenFS(root), ProjectFile, maxFile)
 }
 
 // ParseProject reads the text of a project file, and refuses characters that programs read differently, and fields and values that its schema does not have.
@@ -240,13 +229,10 @@ func CheckWorkspace(ws kind.Workspace) error {
 	return nil
 }
 
-// isSegment reports whether a name can be a segment of an address as it is.
-func isSegment(name string) bool {
-	const alphanumeric = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-	other := func(r rune) bool { return !strings.ContainsRune(alphanumeric+"._-", r) }
-	return name != "" && len(name) <= maxSegment && strings.IndexByte(alphanumeric, name[0]) >= 0 &&
-		!strings.ContainsFunc(name, other)
-}
+// segment matches a name that can be a segment of an address as it is.
+var segment = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._-]*$`) })
+
+func isSegment(name string) bool { return len(name) <= maxSegment && segment().MatchString(name) }
 
 // UnmarshalYAML reads YAML into v, and rejects keys that the schema of one of kind.OwnFiles does not
 // have. Keys that differ only in case count, too, because the decoder would read Ledger as ledger.

@@ -239,13 +239,9 @@ func AnnounceSandbox(dir, base string) (leave func() error, err error) {
 // file, so it must be a loopback address.
 func servedAddress(dir string) (string, error) {
 	file := addressFile(dir)
-	info, err := os.Lstat(file)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > 100 {
-		return "", errNotServed
-	}
-	text, err := os.ReadFile(file)
+	text, _, err := files.Read(file, 100)
 	if err != nil {
-		return "", fmt.Errorf("sandbox: %w", err)
+		return "", errNotServed
 	}
 	address := strings.TrimSpace(string(text))
 	if !OnLoopback(address) {

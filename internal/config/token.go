@@ -3,7 +3,6 @@ package config
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -261,17 +260,17 @@ func (o Options) tokenFromCommand(ctx context.Context, c TokenCommand, p Profile
 			err = missing.Err
 		}
 		return "", fmt.Errorf("%s: %w%s", name, files.WithoutPath(err), words)
+	case len(bytes.TrimSpace(out.kept)) == 0:
+		return "", fmt.Errorf("%s printed nothing to standard output", name)
+	case out.kept[0] == '{':
+		return "", fmt.Errorf("%s printed JSON: print the token alone, such as with jq -r .token", name)
 	case out.over:
 		return "", fmt.Errorf("%s printed more than %d KiB, which is too much for a token", name, maxToken>>10)
 	}
 	if words != "" && o.Verbose {
 		o.Log(slog.LevelDebug, name+words)
 	}
-	text, err := printedToken(out.kept, o.Now())
-	if err != nil {
-		return "", fmt.Errorf("%s %w", name, err)
-	}
-	return text, nil
+	return string(out.kept), nil
 }
 
 func (p Profile) holdsToken(variable string) bool {
@@ -287,41 +286,13 @@ func lineOnStderr(wrote *capped, printed string) string {
 	if wrote.over {
 		said = said[:strings.LastIndexAny(said, " \t\r\n")+1]
 	}
-	var answer struct{ Token string }
-	_ = json.Unmarshal([]byte(printed), &answer)
-	for _, secret := range append(strings.Fields(printed), answer.Token) {
+	for _, secret := range strings.Fields(printed) {
 		diag.KnowSecret(secret)
 	}
 	if words := diag.QuoteAnswer(said, maxSaid).String(); words != "" {
 		return ": " + words
 	}
 	return ""
-}
-
-// printedToken reads what a command printed: the token alone, or a JSON object with token and perhaps expiresAt.
-func printedToken(out []byte, now time.Time) (string, error) {
-	trimmed := bytes.TrimSpace(out)
-	if !bytes.HasPrefix(trimmed, []byte("{")) {
-		if len(trimmed) == 0 {
-			return "", errors.New("printed nothing to standard output")
-		}
-		return string(out), nil
-	}
-	var answer struct{ Token, ExpiresAt string }
-	err := json.Unmarshal(trimmed, &answer)
-	until, wrong := time.Parse(time.RFC3339, answer.ExpiresAt)
-	switch {
-	case err != nil: // which may quote the answer
-		return "", errors.New(`printed neither a token nor JSON such as {"token": "...", "expiresAt": "2026-11-21T12:00:00Z"}`)
-	case answer.Token == "":
-		return "", errors.New("printed JSON without token")
-	case answer.ExpiresAt == "":
-	case wrong != nil:
-		return "", errors.New("printed an expiresAt that is not a time such as 2026-11-21T12:00:00Z")
-	case !until.After(now):
-		return "", fmt.Errorf("printed a token that has expired at %s", until.UTC().Format(time.RFC3339))
-	}
-	return answer.Token, nil
 }
 
 // shortestToken is the least length at which TokenIn looks for a token.

@@ -10,6 +10,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 
 	"trueup/internal/git"
 )
@@ -144,11 +145,7 @@ func (s *Setup) nextForCI(branch, text string) string {
 	return note + strings.NewReplacer("BRANCH", branch, "UUID", s.Workspace.UUID, "STORE", store).Replace(text)
 }
 
-// isPlain reports whether a name needs no care in YAML, in an expression of a host or in a shell.
-func isPlain(name string) bool {
-	other := func(r rune) bool {
-		isWord := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
-		return !isWord && !strings.ContainsRune("_./-", r)
-	}
-	return name != "" && !strings.ContainsFunc(name, other)
-}
+// plainName matches a name that needs no care in YAML, in an expression of a host or in a shell.
+var plainName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_./-]+$`) })
+
+func isPlain(name string) bool { return plainName().MatchString(name) }

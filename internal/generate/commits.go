@@ -42,14 +42,7 @@ func (g *gatherer) addCommits(ctx context.Context) error {
 	for _, text := range g.Maps {
 		g.head = append(g.head, "  "+oneLine(text))
 	}
-	links, err := r.ReadLinks(ctx, g.commits.Head)
-	if err != nil {
-		return err
-	}
-	g.addChanges(mappings, changes, links)
-	if g.Collapse > 0 {
-		return g.readServed(ctx, r, mappings)
-	}
+	g.addChanges(mappings, changes)
 	return nil
 }
 
@@ -73,56 +66,42 @@ func (g *gatherer) refuseUnused(ctx context.Context, r git.Repository, mappings 
 		if m.From == "" || slices.ContainsFunc(changes, func(c git.ChangedName) bool { return m.ServesFile(c.Name) }) {
 			continue
 		}
-		was, err := r.HasFile(ctx, g.commits.Base, m.From)
-		if err != nil {
-			return err
+		known := false
+		for _, commit := range []string{g.commits.Base, g.commits.Head} {
+			has, err := r.HasFile(ctx, commit, m.From)
+			if err != nil {
+				return err
+			}
+			known = known || has
 		}
-		is, err := r.HasFile(ctx, g.commits.Head, m.From)
-		if err != nil {
-			return err
-		}
-		if !was && !is {
+		if !known {
 			return fmt.Errorf("--map %q: neither commit has %s. Names start at the top of the repository and are case-sensitive; a submodule is another repository", g.Maps[i], m.From)
 		}
 	}
 	return nil
 }
 
-// addChanges adds the changed files that are served. It logs the names that it leaves out, and the symbolic links of
-// HEAD that lead to changed files.
-func (g *gatherer) addChanges(mappings purge.Mappings, changes []git.ChangedName, links map[string]string) {
-	var changed, unmapped, changedLinks, leadingLinks, submodules []string
+// addChanges adds the changed files that are served, and logs the names that it leaves out.
+func (g *gatherer) addChanges(mappings purge.Mappings, changes []git.ChangedName) {
+	var unmapped, unclear []string
 	for _, c := range changes {
-		delete(links, c.Name)
-		if c.Same {
-			continue
-		}
-		changed = append(changed, c.Name)
 		is := func(k git.FileKind) bool { return c.Was == k || c.Is == k }
 		switch {
+		case c.Same:
+			continue
 		case !mappings.CoversFile(c.Name):
 			unmapped = append(unmapped, c.Name)
 			continue
-		case is(git.Submodule):
-			submodules = append(submodules, c.Name)
-		case is(git.Link):
-			changedLinks = append(changedLinks, c.Name)
+		case is(git.Submodule) || is(git.Link):
+			unclear = append(unclear, c.Name)
 		}
 		if is(git.Regular) {
 			g.addFile(mappings, c.Name)
 		}
 	}
-	for _, link := range purge.LinksReaching(links, changed) {
-		if mappings.CoversFile(link) {
-			leadingLinks = append(leadingLinks, link)
-		}
-	}
 	g.logLeftOut(g.logInfo, unmapped, "changed file matches no --map", "changed files match no --map")
-	g.logLeftOut(g.logWarning, changedLinks, "symbolic link changed, and trueup can't tell which paths it serves: name them yourself",
-		"symbolic links changed, and trueup can't tell which paths they serve: name them yourself")
-	g.logLeftOut(g.logWarning, leadingLinks, "symbolic link leads to a changed file, and trueup can't tell which paths it serves: name them yourself",
-		"symbolic links lead to changed files, and trueup can't tell which paths they serve: name them yourself")
-	g.logLeftOut(g.logWarning, submodules, "submodule changed: run this in it too", "submodules changed: run this in them too")
+	g.logLeftOut(g.logWarning, unclear, "symbolic link or submodule changed, and trueup can't tell which paths it serves: name them yourself",
+		"symbolic links or submodules changed, and trueup can't tell which paths they serve: name them yourself")
 }
 
 func (g *gatherer) logLeftOut(log func(string, ...any), names []string, one, many string) {
@@ -144,27 +123,4 @@ func (g *gatherer) addFile(mappings purge.Mappings, name string) {
 			g.Unplaced = append(g.Unplaced, fmt.Sprintf("the file %s is served at %q, which %v", oneLine(name), a.Path, err))
 		}
 	}
-}
-
-// readServed finds all paths that HEAD serves, so that note can count what else a collapsed folder has.
-func (g *gatherer) readServed(ctx context.Context, r git.Repository, mappings purge.Mappings) error {
-	names, err := r.ListFiles(ctx, g.commits.Head)
-	if err != nil {
-		return err
-	}
-	wanted := g.Wanted
-	g.Wanted = nil
-	for _, name := range names {
-		served, err := mappings.ServedAddresses(name, false)
-		if err != nil {
-			continue // it can't be named, so no folder counts it
-		}
-		for _, a := range served {
-			if g.addWanted(a) != nil {
-				break // addFile reports it if it changed
-			}
-		}
-	}
-	g.served, g.Wanted = g.Wanted, wanted
-	return nil
 }

@@ -19,7 +19,7 @@ func TestLedgerIsAddedOnlyWhereItIsUnderstood(t *testing.T) {
 		strings.ReplaceAll(head, "\n", "\r\n"): strings.ReplaceAll(head+added, "\n", "\r\n"),
 		head + "ledger: {id: 9}\n":             head + "ledger: {id: 9}\n",
 		head + "ledger: {store: \"file:x\"}\n": head + "ledger: {store: \"file:x\"}\n",
-		head + "ledger: {store: \"file:l\"}\n": head + "ledger: {store: \"file:l\", id: \"7c\"}\n",
+		head + "ledger: {store: \"file:l\"}\n": head + "ledger: {store: \"file:l\"}\n",
 		"{apiVersion: trueup/v1, kind: Project, workspace: {name: acme, uuid: 5a1d}}\n": "",
 		head + "manifests:\n  - m\n...\n":                                               "",
 		head + "ledger:\n":                                                              "",
@@ -38,10 +38,10 @@ func TestIDOfALedger(t *testing.T) {
 	const head = "apiVersion: trueup/v1\nkind: Project\nworkspace: {name: a, uuid: b}\n"
 	for text, want := range map[string]string{
 		"ledger:\n  store: file:l\n":                                        "ledger:\n  store: file:l\n  id: \"x\"\n",
-		"ledger: # l\n    # s\n    store: 'file:l' # ours":                  "ledger: # l\n    # s\n    store: 'file:l' # ours\n    id: \"x\"",
+		"ledger: # l\n    # s\n    store: 'file:l' # ours\n":                "ledger: # l\n    # s\n    store: 'file:l' # ours\n    id: \"x\"\n",
 		"ledger:\r\n  store: file:l\r\npurge: {}\r\n":                       "ledger:\r\n  store: file:l\r\n  id: \"x\"\r\npurge: {}\r\n",
-		"ledger: {store: \"file:l\"} # ours\n":                              "ledger: {store: \"file:l\", id: \"x\"} # ours\n",
-		"ledger: { store: file:l }\n":                                       "ledger: { store: file:l, id: \"x\" }\n",
+		"ledger: {store: \"file:l\"} # ours\n":                              "",
+		"ledger: { store: file:l }\n":                                       "",
 		"ledger:\n  store: >-\n    file:l\n":                                "",
 		"ledger:\n  store:\n    file:l\n":                                   "",
 		"ledger: {store: file:l,\n}\n":                                      "",

@@ -57,25 +57,17 @@ func (p *ProjectFile) editText(was []byte) ([]byte, error) {
 	return now, nil
 }
 
-// storeLine and storeInBraces find the store of a ledger as most people write it.
-var (
-	storeLine = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?m)^ledger:[ \t]*(?:#.*)?\r?\n(?:[ \t]*#.*\n)*( +)store:.*[^\s]`)
-	})
-	storeInBraces = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^ledger:[ \t]*\{[ \t]*store:[^{}\n]*[^{}\s]`) })
-)
+// storeLine finds the store of a ledger, as init writes it and most people do.
+var storeLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^( +)store:.*\n`) })
 
 // withID adds the id behind the store of a ledger. It changes nothing if that would change anything
 // else; then a person has to.
 func (p *ProjectFile) withID(was []byte, before config.Project) []byte {
-	at, between := storeInBraces().FindSubmatchIndex(was), ", "
+	at := storeLine().FindSubmatchIndex(was)
 	if at == nil {
-		if at = storeLine().FindSubmatchIndex(was); at == nil {
-			return was
-		}
-		between = lineEnd(was) + string(was[at[2]:at[3]])
+		return was
 	}
-	now := slices.Concat(was[:at[1]], []byte(between+"id: "+jsonText(p.ID)), was[at[1]:])
+	now := slices.Concat(was[:at[1]], was[at[2]:at[3]], []byte("id: "+jsonText(p.ID)+lineEnd(was)), was[at[1]:])
 	before.Ledger.ID = p.ID
 	if after, err := config.ParseProject(now); err != nil || !reflect.DeepEqual(after, before) {
 		return was

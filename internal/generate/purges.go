@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path"
@@ -16,7 +17,6 @@ import (
 	"trueup/internal/config"
 	"trueup/internal/diag"
 	"trueup/internal/files"
-	"trueup/internal/git"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
@@ -25,18 +25,12 @@ import (
 	"trueup/internal/yamledit"
 )
 
-// RecordedRequests is what the ledger has about requests that are sent once.
-type RecordedRequests struct {
-	View ledger.View
-	At   time.Time
-}
-
 // readRequests reads what the ledger has about requests in git, about others that were sent lately, about more keys, and with
-// all about every request. It asks the platform nothing.
-func (e PurgeEnv) readRequests(ctx context.Context, more []kind.Key, all bool) (known RecordedRequests, err error) {
+// all about every request. It also returns the time by the platform's clock, and asks the platform nothing.
+func (e PurgeEnv) readRequests(ctx context.Context, more []kind.Key, all bool) (view ledger.View, at time.Time, err error) {
 	if !e.Project.Exists() && !e.Sandbox {
-		known.View.Problem, known.View.Fix = "there is no trueup.yaml "+e.Searched+", so trueup knows none", "run trueup init, or try --sandbox"
-		return known, nil
+		view.Problem, view.Fix = "there is no trueup.yaml "+e.Searched+", so trueup knows none", "run trueup init, or try --sandbox"
+		return view, at, nil
 	}
 	keys := slices.Clone(more)
 	for _, o := range e.Set.Objects {
@@ -45,19 +39,21 @@ func (e PurgeEnv) readRequests(ctx context.Context, more []kind.Key, all bool) (
 		}
 	}
 	err = e.WithLedger(ctx, e.Project, e.Set, func(w *config.Platform, l *ledger.Ledger) (err error) {
-		known.At = w.API.Now()
-		if known.View, err = l.ReadView(ctx, keys); err != nil || known.View.Problem != "" || !all {
+		if at = w.API.Now(); w.Ledger.Store == "" && !all {
+			return nil // plan says that the project names no ledger, and no purge is sent
+		}
+		if view, err = l.ReadView(ctx, keys); err != nil || view.Problem != "" || !all {
 			return err
 		}
 		records, err := l.ListRecords(ctx)
 		for _, rec := range records {
 			if rec.State != "" {
-				known.View.Records[rec.Key] = rec
+				view.Records[rec.Key] = rec
 			}
 		}
 		return err
 	})
-	return known, err
+	return view, at, err
 }
 
 // These folders have the purges and the snapshots of a project that has no folder of them yet.
@@ -83,30 +79,40 @@ const sentAlready = "sent already"
 type maker struct {
 	PurgeEnv
 	PurgeOptions
-	PurgeSource
+	purgeSource
 	WrittenPurges
 	by       string // the command, for a comment in the manifest
 	kind     *kind.Kind
 	fallback string // the folder, if the project has none of the kind
 	folder   files.Folder
-	known    RecordedRequests
-	unknown  string // says why the ledger could not be read
+	view     ledger.View
+	at       time.Time // by the platform's clock
+	unknown  string    // says why the ledger could not be read
 	composed []purge.Composed
 	made     []*request
 }
 
-// WritePurges names and writes the manifests of a source for the command by. For ToStdout, the result has their text.
-func WritePurges(ctx context.Context, env PurgeEnv, o PurgeOptions, by string, src PurgeSource) (WrittenPurges, error) {
-	m := &maker{PurgeEnv: env, PurgeOptions: o, PurgeSource: src, by: by, kind: kind.OfRequests(), fallback: purgesFolder, WrittenPurges: WrittenPurges{
+// WritePurges names and writes manifests of what the arguments and the options purge, for the command by. stdin is the
+// list that the argument - stands for. For ToStdout, the result has the text of the manifests.
+func WritePurges(ctx context.Context, env PurgeEnv, o PurgeOptions, by string, args []string, stdin func() io.Reader) (WrittenPurges, error) {
+	src, err := gatherSource(ctx, env, o, args, stdin)
+	if err != nil {
+		return WrittenPurges{}, err
+	}
+	m := &maker{PurgeEnv: env, PurgeOptions: o, purgeSource: src, by: by, kind: kind.OfRequests(), fallback: purgesFolder, WrittenPurges: WrittenPurges{
 		Format: resultFormat, Sandbox: env.Sandbox, Manifests: []PurgeManifest{}, Unplaced: src.Unplaced,
 	}}
 	if err := m.findFolder(); err != nil {
 		return m.WrittenPurges, fmt.Errorf("--dir: %w", err)
 	}
 	m.composeRequests()
-	m.askLedger(ctx)
+	names := m.nameRequests()
+	m.askLedger(ctx, names)
 	m.findWaiting()
-	for _, step := range []func(context.Context) error{m.findNames, m.checkNames, m.draftManifests, m.writeManifests} {
+	if err := m.takeNames(names); err != nil {
+		return m.WrittenPurges, err
+	}
+	for _, step := range []func(context.Context) error{m.draftManifests, m.writeManifests} {
 		if err := step(ctx); err != nil {
 			return m.WrittenPurges, err
 		}
@@ -169,14 +175,15 @@ func (m *maker) composeRequests() {
 	}
 }
 
-func (m *maker) askLedger(ctx context.Context) {
+// askLedger reads the ledger, also about these keys. Without it, trueup goes on with a warning.
+func (m *maker) askLedger(ctx context.Context, keys []kind.Key) {
 	var err error
-	m.known, err = m.readRequests(ctx, m.nameRequests(shortest), false)
-	if m.unknown = m.known.View.Problem; err != nil {
+	m.view, m.at, err = m.readRequests(ctx, keys, false)
+	if m.unknown = m.view.Problem; err != nil {
 		m.unknown = diag.OneLine(err)
 	}
 	if m.unknown != "" && len(m.made) > 0 {
-		m.logWarning("trueup can't check names against the ledger or count active purges: %s", m.unknown)
+		m.logWarning("trueup can't check names against the ledger: %s", m.unknown)
 	}
 }
 
@@ -186,7 +193,7 @@ func (m *maker) findWaiting() {
 	if m.unknown != "" || m.Dir == ToStdout {
 		return
 	}
-	requests, _ := plan.ReadRequests(m.Set, m.known.View, m.known.At)
+	requests, _ := plan.ReadRequests(m.Set, m.view, m.at)
 	for _, r := range m.made {
 		for _, w := range requests {
 			if w.Waits() && w.Status != plan.Rejected && w.Spec.CoversSpec(r.Spec) {
@@ -197,48 +204,38 @@ func (m *maker) findWaiting() {
 	}
 }
 
-// The number of digits of a digest in a name: shortest, and more if others have the same.
-const (
-	shortest = 8
-	longest  = 64
-)
+// nameDigits is the number of digits of a digest in a name.
+const nameDigits = 8
 
 // nameRequests names the requests after the run and their content, so that each run makes new ones.
-func (m *maker) nameRequests(digits int) []kind.Key {
+func (m *maker) nameRequests() []kind.Key {
 	base := cmp.Or(m.Name, nameFrom(m.RunName()), m.Now().UTC().Format("20060102-150405"))
 	keys := make([]kind.Key, len(m.made))
 	for i, r := range m.made {
 		digest := strings.TrimPrefix(r.digest.String(), "sha256:")
-		keys[i] = kind.Key{Kind: m.kind.Name, Name: base + "-" + digest[:digits]}
+		keys[i] = kind.Key{Kind: m.kind.Name, Name: base + "-" + digest[:nameDigits]}
 	}
 	return keys
 }
 
-func (m *maker) findNames(ctx context.Context) (err error) {
-	for digits := shortest; digits <= longest; digits *= 2 {
-		keys := m.nameRequests(digits)
-		if digits > shortest && m.unknown == "" {
-			if m.known, err = m.readRequests(ctx, keys, false); err != nil {
-				return err
-			}
+// takeNames refuses a name that another request has, or under which an older commit was purged.
+func (m *maker) takeNames(names []kind.Key) error {
+	for i, r := range m.made {
+		if r.Name == "" && !m.tryName(r, names[i]) {
+			return fmt.Errorf("the name %s is taken: choose another with --name", names[i].Name)
 		}
-		err = nil
-		for i, r := range m.made {
-			if r.Name == "" && !m.tryName(r, keys[i]) && err == nil {
-				err = fmt.Errorf("the name %s is taken: choose another with --name", keys[i].Name)
-			}
-		}
-		if err == nil {
-			return nil
+		if at := r.sent.AcceptedAt; at != nil && at.Before(m.commits.At) {
+			return fmt.Errorf("%s was accepted at %s, before %.12s was committed: it purged older content. Choose a name for this release: --name",
+				r.Key, at.UTC().Format(Clock), m.commits.Head)
 		}
 	}
-	return err
+	return nil
 }
 
 // tryName takes a name for a request, unless another request has it. A request that may have been
 // sent gets a manifest again, because apply knows what to do about it.
 func (m *maker) tryName(r *request, key kind.Key) bool {
-	o, rec := m.Set.Find(key), m.known.View.Records[key]
+	o, rec := m.Set.Find(key), m.view.Records[key]
 	sent := rec.State != "" && rec.State != ledger.Rejected
 	switch {
 	case o != nil && plan.SpecDigest(o.Kind, o.Spec) != r.digest, sent && (rec.SpecDigest == nil || *rec.SpecDigest != r.digest):
@@ -255,35 +252,9 @@ func (m *maker) tryName(r *request, key kind.Key) bool {
 	return true
 }
 
-func (m *maker) checkNames(ctx context.Context) error {
-	for _, r := range m.made {
-		if at := r.sent.AcceptedAt; at != nil && at.Before(m.commits.At) {
-			return fmt.Errorf("%s was accepted at %s, before %.12s was committed: it purged older content. Choose a name for this release: --name",
-				r.Key, at.UTC().Format(Clock), m.commits.Head)
-		}
-		m.warnOfOldName(ctx, r)
-	}
-	return nil
-}
-
-// warnOfOldName warns of a name that git has or had, if no ledger can tell whether it was sent.
-func (m *maker) warnOfOldName(ctx context.Context, r *request) {
-	if m.unknown == "" || m.folder.Base == "" {
-		return
-	}
-	repository, err := git.OpenRepository(ctx, m.folder.Base)
-	if err != nil {
-		return // there is no history
-	}
-	commit, err := repository.WithoutFetching().LastChangeOf(ctx, m.folder.NameInBase(r.fileName()))
-	if err != nil || commit == "" {
-		return
-	}
-	in := "was in git before, until"
-	if r.Status == files.Unchanged {
-		in = "is in git since"
-	}
-	m.logWarning("%s %s commit %.12s: if it was sent, its name can't be used again; choose another with --name", r.Key, in, commit)
+// unwritten returns the requests that need a manifest.
+func (m *maker) unwritten() []*request {
+	return slices.DeleteFunc(slices.Clone(m.made), func(r *request) bool { return r.Status != "" })
 }
 
 func (r *request) fileName() string { return r.Name + ".yaml" }
@@ -299,10 +270,7 @@ func (m *maker) draftManifests(ctx context.Context) (err error) {
 	}
 	var sources []manifest.PathSource
 	isNew := map[string]bool{}
-	for _, r := range m.made {
-		if r.Status != "" {
-			continue
-		}
+	for _, r := range m.unwritten() {
 		d := yamledit.Draft{Kind: m.kind, Name: r.Name, Namespace: r.namespace, Spec: r.spec, Head: head}
 		if m.Dir != ToStdout {
 			d.Schema = m.Project.SchemaAt(m.folder.FullPath(r.fileName()))
@@ -340,24 +308,15 @@ func (m *maker) writeManifests(context.Context) error {
 		return err
 	}
 	defer func() { _ = root.Close() }()
-	for _, r := range m.made {
-		if r.Status != "" {
-			continue
-		}
+	for _, r := range m.unwritten() {
 		if _, err := root.Lstat(filepath.FromSlash(r.file.Name)); err == nil && !files.HasContent(root, r.file) {
 			return fmt.Errorf("%s exists with other content, so nothing was written: remove it, or choose another --dir or --name", r.file.Name)
 		}
 	}
-	for _, r := range m.made {
-		if r.Status != "" {
-			continue
-		}
+	for _, r := range m.unwritten() {
 		r.File = m.folder.ShownPath(r.fileName())
 		if r.Status, err = files.WriteManifest(root, r.file); err != nil {
 			return fmt.Errorf("%s: %w", r.File, files.WithoutPath(err))
-		}
-		if r.Status == files.Kept {
-			return fmt.Errorf("%s exists with other content and stays as it is", r.File)
 		}
 		if !m.Project.ReadsFile(m.PurgeEnv.Dir, m.folder.FullPath(r.fileName())) {
 			m.logWarning("%s is not in a folder that plan and apply read: name it as a PATH, or choose another --dir", r.File)

@@ -61,8 +61,6 @@ type widerPath struct {
 	Hostname string `json:"hostname"`
 	Prefix   string `json:"prefix"`
 	Paths    int    `json:"inPlaceOf"`
-	// Others are the other files of the commit that are purged, nil if they are not known.
-	Others *int `json:"others,omitempty"`
 }
 
 func summaryOf(spec purge.Spec) SpecSummary {
@@ -103,35 +101,12 @@ func (n PurgeManifest) placeOf() string {
 	return fmt.Sprintf("%s:%d", n.File, n.Line)
 }
 
-// countOthers counts the paths below a prefix path that are served and were not wanted.
-func countOthers(hostname string, c purge.Collapsed, served []purge.Wanted) int {
-	inside, named := purge.NewCover([]string{c.Prefix}), purge.NewCover(c.Paths)
-	wanted, others := map[string]bool{}, map[string]bool{}
-	for _, path := range c.Paths {
-		wanted[path] = true
-	}
-	for _, w := range served {
-		_, _, below := inside.CoveredBy(w.Path, nil)
-		_, _, covered := named.CoveredBy(w.Path, nil)
-		if w.Hostname == hostname && below && !covered && !wanted[w.Path] {
-			others[w.Path] = true
-		}
-	}
-	return len(others)
-}
-
 func (m *maker) finishResult() {
 	for _, c := range m.composed {
 		m.logOmitted(c)
 	}
-	var requests []plan.RequestStatus
-	var hosts []plan.HostUsage
-	if m.unknown == "" {
-		requests, hosts = plan.ReadRequests(m.Set, m.known.View, m.known.At)
-	}
-	m.warnOfLimits(hosts)
+	m.warnOfLimits()
 	m.warnOfSent()
-	m.warnOfNeedless(requests)
 	for _, r := range m.made {
 		m.Manifests = append(m.Manifests, r.PurgeManifest)
 		switch {
@@ -164,22 +139,16 @@ func (m *maker) logOmitted(c purge.Composed) {
 		m.logInfo("left out, because %s covers it: %s", prefix, diag.First(covered[prefix], 3))
 	}
 	for _, each := range c.Collapsed {
-		wider := widerPath{Hostname: c.Hostname, Prefix: each.Prefix, Paths: len(each.Paths)}
-		besides := "and everything else below it, which trueup can't list"
-		if m.served != nil {
-			others := countOthers(c.Hostname, each, m.served)
-			wider.Others = &others
-			besides = "and " + diag.Plural(others, "other file of the commit", "other files of the commit") + ", and everything else below it"
-		}
-		m.Collapsed = append(m.Collapsed, wider)
-		m.logWarning("%s replaces %d paths on %s: it purges them %s", wider.Prefix, wider.Paths, wider.Hostname, besides)
+		m.Collapsed = append(m.Collapsed, widerPath{c.Hostname, each.Prefix, len(each.Paths)})
+		m.logWarning("%s replaces %d paths on %s: it purges them and everything else below it, which trueup can't list", each.Prefix, len(each.Paths), c.Hostname)
 	}
 }
 
-func (m *maker) warnOfLimits(hosts []plan.HostUsage) {
-	if !slices.ContainsFunc(m.made, func(r *request) bool { return r.Status == files.Written || r.Status == "" }) {
+func (m *maker) warnOfLimits() {
+	if m.unknown != "" || !slices.ContainsFunc(m.made, func(r *request) bool { return r.Status == files.Written || r.Status == "" }) {
 		return
 	}
+	_, hosts := plan.ReadRequests(m.Set, m.view, m.at)
 	for _, h := range hosts {
 		text := OverLimits(h)
 		if text != "" && slices.ContainsFunc(m.made, func(r *request) bool { return kind.HostKey(r.Hostname) == h.Hostname }) {
@@ -210,16 +179,6 @@ func (m *maker) warnOfSent() {
 			m.logWarning("not sent again: %s; to purge it again, use another --name", r.Says)
 		case r.Status == sentAlready:
 			m.logWarning("not written again: %s; to purge it again, use another --name", r.Says)
-		}
-	}
-}
-
-func (m *maker) warnOfNeedless(requests []plan.RequestStatus) {
-	for _, r := range m.made {
-		for _, w := range requests {
-			if r.Status == files.Written && w.Key != r.Key && w.Waits() && r.CoversSpec(w.Spec) {
-				m.logWarning("%s:%d: %s is not sent yet, and %s covers all of it: remove this manifest", w.Manifest.Path, w.Manifest.Line, w.Key, r.Key)
-			}
 		}
 	}
 }
@@ -273,21 +232,21 @@ func AllStatuses() []string {
 // ListPurges returns the purges in git and those that were sent lately, or all with those that are only in the ledger. It selects
 // by statuses, if there are some. The manifests are those of paths.
 func ListPurges(ctx context.Context, env PurgeEnv, paths, statuses []string, all bool) PurgeListing {
-	known, err := env.readRequests(ctx, nil, all)
+	view, at, err := env.readRequests(ctx, nil, all)
 	if err != nil {
-		known.View = ledger.UnreadableView(err)
+		view = ledger.UnreadableView(err)
 	}
 	partOfTree := env.Project.ReadsPartly(env.Dir, paths)
 	l := PurgeListing{
-		Format: listingFormat, Sandbox: env.Sandbox, PartOfTree: partOfTree, Ledger: known.View.ID, At: known.At,
-		Problem: known.View.Problem, Fix: known.View.Fix, Purges: []ListedPurge{}, Hosts: []HostUsage{},
+		Format: listingFormat, Sandbox: env.Sandbox, PartOfTree: partOfTree, Ledger: view.ID, At: at,
+		Problem: view.Problem, Fix: view.Fix, Purges: []ListedPurge{}, Hosts: []HostUsage{},
 	}
-	requests, hosts := plan.ReadRequests(env.Set, known.View, known.At)
+	requests, hosts := plan.ReadRequests(env.Set, view, at)
 	for _, r := range requests {
 		p := ListedPurge{RequestStatus: r, SpecSummary: summaryOf(r.Spec)}
 		if r.Manifest != nil {
 			p.File, p.Line = r.Manifest.Path, r.Manifest.Line
-		} else if rec := known.View.Records[p.Key]; !partOfTree && rec.IsOpen() {
+		} else if rec := view.Records[p.Key]; !partOfTree && rec.IsOpen() {
 			p.Says, p.Fix = ledger.ExplainLeft(rec)
 		}
 		if len(statuses) == 0 || slices.Contains(statuses, string(p.Status)) || slices.Contains(statuses, p.ShownStatus()) {

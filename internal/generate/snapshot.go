@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"trueup/internal/canon"
-	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
@@ -33,7 +32,7 @@ type Snapshot struct {
 // count; the name is by default that of the disk and the date.
 func WriteSnapshot(ctx context.Context, env PurgeEnv, o PurgeOptions, by, disk string) (Snapshot, error) {
 	kinds := kind.AllKinds()
-	m := &maker{PurgeEnv: env, PurgeOptions: o, by: by, fallback: snapshotsFolder, PurgeSource: PurgeSource{head: []string{"of the disk " + disk}}}
+	m := &maker{PurgeEnv: env, PurgeOptions: o, by: by, fallback: snapshotsFolder, purgeSource: purgeSource{head: []string{"of the disk " + disk}}}
 	m.kind = kinds[slices.IndexFunc(kinds, func(k *kind.Kind) bool { return k.CreateOnly() && len(k.DiskField) > 0 })]
 	if m.Name == "" {
 		m.Name = nameFrom(disk) + m.Now().UTC().Format("-2006-01-02")
@@ -50,7 +49,7 @@ func WriteSnapshot(ctx context.Context, env PurgeEnv, o PurgeOptions, by, disk s
 	if err := m.findFolder(); err != nil {
 		return Snapshot{}, fmt.Errorf("--dir: %w", err)
 	}
-	for _, step := range []func(context.Context) error{m.isFree, m.draftManifests, m.writeManifests} {
+	for _, step := range []func(context.Context) error{m.checkFree, m.draftManifests, m.writeManifests} {
 		if err := step(ctx); err != nil {
 			return Snapshot{}, err
 		}
@@ -88,22 +87,16 @@ func nameFrom(text string) string {
 	}, strings.ToLower(text)), "-.")
 }
 
-// isFree refuses a name that git or the ledger has: a snapshot is never made twice under one name.
-func (m *maker) isFree(ctx context.Context) (err error) {
+// checkFree refuses a name that git or the ledger has: a snapshot is never made twice under one name.
+func (m *maker) checkFree(ctx context.Context) error {
 	key := m.made[0].Key
 	if o := m.Set.Find(key); o != nil {
 		return fmt.Errorf("%s is in git, in %s: choose another --name", key, o.Path)
 	}
-	m.known, err = m.readRequests(ctx, []kind.Key{key}, false)
-	problem := m.known.View.Problem
-	if err != nil {
-		problem = diag.OneLine(err)
-	}
-	if problem != "" {
-		m.logWarning("trueup can't check the name against the ledger: %s", problem)
+	if m.askLedger(ctx, []kind.Key{key}); m.unknown != "" {
 		return nil
 	}
-	if rec := m.known.View.Records[key]; rec.State != "" && rec.State != ledger.Rejected || rec.Applied != nil {
+	if rec := m.view.Records[key]; rec.State != "" && rec.State != ledger.Rejected || rec.Applied != nil {
 		says, _ := ledger.ExplainRecord(rec)
 		return fmt.Errorf("%s: choose another --name", says)
 	}

@@ -1,7 +1,6 @@
 package generate
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -9,15 +8,12 @@ import (
 	"io"
 	"log/slog"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"unicode"
 
 	"trueup/internal/config"
 	"trueup/internal/diag"
-	"trueup/internal/exit"
 	"trueup/internal/files"
 	"trueup/internal/git"
 	"trueup/internal/kind"
@@ -30,10 +26,12 @@ type PurgeOptions struct {
 	// Hostnames and Subdomains are where paths without a host are purged.
 	Hostnames, Subdomains []string
 	FromGit               string // a range of commits, whose files Maps serve
-	Maps, Sitemaps        []string
-	NoIndex               bool   // leaves out a folder's own path beside its index file
-	Collapse              int    // how many paths of a folder are purged as the whole folder, 0 for none
-	Name, Dir             string // Name begins the names of manifests, and Dir is where to write them
+	Maps                  []string
+	Lists                 []string // files of lists of addresses, also of the older purge service
+	Query                 string   // what Lists do with a query: purge.QueryDropped, QueryPrefix, QueryKept, or empty to refuse it
+	NoIndex               bool     // leaves out a folder's own path beside its index file
+	Collapse              int      // how many paths of a folder are purged as the whole folder, 0 for none
+	Name, Dir             string   // Name begins the names of manifests, and Dir is where to write them
 	SkipUnplaced          bool
 }
 
@@ -62,8 +60,6 @@ type PurgeEnv struct {
 	config.LoadedProject
 	// Searched says where the project was looked for.
 	Searched string
-	// Before returns the manifests that this change edits or removes, as the base of the branch has them.
-	Before func() *manifest.Set
 	// Load reads the manifests of the project with more beside them.
 	Load func(ctx context.Context, more ...manifest.PathSource) (config.LoadedProject, error)
 }
@@ -76,18 +72,15 @@ func (e PurgeEnv) logWarning(format string, args ...any) {
 	e.Log(slog.LevelWarn, fmt.Sprintf(format, args...))
 }
 
-// PurgeSource is what is to be purged, and where that comes from.
-type PurgeSource struct {
+// purgeSource is what is to be purged, and where that comes from.
+type purgeSource struct {
 	Wanted   []purge.Wanted
-	Unplaced []string // the entries that can't be purged as they are named
-	head     []string // says where it comes from, for a comment in the manifest
-	// commits is what FromGit compares. served has all that HEAD serves, nil if it is not known.
-	commits git.Range
-	served  []purge.Wanted
-	entries int // how many FromLists read
+	Unplaced []string  // the entries that can't be purged as they are named
+	head     []string  // says where it comes from, for a comment in the manifest
+	commits  git.Range // what FromGit compares
 }
 
-// The bounds of lists and of sitemaps, which have at most 50 MB; and how many lines say what is wrong.
+// The bound of a list, in bytes; and how many lines say what is wrong.
 const (
 	maxList  = 64 << 20
 	maxShown = 20
@@ -96,7 +89,7 @@ const (
 type gatherer struct {
 	PurgeEnv
 	PurgeOptions
-	PurgeSource
+	purgeSource
 	hosts purge.Hosts // those of the CDNs in git, which have the names known
 	known []string
 	// usual are where paths without a host are purged. toUsual is true if there are such paths.
@@ -118,8 +111,8 @@ func HostingObjects(set *manifest.Set) []*manifest.Object {
 	})
 }
 
-// GatherPurgeSource collects what the arguments and the options name. stdin is the list that the argument - stands for.
-func GatherPurgeSource(ctx context.Context, env PurgeEnv, o PurgeOptions, args []string, stdin func() io.Reader) (PurgeSource, error) {
+// gatherSource collects what the arguments and the options name. stdin is the list that the argument - stands for.
+func gatherSource(ctx context.Context, env PurgeEnv, o PurgeOptions, args []string, stdin func() io.Reader) (purgeSource, error) {
 	g := &gatherer{PurgeEnv: env, PurgeOptions: o, beside: map[string]string{}}
 	for _, o := range HostingObjects(env.Set) {
 		g.known = append(g.known, o.Host)
@@ -129,28 +122,30 @@ func GatherPurgeSource(ctx context.Context, env PurgeEnv, o PurgeOptions, args [
 		g.logInfo("git has no CDN to check the hostname against; plan checks it against live CDNs")
 	}
 	if err := cmp.Or(g.checkNamed(args), g.chooseUsual()); err != nil {
-		return g.PurgeSource, err
+		return g.purgeSource, err
 	}
 	if err := g.addArgs(args, stdin); err != nil {
-		return g.PurgeSource, err
+		return g.purgeSource, err
+	}
+	if err := g.addLists(); err != nil {
+		return g.purgeSource, fmt.Errorf("--from-list: %w", err)
 	}
 	if g.FromGit != "" {
 		if err := g.addCommits(ctx); err != nil {
-			return g.PurgeSource, fmt.Errorf("--from-git: %w", err)
+			return g.purgeSource, fmt.Errorf("--from-git: %w", err)
 		}
 	}
-	for _, name := range g.Sitemaps {
-		if err := g.addSitemap(name); err != nil {
-			return g.PurgeSource, fmt.Errorf("--sitemap %s: %w", name, err)
-		}
-	}
-	return g.PurgeSource, g.checkUnplaced()
+	return g.purgeSource, g.checkUnplaced()
 }
 
 func (o PurgeOptions) checkNamed(args []string) error {
 	switch {
-	case len(args) == 0 && o.FromGit == "" && len(o.Sitemaps) == 0:
-		return errors.New("nothing to purge: name paths or addresses, - for a list on standard input, --from-git or --sitemap")
+	case len(args)+len(o.Lists) == 0 && o.FromGit == "":
+		return errors.New("nothing to purge: name paths or addresses, - for a list on standard input, --from-list or --from-git")
+	case len(o.Lists) == 0 && o.Query != "":
+		return errors.New("--query needs a list of addresses: add --from-list")
+	case len(o.Lists) > 0 && len(o.Hostnames) > 1:
+		return errors.New("--hostname is the one host of the paths in a list: name one")
 	case o.FromGit == "" && (len(o.Maps) > 0 || o.NoIndex):
 		return errors.New("--map and --no-index need --from-git: add it, or remove them")
 	}
@@ -188,9 +183,6 @@ func (g *gatherer) chooseUsual() error {
 }
 
 func (g *gatherer) addArgs(args []string, stdin func() io.Reader) error {
-	if isExpanded(args) {
-		return errors.New("these paths are the files of the root folder, which a shell makes of /*: write '/*' in quotes")
-	}
 	list := false
 	for _, arg := range args {
 		if arg != ToStdout {
@@ -215,25 +207,52 @@ func (g *gatherer) addArgs(args []string, stdin func() io.Reader) error {
 	return nil
 }
 
-// isExpanded reports whether arguments are what a shell makes of /* without quotes.
-func isExpanded(args []string) bool {
-	const few = 3 // that may be meant
-	return len(args) > few && !slices.ContainsFunc(args, func(arg string) bool {
-		_, err := os.Lstat(arg)
-		return err != nil || filepath.Dir(arg) != string(filepath.Separator)
-	})
+// addLists adds the addresses of lists, of the older purge service or of a program.
+func (g *gatherer) addLists() error {
+	legacy := purge.LegacyList{Hosts: g.hosts, Service: g.Project.Purge.DeprecatedURL, Host: strings.Join(g.Hostnames, ""), Query: g.Query}
+	for _, name := range g.Lists {
+		var entries []purge.ListEntry
+		data, _, err := files.Read(files.AbsolutePath(g.PurgeEnv.Dir, name), maxList)
+		if err == nil {
+			entries, err = purge.ReadLegacyList(data)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		for _, entry := range entries {
+			wanted, err := legacy.ParseEntry(entry.Text)
+			if err != nil {
+				g.Unplaced = append(g.Unplaced, fmt.Sprintf("%s:%d: %s %v", name, entry.Line, shownEntry("%.200s", entry.Text), err))
+				continue
+			}
+			for _, w := range wanted {
+				if g.Wanted = append(g.Wanted, w); w.Subdomain != "" {
+					g.beside[w.Subdomain+"."+w.Hostname] = w.Hostname
+				}
+			}
+		}
+	}
+	if len(g.Lists) > 0 {
+		g.head = append(g.head, "from lists of addresses")
+	}
+	return nil
 }
 
 // addEntry adds an entry of a list, whose name is empty for the command line.
 func (g *gatherer) addEntry(list string, line purge.ListEntry) {
-	format := "%s %w"
+	format := "%s %v"
 	a, err := purge.ParseAddress(line.Text)
 	if err == nil {
-		format, err = "%s: %w", g.addWanted(a)
+		format, err = "%s: %v", g.addWanted(a)
 	}
-	if err != nil {
-		g.refuseEntry(list, line.Line, fmt.Errorf(format, shownEntry("%.200q", line.Text), err))
+	if err == nil {
+		return
 	}
+	text := fmt.Sprintf(format, shownEntry("%.200q", line.Text), err)
+	if list != "" {
+		text = fmt.Sprintf("%s:%d: %s", list, line.Line, text)
+	}
+	g.Unplaced = append(g.Unplaced, text)
 }
 
 // shownEntry is an entry that a message may show: one with an @ may have a password.
@@ -242,14 +261,6 @@ func shownEntry(format, text string) string {
 		return "an entry"
 	}
 	return fmt.Sprintf(format, text)
-}
-
-func (g *gatherer) refuseEntry(list string, line int, err error) {
-	text := err.Error()
-	if list != "" {
-		text = fmt.Sprintf("%s:%d: %s", list, line, text)
-	}
-	g.Unplaced = append(g.Unplaced, text)
 }
 
 func (g *gatherer) addWanted(a purge.Address) error {
@@ -283,18 +294,9 @@ func (g *gatherer) findHost(host string) (purge.Wanted, error) {
 	return purge.Wanted{Hostname: hostname, Subdomain: subdomain}, nil
 }
 
-// insteadOf ends a message about a host that no CDN serves with the CDN that served it before this change, or
-// with the host that was probably meant. Another host of the same domain, or another number, is no slip.
+// insteadOf ends a message about a host that no CDN serves with the one that was probably meant. Another host of the
+// same domain, or another number, is no slip.
 func (g *gatherer) insteadOf(host string) string {
-	for _, was := range HostingObjects(g.Before()) {
-		if kind.HostKey(was.Host) != kind.HostKey(host) {
-			continue
-		}
-		if now := g.Set.Find(was.Key()); now != nil {
-			return fmt.Sprintf(": %s has %s instead since this change", was.Key(), now.Host)
-		}
-		return fmt.Sprintf(": this change removed %s", was.Key())
-	}
 	label, domain, _ := strings.Cut(host, ".")
 	var labels []string
 	for _, known := range g.known {
@@ -317,33 +319,6 @@ func oneLine(text string) string {
 		return fmt.Sprintf("%+q", text)
 	}
 	return text
-}
-
-// addSitemap adds the pages of a sitemap. It fetches none of the addresses.
-func (g *gatherer) addSitemap(name string) error {
-	content, _, err := files.Read(files.AbsolutePath(g.PurgeEnv.Dir, name), maxList)
-	if err != nil {
-		return err
-	}
-	if bytes.HasPrefix(content, []byte("\x1f\x8b")) {
-		return errors.New("it is compressed: decompress it first (gunzip)")
-	}
-	list, err := purge.ReadSitemap(bytes.NewReader(content))
-	if err != nil {
-		return err
-	}
-	for _, page := range list.Pages {
-		if strings.Contains(page.Text, "*") {
-			g.refuseEntry(name, page.Line, fmt.Errorf("%.200q has a *, which a purge reads as a prefix: if you mean the prefix, name it as a prefix path", page.Text))
-			continue
-		}
-		g.addEntry(name, page)
-	}
-	for _, other := range list.Index {
-		g.refuseEntry(name, other.Line, fmt.Errorf("it is an index of sitemaps, and trueup does not fetch %.200q: fetch it, and name the file with --sitemap", other.Text))
-	}
-	g.head = append(g.head, "from the sitemap "+oneLine(name))
-	return nil
 }
 
 // checkUnplaced returns an error if something in a source can't be purged, unless SkipUnplaced allows that: otherwise old
@@ -373,78 +348,4 @@ func (g *gatherer) checkUnplaced() error {
 		g.logInfo("%s is purged together with %s, because a purge names subdomains with their hostname", g.beside[host], host)
 	}
 	return nil
-}
-
-// ConvertLists reads lists of addresses to purge, of the older purge service or of a program. Besides the CDNs in git, it
-// knows those with the hostnames cdns.
-func ConvertLists(env PurgeEnv, cdns []string, legacy purge.LegacyList, lists []manifest.FileText) (src PurgeSource, err error) {
-	if err := env.refuseOthers(lists); err != nil {
-		return src, err
-	}
-	hosts := slices.Clone(cdns)
-	for _, o := range HostingObjects(env.Set) {
-		hosts = append(hosts, o.Host)
-	}
-	if len(hosts) == 0 {
-		return src, errors.New("trueup knows no hostname of a CDN: add --cdn HOSTNAME for each, or pull their manifests first")
-	}
-	legacy.Hosts, legacy.Service = purge.NewHosts(hosts), env.Project.Purge.DeprecatedURL
-	src.head = []string{"from lists of addresses"}
-	for _, t := range lists {
-		lines, err := purge.ReadLegacyList(t.Data)
-		if err != nil {
-			return src, fmt.Errorf("%s: %w", t.Path, err)
-		}
-		for _, line := range lines {
-			wanted, err := legacy.ParseEntry(line.Text)
-			if err != nil {
-				wanted = nil
-				src.Unplaced = append(src.Unplaced, fmt.Sprintf("%s:%d: %s %v", t.Path, line.Line, shownEntry("%.200s", line.Text), err))
-			}
-			src.Wanted = append(src.Wanted, wanted...)
-		}
-		src.entries += len(lines)
-	}
-	return src, nil
-}
-
-// refuseOthers returns an error if manifests are invalid. The lists may be among them, and so may documents that can
-// hold no object.
-func (e PurgeEnv) refuseOthers(lists []manifest.FileText) error {
-	full := func(name string) string { return files.AbsolutePath(e.Dir, name) }
-	findings := slices.DeleteFunc(slices.Clone(e.Findings), func(f diag.Finding) bool {
-		if slices.ContainsFunc(lists, func(t manifest.FileText) bool { return full(t.Path) == full(f.Path) }) {
-			return true
-		}
-		if !manifest.HoldsNothing(f) {
-			return false
-		}
-		e.logWarning("%s:%d:%d: %s, so trueup does not read it as a manifest", f.Path, f.Line, f.Column, f.Message)
-		return true
-	})
-	err := findings.Refuse("the manifests are invalid, and nothing was written")
-	if err != nil && !e.Project.Exists() {
-		err = fmt.Errorf("%w; without a trueup.yaml, trueup reads every YAML and JSON file below this folder as a manifest", err)
-	}
-	return err
-}
-
-// CheckPlaces logs what else is purged with the entries of lists. It returns an error if some have no place.
-func (s PurgeSource) CheckPlaces(env PurgeEnv) error {
-	withSubdomains := map[string]bool{}
-	for _, w := range s.Wanted {
-		if w.Subdomain != "" {
-			withSubdomains[w.Hostname] = true
-		}
-	}
-	for _, host := range slices.Sorted(maps.Keys(withSubdomains)) {
-		env.logInfo("%s is purged together with its subdomains, because a purge names them with their hostname", host)
-	}
-	for _, u := range s.Unplaced {
-		env.logWarning("%s", u)
-	}
-	if s.Unplaced == nil {
-		return nil
-	}
-	return exit.WithCode(exit.Partial, fmt.Errorf("%d of %d addresses could not be placed and are in no manifest", len(s.Unplaced), s.entries))
 }

@@ -32,8 +32,9 @@ type adviser struct {
 	hostnames func() purge.Hosts
 }
 
-// adviseOnPlan collects advice on what the plan creates, changes and posts. It has the classes of requests that objects change.
-func (p *Planner) adviseOnPlan(out *Plan, all *study, classes map[kind.Key][]routing.RequestClass) {
+// adviseOnPlan collects advice on what the plan creates, changes and posts. It has the classes of requests whose copies
+// objects outdate.
+func (p *Planner) adviseOnPlan(out *Plan, all *study, classes map[kind.Key][]outdated) {
 	a := &adviser{Planner: p, routes: map[kind.Key]served{}, reached: map[string]reach{}}
 	a.hostnames = sync.OnceValue(func() purge.Hosts { return purge.NewHosts(slices.Collect(maps.Keys(p.hosts))) })
 	for i := range out.Items {

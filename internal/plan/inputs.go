@@ -25,7 +25,9 @@ type Inputs struct {
 	// Release drops the spec of each live object once it is planned, to save memory. Explain then needs a base with
 	// the same overrides.
 	Release bool
-	Ledger  ledger.View
+	// ForDrift says that the plan is made for NarrowToDrift, which needs no advice.
+	ForDrift bool
+	Ledger   ledger.View
 	// LedgerStore is where the ledger is kept, for people.
 	LedgerStore string
 	// At is the time that budgets, and the outcomes of open requests, depend on.
@@ -176,7 +178,11 @@ func (p *Planner) studyBatch(s *study, indices []int, decide func(*decision)) {
 		d := &decision{Planner: p, manifest: o, rec: p.in.Ledger.Records[o.Key()]}
 		d.live, d.exists = p.in.Live.Objects[o.Key()]
 		decide(d)
-		if d.item.Op.sendsRequest() && !o.Kind.RequestOnly() && p.isTargeted(o.Key()) {
+		switch {
+		case o.Kind.RequestOnly() || !p.isTargeted(o.Key()):
+		case p.in.ForDrift:
+			s.requests.addOutside(d)
+		case d.item.Op.sendsRequest():
 			advice[n] = d.collectAdvice(s.requests)
 		}
 		s.items[indices[n]], findings[n] = d.item, d.findings
@@ -194,7 +200,7 @@ func (p *Planner) studyBatch(s *study, indices []int, decide func(*decision)) {
 func (d *decision) collectAdvice(r *requests) advised {
 	a := d.adviseOnManifest(d.manifest, d.manifestSpec())
 	if c, ok := d.routingChange(); ok {
-		r.addChange(&d.item, c)
+		r.addChange(c)
 		a.addFindings(d.manifest.Sift(d.adviseSharedHost(r)))
 	}
 	return a

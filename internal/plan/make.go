@@ -87,7 +87,11 @@ func (p *Planner) MakePlan() (*Plan, diag.List) {
 	p.arrangeItems(out, ops, unsettled)
 	p.deferOverLimit(out.Items)
 	p.failOnDrift(out)
-	p.adviseOnPlan(out, all, p.addRequests(out, all.requests))
+	if in.ForDrift {
+		out.outside = all.requests.compareOutside
+	} else {
+		p.adviseOnPlan(out, all, out.addRequests(all.requests))
+	}
 	out.WeighRisks()
 	out.Summary = out.CountItems()
 	p.fillAssertion(out)
@@ -123,7 +127,11 @@ func (p *Planner) lacksLedger(out *Plan) {
 	if view.Problem == "" {
 		return
 	}
-	note := noLedger + ": " + view.Problem + "; trueup can't detect removals and won't send purges or snapshots"
+	effect := "apply sends nothing"
+	if p.in.LedgerStore == "" {
+		effect = "apply sends no purges or snapshots"
+	}
+	note := noLedger + ": " + view.Problem + "; trueup can't detect removals, and " + effect
 	if !slices.ContainsFunc(out.Items, func(it Item) bool { return it.Reason == noLedger }) {
 		note += "; to fix it, " + view.Fix
 	}

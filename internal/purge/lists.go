@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
@@ -44,62 +43,6 @@ func ReadLines(r io.Reader) ([]ListEntry, error) {
 		err = fmt.Errorf("it has a line of more than %d bytes: write one entry a line", maxLine)
 	}
 	return list, err
-}
-
-// Sitemap lists pages, or other sitemaps (sitemaps.org).
-type Sitemap struct {
-	Pages []ListEntry
-	Index []ListEntry // the addresses of other sitemaps
-}
-
-// errDTD rejects a document type, which could name files and addresses.
-var errDTD = errors.New("it has a document type (<!DOCTYPE …>), which a sitemap does not need: remove it")
-
-// ReadSitemap reads a sitemap, and opens nothing that it names.
-func ReadSitemap(r io.Reader) (s Sitemap, err error) {
-	d := xml.NewDecoder(r)
-	d.CharsetReader = func(charset string, _ io.Reader) (io.Reader, error) {
-		return nil, fmt.Errorf("it is encoded as %.40s, and sitemaps must be UTF-8", charset)
-	}
-	var root struct {
-		XMLName xml.Name
-		Pages   []ListEntry `xml:"url>loc"`
-		Index   []ListEntry `xml:"sitemap>loc"`
-	}
-	for root.XMLName.Local == "" && err == nil {
-		var token xml.Token
-		token, err = d.Token()
-		switch t := token.(type) {
-		case xml.Directive:
-			return s, errDTD
-		case xml.StartElement:
-			err = d.DecodeElement(&root, &t)
-		}
-	}
-	if err != nil && !errors.Is(err, io.EOF) {
-		return s, fmt.Errorf("it is not a sitemap: %w", err)
-	}
-	switch root.XMLName.Local {
-	case "urlset":
-		s.Pages = root.Pages
-	case "sitemapindex":
-		s.Index = root.Index
-	}
-	if len(s.Pages)+len(s.Index) == 0 {
-		return s, errors.New("it has no page: a sitemap has <urlset> with a <loc> for each page (sitemaps.org)")
-	}
-	return s, nil
-}
-
-// UnmarshalXML reads the text of an element, and the line where it ends.
-func (l *ListEntry) UnmarshalXML(d *xml.Decoder, start xml.StartElement) error {
-	err := d.DecodeElement(&l.Text, &start)
-	if len(l.Text) > maxLine {
-		err = fmt.Errorf("it has an address of more than %d bytes", maxLine)
-	}
-	l.Text = strings.TrimSpace(l.Text)
-	l.Line, _ = d.InputPos()
-	return err
 }
 
 // LegacyList converts lists of the older purge service (docs/platform.md 9).
@@ -220,7 +163,7 @@ func (l LegacyList) wantedOn(host string) (Wanted, error) {
 	case strings.Contains(host, "*"):
 		return Wanted{}, errors.New("has a * in its host, but a purge must name each subdomain: write one address for each subdomain")
 	case !ok:
-		return Wanted{}, fmt.Errorf("has the host %s, which no known CDN serves: check the host, or name the hostname of its CDN: --cdn HOSTNAME", host)
+		return Wanted{}, fmt.Errorf("has the host %s, which no known CDN serves: check the host, or pull the manifest of its CDN", host)
 	case !isSubdomain(subdomain, hostname):
 		return Wanted{}, fmt.Errorf("has the host %s, and the part before %s is not a subdomain: check the host", host, hostname)
 	}

@@ -30,9 +30,8 @@ func (r *CommitReader) ReadPast(ctx context.Context, ref string, manifests bool)
 	if problem.Problem != "" {
 		return plan.Past{Blame: problem}
 	}
-	b := baseFinder{Repository: p.repository, ci: r.cfg.CI, inCI: r.cfg.InCI, names: p.names}
-	blame := b.findBase(ctx, ref)
-	blame.Head, p.head = b.head, b.head
+	blame := p.findBase(ctx, ref)
+	blame.Head = p.head
 	if blame.Base == "" {
 		return plan.Past{Blame: blame}
 	}
@@ -103,7 +102,7 @@ func (r *CommitReader) withRepository(ctx context.Context) (*CommitReader, plan.
 
 func (r *CommitReader) openRepository(ctx context.Context) plan.Blame {
 	if slices.Contains(r.names, "-") {
-		return plan.Blame{Problem: "standard input is not in git", Fix: "name files that are in git"}
+		return plan.Blame{Problem: "standard input is not in git"}
 	}
 	if _, found := files.FindAbove(r.dir, ".git"); !found && !r.cfg.GitDir {
 		return plan.Blame{Problem: "this is not a git repository", Fix: "run trueup in a clone of the repository"}

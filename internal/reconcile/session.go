@@ -54,10 +54,6 @@ type Session struct {
 // PrepareSession makes the plan. If findings are errors, the session has none.
 func PrepareSession(ctx context.Context, env Env, l config.LoadedProject, o Options) (*Session, error) {
 	s := &Session{env: env, Loaded: l, options: o}
-	options, err := o.planOptions()
-	if err != nil {
-		return nil, err
-	}
 	var broken []string
 	if l.Findings.HasErrors() {
 		if l.Set, broken = o.leaveOutBroken(l); broken == nil {
@@ -65,7 +61,11 @@ func PrepareSession(ctx context.Context, env Env, l config.LoadedProject, o Opti
 		}
 		s.Loaded.Set = l.Set
 	}
-	if err := cmp.Or(o.MatchManifests(l.Set), l.Project.AllowOverrides(env.Getenv("TRUEUP_ALLOW_OVERRIDES"))); err != nil {
+	var err error
+	if s.inputs, err = o.planInputs(env, l); err == nil {
+		err = l.Project.AllowOverrides(env.Getenv("TRUEUP_ALLOW_OVERRIDES"))
+	}
+	if err != nil {
 		return nil, err
 	}
 	if s.Platform, err = env.Open(ctx, l.Project, l.Set); err != nil {
@@ -74,14 +74,11 @@ func PrepareSession(ctx context.Context, env Env, l config.LoadedProject, o Opti
 	if len(env.Paths) == 0 {
 		WarnOfNothing(l, env.Log)
 	}
-	setProject(&options, l.Project, env)
+	options := &s.inputs.Options
 	options.PartOfTree = options.PartOfTree || broken != nil
 	options.Unread, options.ShowUnmanaged = manifest.Unread(l.Findings), env.Verbose
-	s.inputs = plan.Inputs{
-		Tool: env.Tool, Sandbox: env.Sandbox, Set: l.Set, Options: options, Project: l.Project.PlanSettings(env.Dir),
-		Target:      plan.Destination{Origins: s.Platform.Origins, Workspace: s.Platform.Workspace},
-		LedgerStore: s.Platform.Ledger.Store,
-	}
+	s.inputs.Target = plan.Destination{Origins: s.Platform.Origins, Workspace: s.Platform.Workspace}
+	s.inputs.LedgerStore = s.Platform.Ledger.Store
 	if o.Prune {
 		s.inputs.Base = env.History.ReadBase(ctx, o.BaseRef)
 	}
@@ -95,10 +92,17 @@ func PrepareSession(ctx context.Context, env Env, l config.LoadedProject, o Opti
 	return s, nil
 }
 
-// setProject sets the options that trueup.yaml has.
-func setProject(o *plan.Options, p config.Project, env Env) {
-	o.Overrides, o.PartOfTree = p.Overrides, p.ReadsPartly(env.Dir, env.Paths)
-	o.MaxCreates, o.MaxDeletes = p.MaxCreates, p.DeletesAllowed()
+// planInputs returns what a plan is made of, without what only the platform has.
+func (o Options) planInputs(env Env, l config.LoadedProject) (plan.Inputs, error) {
+	options, err := o.planOptions()
+	if err == nil {
+		err = o.MatchManifests(l.Set)
+	}
+	options.Overrides, options.PartOfTree = l.Project.Overrides, l.Project.ReadsPartly(env.Dir, env.Paths)
+	options.MaxCreates, options.MaxDeletes = l.Project.MaxCreates, l.Project.DeletesAllowed()
+	return plan.Inputs{
+		Tool: env.Tool, Sandbox: env.Sandbox, Set: l.Set, Options: options, Project: l.Project.PlanSettings(env.Dir), ForDrift: o.ForDrift,
+	}, err
 }
 
 // WarnOfNothing warns if there are no manifests, and says how to get some.
@@ -241,15 +245,15 @@ func (s *Session) readLedger(ctx context.Context) (err error) {
 	return err
 }
 
-// admitPlatform rejects a platform that the ledger was not made for, which must not get the tokens. It also rejects
-// a run without the ledger that the environment names.
+// admitPlatform rejects a platform that the ledger was not made for, which must not get the tokens. It also rejects an
+// apply that could not record what it sends in the project's ledger.
 func (s *Session) admitPlatform(ctx context.Context) error {
 	read, _ := s.areas()
 	if err := s.Platform.AdmitAreas(ctx, read...); err != nil {
 		return err
 	}
-	if view := s.inputs.Ledger; view.Problem != "" && s.Platform.Ledger.StoreFromEnv && !s.options.ReadOnly {
-		return fmt.Errorf("trueup sends nothing without the ledger that the environment names: %s: %s", view.Problem, view.Fix)
+	if view := s.inputs.Ledger; view.Problem != "" && s.Platform.Ledger.Store != "" && !s.options.ReadOnly {
+		return fmt.Errorf("trueup sends nothing that it can't record: %s: %s", view.Problem, view.Fix)
 	}
 	return nil
 }
@@ -316,20 +320,14 @@ func (s *Session) canRead(area kind.Area) bool {
 // PlanOffline returns the plan of what git changed since the base. It needs no token, platform or ledger; store is
 // that of the project.
 func PlanOffline(ctx context.Context, env Env, l config.LoadedProject, o Options, store string) (*plan.Plan, error) {
-	options, err := o.planOptions()
+	inputs, err := o.planInputs(env, l)
 	if err != nil {
-		return nil, err
-	}
-	if err := o.MatchManifests(l.Set); err != nil {
 		return nil, err
 	}
 	past := env.History.ReadPast(ctx, o.BaseRef, true)
 	if past.Set == nil {
 		return nil, fmt.Errorf("--offline has nothing to compare with: %s (%s)", past.Blame.Problem, cmp.Or(past.Blame.Fix, "plan compares with live"))
 	}
-	setProject(&options, l.Project, env)
-	return plan.MakeOffline(plan.Inputs{
-		Tool: env.Tool, Target: plan.Destination{Workspace: l.Project.Workspace}, LedgerStore: store,
-		Set: l.Set, Options: options, Project: l.Project.PlanSettings(env.Dir),
-	}, past), nil
+	inputs.Target, inputs.LedgerStore = plan.Destination{Workspace: l.Project.Workspace}, store
+	return plan.MakeOffline(inputs, past), nil
 }

@@ -23,6 +23,7 @@ import (
 
 	"trueup/internal/api"
 	"trueup/internal/cli"
+	"trueup/internal/config"
 	"trueup/internal/e2e/harness"
 	"trueup/internal/sandbox"
 )
@@ -195,9 +196,9 @@ func (p *place) inJSON(args ...string) {
 	p.run(args...)
 }
 
-func (p *place) env(out io.Writer) cli.Env {
-	return cli.Env{
-		Stdin: p.stdin, Stdout: out, Stderr: out, Dir: p.dir,
+func (p *place) env(out io.Writer) config.Env {
+	return config.Env{
+		Stdin: p.stdin, Stdout: out, Stderr: out, Cwd: p.dir,
 		Getenv: func(name string) string { return p.vars[name] },
 		Now:    func() time.Time { return time.Now().Add(p.passed) },
 		Sleep:  func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
