@@ -9,17 +9,17 @@ import (
 	"trueup/internal/canon"
 )
 
-// Characters that stand in a path without quotes. An element that is named by its path, host or port has
-// separators, too.
-const (
-	plainLetters    = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
-	plainSeparators = "/*:"
-)
+// isPlain reports whether a character stands in a path without quotes.
+func isPlain(r rune) bool {
+	return 'a' <= r|0x20 && r|0x20 <= 'z' || '0' <= r && r <= '9' || r == '_' || r == '-'
+}
+
+func isQuoted(r rune) bool { return !isPlain(r) }
 
 // JoinField returns the path of a field below a path: cache.edgeTTL, headers["X.Y"].
 func JoinField(path, name string) string {
 	switch {
-	case name == "" || strings.Trim(name, plainLetters) != "":
+	case name == "" || strings.ContainsFunc(name, isQuoted):
 		return path + "[" + strconv.Quote(name) + "]"
 	case path == "":
 		return name
@@ -31,13 +31,14 @@ func JoinField(path, name string) string {
 func JoinIndex(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }
 
 // QuoteElement returns what names an element of a list in the brackets of a path, in quotes if it has other
-// characters than names usually have: limit, /static/*, "a b". key has the fields that the name is made of.
+// characters than names usually have: limit, /static/*, "a b". key has the fields that the name is made of. A path,
+// host or port has separators, too.
 func QuoteElement(key []string, name string) string {
-	plain := plainLetters + "."
+	separators := "."
 	if len(key) == 0 || key[len(key)-1] != "name" {
-		plain += plainSeparators
+		separators = "./*:"
 	}
-	if name == "" || strings.Trim(name, plain) != "" {
+	if name == "" || strings.ContainsFunc(name, func(r rune) bool { return !isPlain(r) && !strings.ContainsRune(separators, r) }) {
 		return strconv.Quote(name)
 	}
 	return name

@@ -246,8 +246,8 @@ func (s *logStore) publishFold(ctx context.Context, index foldIndex, records []R
 	if err := s.proveOnce(ctx); err != nil {
 		return err
 	}
-	folded := map[kind.Key]bool{}
-	for was := s.state.folded.Entry; ; {
+	folded, was := map[kind.Key]bool{}, s.state.folded.Entry
+	for range writeTries {
 		if s.state.folded.Entry != was {
 			return ErrConflict
 		}
@@ -270,4 +270,5 @@ func (s *logStore) publishFold(ctx context.Context, index foldIndex, records []R
 			return err
 		}
 	}
+	return ErrConflict
 }

@@ -115,45 +115,39 @@ func (s *logStore) inspectPieces(ctx context.Context) ([]error, error) {
 	if err != nil || len(wrong) > 0 {
 		return wrong, err
 	}
-	return s.inspectFolded(ctx, newest)
+	err = s.withState(ctx, func() (err error) {
+		wrong, err = s.inspectFolded(ctx, newest)
+		return err
+	})
+	if errors.Is(err, ErrDamaged) {
+		wrong, err = append(wrong, err), nil
+	}
+	return wrong, err
 }
 
 // inspectFolded returns damage of the blocks, and records that files of the log have and a fold lost. newest has the
 // seqs of those records.
 func (s *logStore) inspectFolded(ctx context.Context, newest map[kind.Key]int) (wrong []error, err error) {
-	err = s.withGenesis(ctx, func() error {
-		index, have, sum, records := s.state.folded, map[kind.Key]int{}, uint64(0), 0
-		for _, b := range index.Blocks {
-			folded, err := s.readBlock(ctx, b)
-			if err != nil && !errors.Is(err, ErrDamaged) {
-				return err
-			}
-			if err != nil {
-				wrong = append(wrong, err)
-			}
-			sum += sumOf(folded)
-			records += len(folded)
-			for _, r := range folded {
-				have[r.Key] = r.Seq
-			}
+	sum, have := uint64(0), map[kind.Key]int{}
+	for _, b := range s.state.folded.Blocks {
+		folded, err := s.readBlock(ctx, b)
+		if err != nil {
+			return nil, err
 		}
-		if wrong == nil && (sum != index.Sum || records != index.Records) {
-			wrong = append(wrong, fmt.Errorf("%w: a fold lost records: %d were folded, and the blocks have %d", ErrDamaged, index.Records, records))
+		sum += sumOf(folded)
+		for _, r := range folded {
+			have[r.Key] = r.Seq
 		}
-		for key, l := range s.state.lines {
-			have[key] = l.Seq
-		}
-		for key, seq := range newest {
-			if wrong == nil && have[key] < seq {
-				return fmt.Errorf("%w: a fold lost the record of %s", ErrDamaged, key)
-			}
-		}
-		return nil
-	})
-	if errors.Is(err, ErrDamaged) || errors.Is(err, ErrNoGenesis) {
-		return append(wrong, err), nil
 	}
-	return wrong, err
+	if sum != s.state.folded.Sum || len(have) != s.state.folded.Records {
+		return nil, fmt.Errorf("%w: a fold lost records: %d were folded, and the blocks have %d", ErrDamaged, s.state.folded.Records, len(have))
+	}
+	for key, seq := range newest {
+		if l := s.state.lines[key]; have[key] < seq && (l == nil || l.Seq < seq) {
+			wrong = append(wrong, fmt.Errorf("%w: a fold lost the record of %s", ErrDamaged, key))
+		}
+	}
+	return wrong, nil
 }
 
 // inspectRecords returns an error if a record is damaged or its index line is wrong.

@@ -19,38 +19,37 @@ import (
 )
 
 // unpurged advises on classes of requests whose cached copies a patch outdates, and no waiting request covers.
-func (a *adviser) unpurged(it *Item, o *manifest.Object, waiting map[string][]*manifest.Object, classes []routing.RequestClass) (found diag.List) {
+func (a *adviser) unpurged(it *Item, o *manifest.Object, waiting map[string][]*manifest.Object, classes []outdated) (found diag.List) {
 	covers := map[string]func(path, host string) bool{}
-	isCovered := func(c routing.RequestClass) bool {
-		hostname, isNamed := a.purgedBy(c.Host)
-		host := c.Host
+	isCovered := func(c requestClass) bool {
+		hostname, isNamed := a.purgedBy(c.host)
+		host := c.host
 		if !isNamed {
 			hostname, host = kind.HostKey(o.Host), ""
 		}
 		if covers[hostname] == nil {
 			covers[hostname] = invalidates(mapList(waiting[hostname], func(o *manifest.Object) purge.Spec { return parseSpec(o.Spec) }))
 		}
-		return covers[hostname](purgeOf(c), host)
+		return covers[hostname](c.purgePath(), host)
 	}
 	places := sync.OnceValue(func() servingFields { return newPlaces(o.Tree(), it) }) // few plans need it
 	var all []outdated
 	index := map[string]int{}
-	for _, c := range classes {
-		out, ok := outdatedBy(c)
-		if !ok || isCovered(c) {
+	for _, out := range classes {
+		if isCovered(out.classes[0]) {
 			continue
 		}
-		out.field = places().fieldOf(c.After[out.precedence].Location, out.facets)
+		out.field = places().fieldOf(out.location, out.facets)
 		id := fmt.Sprintf("%s %v %t", out.field, out.facets, out.sure)
 		i, known := index[id]
 		if !known && len(all) == maxPlaced {
 			break
 		}
 		if !known {
-			i, index[id] = len(all), len(all)
-			all = append(all, out)
+			index[id], all = len(all), append(all, out)
+			continue
 		}
-		all[i].classes, all[i].stay = append(all[i].classes, c), max(all[i].stay, out.stay)
+		all[i].classes, all[i].stay = append(all[i].classes, out.classes[0]), max(all[i].stay, out.stay)
 	}
 	for _, out := range all {
 		found = append(found, newAdvice(o, rules.PurgeMissing, out.field, out.adviceMessage(kind.HostKey(o.Host)), a.fixOf(out.classes)))
@@ -58,13 +57,21 @@ func (a *adviser) unpurged(it *Item, o *manifest.Object, waiting map[string][]*m
 	return found
 }
 
+// requestClass has what people read of a routing.RequestClass.
+type requestClass struct {
+	host, pattern string
+	except        []string
+}
+
 // outdated are classes of requests whose cached copies are stale in the same way.
 type outdated struct {
-	classes []routing.RequestClass
-	// precedence is the index of the first under which copies are stale. sure means that they are under all.
-	precedence int
-	sure       bool
-	facets     []routing.Facet
+	classes []requestClass
+	objects []kind.Key // whose change does it
+	// location has the host and the path of the first location after which copies are stale. sure means that they
+	// are so under all precedences.
+	location [2]string
+	sure     bool
+	facets   []routing.Facet
 	// stay is how long copies stay at most.
 	stay  time.Duration
 	field string
@@ -72,15 +79,15 @@ type outdated struct {
 
 // outdatedBy returns what a class has; ok is false if no cached copy is stale.
 func outdatedBy(c routing.RequestClass) (out outdated, ok bool) {
-	out.sure = true
+	out = outdated{classes: []requestClass{{c.Host, c.Pattern, c.Except}}, objects: c.Objects, sure: true}
 	for r := range c.Before {
 		facets := routing.StaleFacets(c.Before[r].Location, c.After[r].Location)
 		if len(facets) == 0 {
 			out.sure = false
 			continue
 		}
-		if !ok {
-			out.precedence, out.facets, ok = r, facets, true
+		if l := c.After[r].Location; !ok {
+			out.location, out.facets, ok = [2]string{l.Host, l.Path}, facets, true
 		}
 		if ttl := c.Before[r].Behaviour[routing.EdgeTTL]; !ttl.Known {
 			out.stay = math.MaxInt64
@@ -93,13 +100,13 @@ func outdatedBy(c routing.RequestClass) (out outdated, ok bool) {
 
 func (out outdated) adviceMessage(hostname string) string {
 	const format = "%s of %s changes: copies cached now stay %s, and this plan does not purge them"
-	classes := mapList(out.classes, func(c routing.RequestClass) string {
-		name := c.Host + c.Pattern
-		if c.Host == hostname {
-			name = c.Pattern
+	classes := mapList(out.classes, func(c requestClass) string {
+		name := c.host + c.pattern
+		if c.host == hostname {
+			name = c.pattern
 		}
-		if len(c.Except) > 0 {
-			name += " (except " + diag.First(c.Except, maxNamed) + ")"
+		if len(c.except) > 0 {
+			name += " (except " + diag.First(c.except, maxNamed) + ")"
 		}
 		return name
 	})
@@ -118,17 +125,17 @@ func (out outdated) adviceMessage(hostname string) string {
 const maxNamed = 5
 
 // fixOf returns how to purge classes of requests, and no others.
-func (a *adviser) fixOf(classes []routing.RequestClass) string {
+func (a *adviser) fixOf(classes []requestClass) string {
 	var addresses, fixes []string
 	hosts, unnamed := map[string]bool{}, map[string]bool{}
 	for _, c := range classes {
-		switch _, isNamed := a.purgedBy(c.Host); {
-		case strings.Contains(c.Host, "*"):
-			fixes = append(fixes, fmt.Sprintf("purge each host of %s that clients use", c.Host))
+		switch _, isNamed := a.purgedBy(c.host); {
+		case strings.Contains(c.host, "*"):
+			fixes = append(fixes, fmt.Sprintf("purge each host of %s that clients use", c.host))
 		case !isNamed:
-			unnamed[c.Host] = true
+			unnamed[c.host] = true
 		default:
-			hosts[c.Host], addresses = true, append(addresses, c.Host+purgeOf(c))
+			hosts[c.host], addresses = true, append(addresses, c.host+c.purgePath())
 		}
 	}
 	wait := "; or wait for the cache to expire"
@@ -168,12 +175,12 @@ func (a *adviser) purgedBy(host string) (hostname string, ok bool) {
 	return hostname, ok && !strings.Contains(host, "*")
 }
 
-// purgeOf returns the path of a purge that covers a class.
-func purgeOf(c routing.RequestClass) string {
-	if c.Pattern == "*" {
+// purgePath returns the path of a purge that covers the class.
+func (c requestClass) purgePath() string {
+	if c.pattern == "*" {
 		return allPaths
 	}
-	return c.Pattern
+	return c.pattern
 }
 
 // servingFields finds the fields of a manifest that change how requests are served.
@@ -201,9 +208,9 @@ var tableOfFields = map[routing.Facet]string{
 	routing.Rewrite: "rewrite", routing.Headers: "headers",
 }
 
-// fieldOf returns the field of a location that differs, that of its upstream, or the list of locations.
-func (p servingFields) fieldOf(l *routing.Location, facets []routing.Facet) string {
-	in, known := p.locations[[2]string{l.Host, l.Path}]
+// fieldOf returns the field of the location of a host and a path that differs, that of its upstream, or the list of locations.
+func (p servingFields) fieldOf(location [2]string, facets []routing.Facet) string {
+	in, known := p.locations[location]
 	upstream := p.upstreams[in.Upstream]
 	switch {
 	case upstream != "" && slices.Equal(facets, []routing.Facet{routing.Origin}) && p.item.Touches(upstream):

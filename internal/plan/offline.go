@@ -45,7 +45,7 @@ func MakeOffline(in Inputs, past Past) *Plan {
 	}
 	p.goneSinceBase(out, past)
 	p.arrangeItems(out, all.ops, nil)
-	p.adviseOnPlan(out, all, p.addRequests(out, all.requests))
+	p.adviseOnPlan(out, all, out.addRequests(all.requests))
 	out.Settings = append(p.compareSettings(past.Project), p.newSilences(out, past)...)
 	out.WeighRisks()
 	out.Summary = out.CountItems()

@@ -21,16 +21,33 @@ type requests struct {
 	site        func() *routing.Site
 	precedences []routing.Precedence
 	mutex       sync.Mutex
-	alone       map[kind.Key]routing.SiteEffects
-	// shared are the changes that are compared together, and outside those of objects that were changed outside git alone.
-	shared  []routing.CDNChange
-	outside map[kind.Key]routing.CDNChange
+	alone       map[kind.Key]requestEffects
+	// shared are the changes that are compared together.
+	shared []routing.CDNChange
+}
+
+// requestEffects are the effects of changes, of whose classes only those with outdated copies are needed.
+type requestEffects struct {
+	routing.SiteEffects
+	outdated []outdated
+}
+
+// compareRequests compares changes, of which others may have all CDNs. The result does not keep their configs in memory.
+func (r *requests) compareRequests(changes []routing.CDNChange, others *routing.Site) (all requestEffects) {
+	all.SiteEffects = routing.Compare(changes, others, r.precedences)
+	for _, c := range all.Classes {
+		if out, ok := outdatedBy(c); ok {
+			all.outdated = append(all.outdated, out)
+		}
+	}
+	all.Classes = nil
+	return all
 }
 
 func (p *Planner) newRequests() *requests {
 	return &requests{
-		site: sync.OnceValue(p.newSite), precedences: routing.PrecedencesOf(p.in.Project.Platform.Precedence), outside: map[kind.Key]routing.CDNChange{},
-		alone: map[kind.Key]routing.SiteEffects{},
+		site: sync.OnceValue(p.newSite), precedences: routing.PrecedencesOf(p.in.Project.Platform.Precedence),
+		alone: map[kind.Key]requestEffects{},
 	}
 }
 
@@ -61,6 +78,12 @@ func (p *Planner) newSite() *routing.Site {
 }
 
 func answersRequests(k *kind.Kind) bool { return k.CanPatch() && k.HostField != "" }
+
+// ChangesRequests reports whether apply changes an object that answers requests.
+func (it Item) ChangesRequests() bool {
+	k, ok := kind.FindKind(it.Kind)
+	return ok && answersRequests(k) && (it.Op == Patch || it.Op == Create) && !it.Happened
+}
 
 // findLive returns the live object of a manifest, or none if it is being deleted.
 func (p *Planner) findLive(key kind.Key) kind.LiveObject {
@@ -100,61 +123,60 @@ func (d *decision) routingChange() (c routing.CDNChange, ok bool) {
 }
 
 // addChange compares a change, now or together with others. It is safe for concurrent use.
-func (r *requests) addChange(it *Item, c routing.CDNChange) {
-	isAlone := !r.site().Shares(it.Key)
-	var result routing.SiteEffects
+func (r *requests) addChange(c routing.CDNChange) {
+	isAlone := !r.site().Shares(c.Key())
+	var result requestEffects
 	if isAlone {
-		result = routing.Compare([]routing.CDNChange{c}, nil, r.precedences)
+		result = r.compareRequests([]routing.CDNChange{c}, nil)
 	}
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	if isAlone {
-		r.alone[it.Key] = result
+		r.alone[c.Key()] = result
 	} else {
 		r.shared = append(r.shared, c)
-	}
-	if it.isDriftAlone() {
-		r.outside[it.Key] = c
 	}
 }
 
 // compareShared compares the rest, and returns what the plan does to requests.
-func (r *requests) compareShared() routing.SiteEffects {
+func (r *requests) compareShared() (all requestEffects) {
 	byKey := func(a, b kind.Key) int { return strings.Compare(a.String(), b.String()) }
-	slices.SortFunc(r.shared, func(a, b routing.CDNChange) int { return byKey(a.Key(), b.Key()) })
-	all := r.compareWithSite(r.shared)
+	if slices.SortFunc(r.shared, func(a, b routing.CDNChange) int { return byKey(a.Key(), b.Key()) }); len(r.shared) > 0 {
+		all = r.compareRequests(r.shared, r.site())
+	}
 	for _, key := range slices.SortedFunc(maps.Keys(r.alone), byKey) {
-		all.Append(r.alone[key])
+		all.Append(r.alone[key].SiteEffects)
+		all.outdated = append(all.outdated, r.alone[key].outdated...)
 	}
 	all.Lines = routing.JoinLines(all.Lines, false)
 	return all
 }
 
-// compareWithSite compares changes with all of the site.
-func (r *requests) compareWithSite(changes []routing.CDNChange) routing.SiteEffects {
-	if len(changes) == 0 {
-		return routing.SiteEffects{}
+// addOutside compares, for NarrowToDrift, how live answers requests otherwise than git because of an object that was changed
+// outside git alone, or deleted there.
+func (r *requests) addOutside(d *decision) {
+	if d.item.Deleted && answersRequests(d.manifest.Kind) {
+		r.addChange(routing.CDNChange{Before: routing.NewCDN(d.item.Key, d.manifest.Spec)})
+	} else if d.item.isDriftAlone() {
+		if c, ok := d.routingChange(); ok {
+			r.addChange(routing.CDNChange{Before: c.After, After: c.Before})
+		}
 	}
-	return routing.Compare(changes, r.site(), r.precedences)
 }
 
-// compareOutside returns how live answers requests otherwise than git because of objects that were changed outside git
-// alone, or deleted there.
-func (p *Planner) compareOutside(r *requests, items []Item) routing.SiteEffects {
-	var changes []routing.CDNChange
+// compareOutside returns what addOutside compares, of items that are still patched or deleted.
+func (r *requests) compareOutside(items []Item) routing.SiteEffects {
+	isOutside := map[kind.Key]bool{}
 	for _, it := range items {
-		if c, ok := r.outside[it.Key]; ok && it.Op == Patch {
-			changes = append(changes, routing.CDNChange{Before: c.After, After: c.Before})
-		}
-		if o := p.in.Set.Find(it.Key); it.Deleted && o != nil && answersRequests(o.Kind) {
-			changes = append(changes, routing.CDNChange{Before: routing.NewCDN(it.Key, o.Spec)})
-		}
+		isOutside[it.Key] = it.Op == Patch || it.Deleted
 	}
-	result := r.compareWithSite(changes)
+	r.shared = slices.DeleteFunc(r.shared, func(c routing.CDNChange) bool { return !isOutside[c.Key()] })
+	maps.DeleteFunc(r.alone, func(key kind.Key, _ requestEffects) bool { return !isOutside[key] })
+	result := r.compareShared()
 	for i := range result.Lines {
 		result.Lines[i].Drift = true
 	}
-	return result
+	return result.SiteEffects
 }
 
 // isDriftAlone reports whether all that the item would undo was changed outside git.
@@ -167,29 +189,28 @@ func (it *Item) isDriftAlone() bool {
 }
 
 // addRequests adds to a plan what it does to requests, and to its items what they stop serving. It returns the classes
-// that change, by object.
-func (p *Planner) addRequests(out *Plan, r *requests) map[kind.Key][]routing.RequestClass {
+// whose cached copies are outdated, by object.
+func (p *Plan) addRequests(r *requests) map[kind.Key][]outdated {
 	result := r.compareShared()
 	sent := map[kind.Key]*Item{}
-	for i := range out.Items {
-		if it := &out.Items[i]; it.Op == Create || it.Op == Patch {
+	for i := range p.Items {
+		if it := &p.Items[i]; it.Op == Create || it.Op == Patch {
 			sent[it.Key] = it
 		}
 	}
 	isSent := func(key kind.Key) bool { return sent[key] != nil }
 	for _, l := range result.Lines {
 		if slices.ContainsFunc(l.Objects, isSent) {
-			out.Requests = append(out.Requests, l)
-		}
-	}
-	classes := map[kind.Key][]routing.RequestClass{}
-	for _, c := range result.Classes {
-		for _, key := range c.Objects {
-			classes[key] = append(classes[key], c)
+			p.Requests = append(p.Requests, l)
 		}
 	}
 	addStops(sent, result.Stops)
-	out.outside = func(items []Item) routing.SiteEffects { return p.compareOutside(r, items) }
+	classes := map[kind.Key][]outdated{}
+	for _, c := range result.outdated {
+		for _, key := range c.objects {
+			classes[key] = append(classes[key], c)
+		}
+	}
 	return classes
 }
 

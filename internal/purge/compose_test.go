@@ -169,38 +169,6 @@ func TestReadLines(t *testing.T) {
 	}
 }
 
-func TestReadSitemap(t *testing.T) {
-	const page = `<?xml version="1.0" encoding="UTF-8"?>
-<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:image="http://www.google.com/schemas/sitemap-image/1.1">
-  <url><loc> https://shop.example.com/a?b=1&amp;c </loc><image:image><image:loc>https://shop.example.com/i.png</image:loc></image:image></url>
-  <url><lastmod>2026-11-21</lastmod><loc><![CDATA[https://shop.example.com/ü]]></loc></url>
-</urlset>`
-	got, err := ReadSitemap(strings.NewReader(page))
-	want := []ListEntry{{"https://shop.example.com/a?b=1&c", 3}, {"https://shop.example.com/ü", 4}}
-	if err != nil || !slices.Equal(got.Pages, want) || got.Index != nil {
-		t.Errorf("got %v, %v", got, err)
-	}
-	got, err = ReadSitemap(strings.NewReader(`<sitemapindex><sitemap><loc>https://shop.example.com/1.xml</loc></sitemap></sitemapindex>`))
-	if err != nil || got.Pages != nil || len(got.Index) != 1 {
-		t.Errorf("got %v, %v", got, err)
-	}
-	for name, text := range map[string]string{
-		"empty":     "",
-		"no pages":  "<urlset/>",
-		"cut short": "<urlset><url><loc>https://shop.example.com/</loc></url>",
-		"a page":    "<html><body>no</body></html>",
-		"an entity": `<urlset><url><loc>&x;</loc></url></urlset>`,
-		"a DTD":     `<!DOCTYPE urlset [<!ENTITY x SYSTEM "file:///etc/passwd">]><urlset><url><loc>&x;</loc></url></urlset>`,
-		"deep":      strings.Repeat("<a>", 1000),
-		"long":      "<urlset><url><loc>" + strings.Repeat("a", maxLine+1) + "</loc></url></urlset>",
-		"latin 1":   `<?xml version="1.0" encoding="ISO-8859-1"?><urlset><url><loc>/</loc></url></urlset>`,
-	} {
-		if got, err := ReadSitemap(strings.NewReader(text)); err == nil {
-			t.Errorf("%s: %v", name, got)
-		}
-	}
-}
-
 func TestComposeKeepsHostsApart(t *testing.T) {
 	got := ComposeRequests([]Wanted{
 		{"b.com", "", "/x"},
@@ -360,31 +328,5 @@ func TestSpecCovers(t *testing.T) {
 		if wide.CoversSpec(c.spec) != c.want {
 			t.Errorf("%d: %v covers %v: %v", i, wide, c.spec, !c.want)
 		}
-	}
-}
-
-func TestReaching(t *testing.T) {
-	links := map[string]string{
-		"public/latest":  "v2",
-		"public/x.css":   "../src/x.css",
-		"public/y.css":   "../src/y.css",
-		"public/again":   "latest/app.css",
-		"public/further": "./again",
-		"public/old":     "v1",
-		"public/loop":    "loop",
-		"public/out":     "../../etc/app.css",
-		"public/abs":     "/public/v2/app.css",
-		"all":            ".",
-		"site":           "public",
-		"a/b/up":         "../../..",
-		"a/b/src":        "../../src/deep/er",
-	}
-	got := LinksReaching(links, []string{"public/v2/app.css", "src/x.css"})
-	want := []string{"all", "public/again", "public/further", "public/latest", "public/x.css", "site"}
-	if !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	if got := LinksReaching(links, nil); !slices.Equal(got, []string{"all"}) {
-		t.Errorf("of nothing: %q", got)
 	}
 }

@@ -93,12 +93,10 @@ func checkNameOdd(s *RuleSubject) {
 
 // lookalikeScript returns a script with letters that can be taken for Latin ones, if a name has such letters.
 func lookalikeScript(name string) string {
-	for _, r := range name {
-		for script, table := range map[string]*unicode.RangeTable{
-			"Armenian": unicode.Armenian, "Cherokee": unicode.Cherokee, "Coptic": unicode.Coptic, "Cyrillic": unicode.Cyrillic,
-			"Georgian": unicode.Georgian, "Greek": unicode.Greek, "Lisu": unicode.Lisu,
-		} {
-			if r >= utf8.RuneSelf && unicode.Is(table, r) {
+	isASCII := func(r rune) bool { return r < utf8.RuneSelf }
+	for _, r := range strings.TrimLeftFunc(name, isASCII) {
+		for _, script := range []string{"Armenian", "Cherokee", "Coptic", "Cyrillic", "Georgian", "Greek", "Lisu"} {
+			if !isASCII(r) && unicode.Is(unicode.Scripts[script], r) {
 				return script
 			}
 		}

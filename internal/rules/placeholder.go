@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"slices"
 	"strings"
 
 	"trueup/internal/canon"
@@ -17,6 +18,9 @@ func checkPlaceholderOdd(s *RuleSubject) { s.reportPlaceholders(false) }
 
 // reportPlaceholders reports placeholders in fields that name something, or in all others.
 func (s *RuleSubject) reportPlaceholders(inNames bool) {
+	if !hasAnyOf(s.Doc, "$%<{") { // paths of texts are expensive
+		return
+	}
 	s.eachText("", "", s.Doc, func(at, field, text string) {
 		if found := diag.FindPlaceholder(text); found != "" && inNames == strings.Contains(namingFields, " "+field+" ") {
 			s.report(at, "the placeholder "+diag.Quote(found)+" was not filled in", "write the value, or render the template first")
@@ -38,4 +42,21 @@ func (s *RuleSubject) eachText(at, field string, v any, visit func(at, field, te
 			s.eachText(kind.JoinField(at, name), name, t[name], visit)
 		}
 	}
+}
+
+// hasAnyOf reports whether a text below v has one of the characters.
+func hasAnyOf(v any, chars string) bool {
+	switch t := v.(type) {
+	case string:
+		return strings.ContainsAny(t, chars)
+	case []any:
+		return slices.ContainsFunc(t, func(e any) bool { return hasAnyOf(e, chars) })
+	case map[string]any:
+		for _, e := range t {
+			if hasAnyOf(e, chars) {
+				return true
+			}
+		}
+	}
+	return false
 }
