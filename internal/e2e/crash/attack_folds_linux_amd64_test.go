@@ -11,7 +11,7 @@ import (
 // buildFolding builds a program that folds its ledger every few seconds, and whatever is final.
 func buildFolding(t *testing.T) string {
 	t.Helper()
-	path, err := filepath.Abs("../../ledger/fold.go")
+	path, err := filepath.Abs("internal/ledger/fold.go")
 	if err != nil {
 		t.Fatal(err)
 	}
