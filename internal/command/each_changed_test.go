@@ -363,7 +363,7 @@ func (s *story) compare(then, ref string, sum tally) {
 	if len(is) == 0 {
 		return
 	}
-	f, err := Selection{ChangedSince: ref}.SelectIn(t.Context(), s.at(s.root), "")
+	f, err := selection{ChangedSince: ref}.selectIn(t.Context(), s.at(s.root), "")
 	if err != nil {
 		t.Fatalf("seed %d: %v", s.seed, err)
 	}
@@ -390,7 +390,7 @@ func (s *story) compare(then, ref string, sum tally) {
 }
 
 // compareFacts compares the projects that are gone. One whose workspace is elsewhere now has moved.
-func (s *story) compareFacts(f Fleet, was, is map[string]state, sum tally) {
+func (s *story) compareFacts(f fleet, was, is map[string]state, sum tally) {
 	var removed []string
 	for place, before := range was {
 		_, exists := is[place]

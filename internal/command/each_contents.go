@@ -14,18 +14,20 @@ import (
 	"trueup/internal/parallel"
 )
 
-// Contents is what the manifests of a project have.
-type Contents struct {
+// projectContents is what the manifests of a project have.
+type projectContents struct {
 	Objects int
 	Err     error             // why trueup can't read the project
 	hosts   map[string]string // the places of hostnames, in the form of kind.HostKey
 }
 
-// ReadContents reads the manifests of all projects, a few projects at once, and keeps only their hostnames. Projects
+// readContents reads the manifests of all projects, a few projects at once, and keeps only their hostnames. Projects
 // with the same one get an error. It returns the contents of the selected projects, in their order.
-func (f *Fleet) ReadContents(ctx context.Context, parallelism int) ([]Contents, error) {
-	all := make([]Contents, len(f.All))
-	parallel.EachWith(max(parallelism, 1), len(all), func(_ *struct{}, i int) (more bool) {
+func (f *fleet) readContents(ctx context.Context, run *Run) ([]projectContents, error) {
+	reading := run.begin("reading manifests")
+	defer reading.end()
+	all := make([]projectContents, len(f.All))
+	parallel.EachWith(max(run.API.Parallelism, 1), len(all), func(_ *struct{}, i int) (more bool) {
 		all[i] = f.All[i].readContents(ctx)
 		return ctx.Err() == nil
 	})
@@ -33,7 +35,7 @@ func (f *Fleet) ReadContents(ctx context.Context, parallelism int) ([]Contents, 
 		return nil, fmt.Errorf("read manifests: %w", err)
 	}
 	f.compareHosts(all)
-	selected := make([]Contents, 0, len(f.Projects))
+	selected := make([]projectContents, 0, len(f.Projects))
 	for i, p := range f.All {
 		if n := len(selected); n < len(f.Projects) && f.Projects[n].Path == p.Path {
 			f.Projects[n] = p
@@ -43,17 +45,17 @@ func (f *Fleet) ReadContents(ctx context.Context, parallelism int) ([]Contents, 
 	return selected, nil
 }
 
-func (p ProjectFolder) readContents(ctx context.Context) (c Contents) {
+func (p projectFolder) readContents(ctx context.Context) (c projectContents) {
 	if p.Err != nil {
-		return Contents{Err: p.Err}
+		return projectContents{Err: p.Err}
 	}
 	sources, err := p.Settings.OpenSources(p.Dir, nil, nil)
 	if err != nil {
-		return Contents{Err: p.insideError(err)}
+		return projectContents{Err: p.insideError(err)}
 	}
 	set, _, err := manifest.Load(ctx, sources, p.Settings.ManifestOptions(1))
 	if err != nil {
-		return Contents{Err: p.insideError(err)}
+		return projectContents{Err: p.insideError(err)}
 	}
 	c.Objects, c.hosts = len(set.Objects), map[string]string{}
 	for _, o := range set.Objects {
@@ -66,12 +68,12 @@ func (p ProjectFolder) readContents(ctx context.Context) (c Contents) {
 }
 
 // insideError adds the path of the project to an error whose files start in its folder.
-func (p ProjectFolder) insideError(err error) error {
+func (p projectFolder) insideError(err error) error {
 	return exit.WithCode(exit.Of(err), fmt.Errorf("%s: %w", p.Path, err))
 }
 
 // compareHosts gives an error to projects that have the same hostname.
-func (f *Fleet) compareHosts(all []Contents) {
+func (f *fleet) compareHosts(all []projectContents) {
 	first := map[string]int{}
 	for i := range all {
 		for _, host := range slices.Sorted(maps.Keys(all[i].hosts)) {

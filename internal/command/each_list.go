@@ -49,7 +49,7 @@ func listProjects(ctx context.Context, run *Run, o eachOptions) (doc report.Docu
 	if err != nil {
 		return doc, err
 	}
-	found, err := o.SelectIn(ctx, dir, "")
+	found, err := o.selectIn(ctx, dir, "")
 	if err == nil {
 		err = comparePins(run, o, &found, true)
 	}
@@ -62,7 +62,7 @@ func listProjects(ctx context.Context, run *Run, o eachOptions) (doc report.Docu
 	if o.matrix {
 		return matrix(len(found.Projects)), nil
 	}
-	contents, err := readContents(ctx, run, &found)
+	contents, err := found.readContents(ctx, run)
 	if err != nil {
 		return doc, err
 	}
@@ -114,14 +114,7 @@ func matrix(projects int) report.Document {
 	return report.Document{Data: shards, Text: func(out report.LineWriter, _ report.FormatOptions) { out.JSONLine("", line) }}
 }
 
-// contents reads the manifests of all projects. Projects with the same hostname get an error.
-func readContents(ctx context.Context, run *Run, found *Fleet) ([]Contents, error) {
-	reading := run.begin("reading manifests")
-	defer reading.end()
-	return found.ReadContents(ctx, run.API.Parallelism)
-}
-
-// folder returns the folder in which to search for projects.
+// searchedFolder returns the folder in which to search for projects.
 func searchedFolder(run *Run) (string, error) {
 	info, err := os.Stat(run.Dir)
 	switch {

@@ -28,8 +28,7 @@ type Env struct {
 	config.Options
 	Paths   []string // the PATH arguments
 	History *CommitReader
-	Report  func(apply.Event) // Report gets the events of apply. Hurry is that of apply.Deps.
-	Hurry   <-chan struct{}
+	Report  func(apply.Event) // Report gets the events of apply.
 }
 
 // Session is a run from manifests to plan and apply.
