@@ -143,7 +143,7 @@ func driftCause(item plan.Item, c plan.Change, happened bool) string {
 
 // conflictOutside says what happened to a value that git changed, too.
 func conflictOutside(c plan.Change) safetext.Text {
-	was := quoteBeginning(" (was ", c.Base, ")")
+	was := wasBefore(c)
 	switch {
 	case c.Desired == nil && !c.Moved:
 		return safetext.F("conflict: changed outside git%s, and not in git now", was)
@@ -158,7 +158,7 @@ func conflictCause(item plan.Item, c plan.Change, happened bool, opts TextOption
 	if happened {
 		return conflictOutside(c)
 	}
-	was, since, mine := quoteBeginning(" (was ", c.Base, ")"), sinceCommit(c.Commit, opts), c.By == plan.ByThisChange
+	was, since, mine := wasBefore(c), sinceCommit(c.Commit, opts), c.By == plan.ByThisChange
 	wins := [...]string{"git wins", "git would win"}[OneIf(item.Op == plan.Blocked)]
 	switch missing := c.Live == nil && !c.Moved; {
 	case c.Desired == nil && !c.Moved:
