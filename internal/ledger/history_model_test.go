@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -61,7 +62,7 @@ func heardOf(err error) []any {
 	switch said := api.AnswerOf(err); {
 	case err == nil:
 		return []any{"executed_"}
-	case err == errWaits:
+	case errors.Is(err, errWaits):
 		return []any{"unclear"}
 	case said.Class == api.Taken:
 		return []any{"duplicate"}

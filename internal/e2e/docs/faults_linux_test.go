@@ -32,7 +32,7 @@ var faults = []struct{ fault, foundBy, file, code, before, pkg, test string }{
 		"internal/apply/send_once.go", "made.How = ledger.Found // by reading, which does not prove who created it", "_ = made", "./internal/apply", "TestASnapshotWithoutAnAnswer",
 	},
 	{
-		"A purge that was executed was sent again, because a person had said by mistake that it was not", "review",
+		"After a person's wrong answer, trueup took its own purge for another client's", "review",
 		"internal/apply/send_once.go", "if s.hold.RepostedFrom != nil {", "if false {", "./internal/e2e/script", "TestScripts$/^a-reposted-purge-was-executed",
 	},
 	{
@@ -76,11 +76,11 @@ var faults = []struct{ fault, foundBy, file, code, before, pkg, test string }{
 		"internal/plan/converge.go", "\t\td.item.blockForNow(\"live is being deleted\", \"run trueup again when it is gone\")\n\t\td.item.Deleted = true\n", "\t\td.item.blockForNow(\"live is being deleted\", \"run trueup again when it is gone\")\n", "./internal/plan", "TestTerminatingAndBareObjectsAreLeftAlone",
 	},
 	{
-		"A submodule chose the pins of the project around it", "review",
+		"A nested repository could take the pin of another project", "review",
 		"internal/config/pins.go", "if err != nil || !strings.Contains(filepath.ToSlash(string(text)), \"/modules/\") {", "if text = nil; err != nil || text == nil {", "./internal/e2e/script", "TestScripts$/^a-nested-repository-takes-no-pin",
 	},
 	{
-		"The token was printed if an answer repeated a part of it in Base64", "review",
+		"A part of a token was printed if an answer repeated it in Base64", "review",
 		"internal/diag/answer.go", "return hasPart(t) || moreBase64 > 0 && t != \"\" && hasSecret(undoBase64(t), moreBase64-1)", "return hasPart(t)", "./internal/diag", "TestNoAnswerHasAPartOfASecret",
 	},
 	{
