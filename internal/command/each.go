@@ -21,14 +21,13 @@ import (
 	"trueup/internal/config"
 	"trueup/internal/exit"
 	"trueup/internal/files"
-	"trueup/internal/fleet"
 	"trueup/internal/report"
 )
 
 // eachOptions are the flags of trueup each.
 type eachOptions struct {
-	fleet.Rollout
-	fleet.Selection
+	Rollout
+	Selection
 	list, matrix bool
 	results      string
 }
@@ -132,10 +131,7 @@ func runEach(ctx context.Context, run *Run, o eachOptions, line memberLine) (doc
 	}
 	started := o.RunProjects(ctx, len(found.Projects), func(i int) (failed bool) {
 		p := found.Projects[i]
-		sends := func(doc report.Document) error {
-			return out.writeResult(report.Unended(report.ResultOf(p.Path, p.Settings.Workspace.UUID, doc)))
-		}
-		failed = keep(i, runMember(ctx, run, &projectRun{of: run, path: p.Path, warnings: p.Warnings, sends: sends}, p, line))
+		failed = keep(i, runMember(ctx, run, &projectRun{of: run, path: p.Path}, p, line))
 		working.reached(int(ended.Add(1)), len(found.Projects))
 		return failed
 	})
@@ -169,7 +165,7 @@ func (m *merging) add(i int, doc report.Document) {
 }
 
 // fleetFor returns the projects that the command runs in, and what is known of all.
-func findFleet(ctx context.Context, run *Run, o eachOptions, line memberLine) (found fleet.Fleet, err error) {
+func findFleet(ctx context.Context, run *Run, o eachOptions, line memberLine) (found Fleet, err error) {
 	dir, err := searchedFolder(run)
 	if err != nil {
 		return found, err
@@ -199,7 +195,7 @@ func findBase(ctx context.Context, run *Run, ref string) string {
 
 // comparePins adds the projects that are pinned and gone, and rejects the pins of one project for several, unless the run is
 // local. It always reads the file of pins.
-func comparePins(run *Run, o eachOptions, found *fleet.Fleet, isLocal bool) error {
+func comparePins(run *Run, o eachOptions, found *Fleet, isLocal bool) error {
 	n := len(found.Projects)
 	if !isLocal && n > 1 && run.Getenv(config.WorkspacePin)+run.Getenv(config.LedgerPin) != "" {
 		return fmt.Errorf("%s and %s belong to one project, and %d are selected: unset them, and pin all projects in the file that %s names",
@@ -214,7 +210,7 @@ func comparePins(run *Run, o eachOptions, found *fleet.Fleet, isLocal bool) erro
 }
 
 // newShard says what this process runs.
-func newShard(ctx context.Context, run *Run, o eachOptions, found fleet.Fleet, line memberLine) report.ShardHead {
+func newShard(ctx context.Context, run *Run, o eachOptions, found Fleet, line memberLine) report.ShardHead {
 	part := o.Shard
 	shard := report.ShardHead{
 		Format: report.ShardFormat, Shard: max(part.Index, 1), Started: run.Now().UTC(), Projects: []string{}, Facts: found.Facts,
@@ -249,8 +245,7 @@ type shardFile struct {
 	err  error // of the first line that was not written whole: nothing follows it
 }
 
-// openResults begins the file of the results of a shard. It keeps what another try of this apply left, whose requests
-// this one does not repeat.
+// openResults begins the file of the results of a shard, without what an earlier run left.
 func openResults(run *Run, name string, shard report.ShardHead) (*shardFile, error) {
 	if name == "" {
 		return nil, nil
@@ -266,7 +261,7 @@ func openResults(run *Run, name string, shard report.ShardHead) (*shardFile, err
 	return r, nil
 }
 
-// open opens the file, and removes what is not of this run.
+// open opens the file. Results of another number of shards may not be beside it.
 func (r *shardFile) open(root *os.Root, shard report.ShardHead) error {
 	names, err := fs.Glob(files.OpenFS(root), report.ShardNames)
 	if err != nil {
@@ -277,14 +272,7 @@ func (r *shardFile) open(root *os.Root, shard report.ShardHead) error {
 			return fmt.Errorf("it has results of another number of shards: name another folder, or remove %s", name)
 		}
 	}
-	if r.file, err = root.OpenFile(shard.Name(), os.O_RDWR|os.O_CREATE|os.O_APPEND|files.NoWait, 0o644); err != nil {
-		return err
-	}
-	size := int64(0)
-	if shard.Command == "apply" {
-		size = report.SizeOf(shard.FleetRun, r.file)
-	}
-	if err = r.file.Truncate(size); err != nil {
+	if r.file, err = root.OpenFile(shard.Name(), os.O_WRONLY|os.O_CREATE|os.O_TRUNC|files.NoWait, 0o644); err != nil {
 		return err
 	}
 	return r.writeLine(shard)

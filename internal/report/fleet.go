@@ -8,7 +8,6 @@ import (
 
 	"trueup/internal/diag"
 	"trueup/internal/exit"
-	"trueup/internal/fleet"
 	"trueup/internal/safetext"
 	"trueup/internal/view"
 )
@@ -25,8 +24,6 @@ type ProjectResult struct {
 	// Result is the name of the exit code, or NotStarted.
 	Result   string `json:"result"`
 	ExitCode int    `json:"exitCode"`
-	// Running is set from before the first request of an apply until its end.
-	Running bool `json:"running,omitempty"`
 	// Digest is that of its own plan, or empty. A merged plan has none.
 	Digest string `json:"digest,omitempty"`
 }
@@ -57,28 +54,11 @@ type FleetRun struct {
 	Shards int `json:"shards"`
 }
 
-// difference says in what a run differs from another one, with the files of both.
-func (r FleetRun) difference(other FleetRun, here, there string) string {
-	for _, f := range []struct{ what, is, was string }{
-		{"version of trueup", r.Tool, other.Tool},
-		{"command", r.Command, other.Command},
-		{"commit", r.Commit, other.Commit},
-		{"selection", r.Selection, other.Selection},
-		{"flags", r.Flags, other.Flags},
-		{"number of shards", fmt.Sprint(r.Shards), fmt.Sprint(other.Shards)},
-	} {
-		if f.is != f.was {
-			return fmt.Sprintf("the %s is %.120q in %s and %.120q in %s", f.what, f.is, here, f.was, there)
-		}
-	}
-	return ""
-}
-
 // ShardFormat is the version of Shard (schemas/shard.schema.json).
 const ShardFormat = "trueup.shard/v1"
 
 // ShardHead says which projects one process of trueup each runs. It is the first line of the file of their results, so that
-// a missing result is noticed. Another try of an apply adds it again.
+// a missing result is noticed.
 type ShardHead struct {
 	Format string `json:"format"`
 	Shard  int    `json:"shard"` // from 1
@@ -87,8 +67,8 @@ type ShardHead struct {
 	// Error says why no project could be selected.
 	Error string `json:"error,omitempty"`
 	// Projects are the paths, sorted.
-	Projects []string    `json:"projects"`
-	Facts    fleet.Facts `json:"facts"`
+	Projects []string `json:"projects"`
+	Facts    Facts    `json:"facts"`
 }
 
 // ShardNames matches the names of the files of results.
@@ -97,10 +77,20 @@ const ShardNames = "shard-*-of-*.jsonl"
 // Name is the name of the file of the results.
 func (s ShardHead) Name() string { return fmt.Sprintf("shard-%d-of-%d.jsonl", s.Shard, s.Shards) }
 
+// Facts are what a run says of the projects of a repository, beside their results.
+type Facts struct {
+	// Since is the commit that the facts compare with; empty without one.
+	Since string `json:"since,omitempty"`
+	// Removed are the projects that are gone. Their objects are still live.
+	Removed []string `json:"removed,omitempty"`
+	// Unselected counts the projects that the selection leaves out.
+	Unselected int `json:"unselected,omitempty"`
+}
+
 // FleetFacts is what a merged result says beside the results of the projects.
 type FleetFacts struct {
-	FleetRun    `json:"run"`
-	fleet.Facts `json:"facts"`
+	FleetRun `json:"run"`
+	Facts    `json:"facts"`
 	// Missing says which shards and results are not there. Projects without a result are of NotReached, as those that did
 	// not start.
 	Missing    []string `json:"missing,omitempty"`
@@ -135,12 +125,8 @@ func (f *FleetFacts) headline() safe {
 
 // facts returns the projects about which something is known, and what.
 func (f *FleetFacts) facts() []projectFact {
-	var moved []string
-	for _, m := range f.Moved {
-		moved = append(moved, m.From+" to "+m.To)
-	}
 	return []projectFact{
-		{f.NotReached, "not reached"}, {f.NotPlanned, "not planned"}, {f.Removed, "removed"}, {moved, "moved"}, {f.Added, "added"},
+		{f.NotReached, "not reached"}, {f.NotPlanned, "not planned"}, {f.Removed, "removed"},
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"testing"
 
-	"trueup/internal/fleet"
 	"trueup/internal/view"
 )
 
@@ -15,7 +14,7 @@ func wholeRun() FleetRun {
 // TestProjectMatchesThePublishedSchema: with every field, and with those alone that are always there.
 func TestProjectMatchesThePublishedSchema(t *testing.T) {
 	for _, origin := range []ProjectResult{
-		{Path: "shop/eu", Workspace: "3c9f2b6e-0d51-4a77-8f0e-5b1f7f1f2a90", Result: "ok", Running: true, Digest: "sha256:5f"},
+		{Path: "shop/eu", Workspace: "3c9f2b6e-0d51-4a77-8f0e-5b1f7f1f2a90", Result: "ok", Digest: "sha256:5f"},
 		{Path: "."},
 	} {
 		var v any
@@ -36,7 +35,7 @@ func TestShardMatchesThePublishedSchema(t *testing.T) {
 	for _, file := range []ShardHead{
 		{
 			Format: ShardFormat, Shard: 2, FleetRun: wholeRun(), Error: "e", Projects: []string{"a", "b/c"},
-			Facts: fleet.Facts{Since: "8a", Added: []string{"a"}, Removed: []string{"b"}, Moved: []fleet.Move{{From: "c", To: "d"}}, Unselected: 1},
+			Facts: Facts{Since: "8a", Removed: []string{"b"}, Unselected: 1},
 		},
 		{Format: ShardFormat, Shard: 1, FleetRun: FleetRun{Command: "apply", Tool: "trueup 1", Shards: 1}, Projects: []string{}},
 	} {
