@@ -112,7 +112,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // answerWithFault answers a request as the platform, the quirks and a fault say.
 func (s *Server) answerWithFault(f *fault, r *http.Request, body []byte, unread error) *Response {
-	on, a := s.activeQuirks(), &Response{Header: http.Header{}}
+	s.mu.Lock()
+	on := s.on
+	s.mu.Unlock()
+	a := &Response{Header: http.Header{}}
 	switch f.Name {
 	case "duplicate-executes":
 		on = quirkSet{executesDuplicates: true}
