@@ -164,8 +164,8 @@ func PullManifests(ctx context.Context, cfg config.Options, p project.Project, a
 		return nil, err
 	}
 	if opts.Stdout {
-		r.Text, err = yamledit.Write(draftsOf(r.newItems())...)
-		return &r.PullResult, err
+		r.Text = textOf(r.newItems())
+		return &r.PullResult, nil
 	}
 	if !opts.Diff {
 		err = r.writeManifests(ctx)
