@@ -3,6 +3,7 @@ package routing
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -359,7 +360,7 @@ func compareFields(what string, was, is map[string]any, areNamed bool) (out []Di
 	for _, name := range slices.Compact(names) {
 		a, b, path := was[name], is[name], what+" "+quoteOdd(name)
 		switch {
-		case slices.Equal(canon.Bytes(a), canon.Bytes(b)):
+		case reflect.DeepEqual(a, b):
 		case areNamed && a == nil:
 			out = append(out, Difference{What: path, Before: "off", After: "on"})
 		case areNamed && b == nil:
