@@ -21,13 +21,14 @@ import (
 	"trueup/internal/config"
 	"trueup/internal/exit"
 	"trueup/internal/files"
+	"trueup/internal/fleet"
 	"trueup/internal/report"
 )
 
 // eachOptions are the flags of trueup each.
 type eachOptions struct {
-	Rollout
-	Selection
+	fleet.Rollout
+	fleet.Selection
 	list, matrix bool
 	results      string
 }
@@ -131,7 +132,7 @@ func runEach(ctx context.Context, run *Run, o eachOptions, line memberLine) (doc
 	}
 	started := o.RunProjects(ctx, len(found.Projects), func(i int) (failed bool) {
 		p := found.Projects[i]
-		failed = keep(i, runMember(ctx, run, &projectRun{of: run, path: p.Path}, p, line))
+		failed = keep(i, runMember(ctx, run, &projectRun{of: run, path: p.Path, warnings: p.Warnings}, p, line))
 		working.reached(int(ended.Add(1)), len(found.Projects))
 		return failed
 	})
@@ -165,7 +166,7 @@ func (m *merging) add(i int, doc report.Document) {
 }
 
 // fleetFor returns the projects that the command runs in, and what is known of all.
-func findFleet(ctx context.Context, run *Run, o eachOptions, line memberLine) (found Fleet, err error) {
+func findFleet(ctx context.Context, run *Run, o eachOptions, line memberLine) (found fleet.Fleet, err error) {
 	dir, err := searchedFolder(run)
 	if err != nil {
 		return found, err
@@ -195,7 +196,7 @@ func findBase(ctx context.Context, run *Run, ref string) string {
 
 // comparePins adds the projects that are pinned and gone, and rejects the pins of one project for several, unless the run is
 // local. It always reads the file of pins.
-func comparePins(run *Run, o eachOptions, found *Fleet, isLocal bool) error {
+func comparePins(run *Run, o eachOptions, found *fleet.Fleet, isLocal bool) error {
 	n := len(found.Projects)
 	if !isLocal && n > 1 && run.Getenv(config.WorkspacePin)+run.Getenv(config.LedgerPin) != "" {
 		return fmt.Errorf("%s and %s belong to one project, and %d are selected: unset them, and pin all projects in the file that %s names",
@@ -210,7 +211,7 @@ func comparePins(run *Run, o eachOptions, found *Fleet, isLocal bool) error {
 }
 
 // newShard says what this process runs.
-func newShard(ctx context.Context, run *Run, o eachOptions, found Fleet, line memberLine) report.ShardHead {
+func newShard(ctx context.Context, run *Run, o eachOptions, found fleet.Fleet, line memberLine) report.ShardHead {
 	part := o.Shard
 	shard := report.ShardHead{
 		Format: report.ShardFormat, Shard: max(part.Index, 1), Started: run.Now().UTC(), Projects: []string{}, Facts: found.Facts,
