@@ -132,10 +132,7 @@ func runEach(ctx context.Context, run *Run, o eachOptions, line memberLine) (doc
 	}
 	started := o.RunProjects(ctx, len(found.Projects), func(i int) (failed bool) {
 		p := found.Projects[i]
-		sends := func(doc report.Document) error {
-			return out.writeResult(report.Unended(report.ResultOf(p.Path, p.Settings.Workspace.UUID, doc)))
-		}
-		failed = keep(i, runMember(ctx, run, &projectRun{of: run, path: p.Path, warnings: p.Warnings, sends: sends}, p, line))
+		failed = keep(i, runMember(ctx, run, &projectRun{of: run, path: p.Path, warnings: p.Warnings}, p, line))
 		working.reached(int(ended.Add(1)), len(found.Projects))
 		return failed
 	})
@@ -249,8 +246,7 @@ type shardFile struct {
 	err  error // of the first line that was not written whole: nothing follows it
 }
 
-// openResults begins the file of the results of a shard. It keeps what another try of this apply left, whose requests
-// this one does not repeat.
+// openResults begins the file of the results of a shard, without what an earlier run left.
 func openResults(run *Run, name string, shard report.ShardHead) (*shardFile, error) {
 	if name == "" {
 		return nil, nil
@@ -266,7 +262,7 @@ func openResults(run *Run, name string, shard report.ShardHead) (*shardFile, err
 	return r, nil
 }
 
-// open opens the file, and removes what is not of this run.
+// open opens the file. Results of another number of shards may not be beside it.
 func (r *shardFile) open(root *os.Root, shard report.ShardHead) error {
 	names, err := fs.Glob(files.OpenFS(root), report.ShardNames)
 	if err != nil {
@@ -277,14 +273,7 @@ func (r *shardFile) open(root *os.Root, shard report.ShardHead) error {
 			return fmt.Errorf("it has results of another number of shards: name another folder, or remove %s", name)
 		}
 	}
-	if r.file, err = root.OpenFile(shard.Name(), os.O_RDWR|os.O_CREATE|os.O_APPEND|files.NoWait, 0o644); err != nil {
-		return err
-	}
-	size := int64(0)
-	if shard.Command == "apply" {
-		size = report.SizeOf(shard.FleetRun, r.file)
-	}
-	if err = r.file.Truncate(size); err != nil {
+	if r.file, err = root.OpenFile(shard.Name(), os.O_WRONLY|os.O_CREATE|os.O_TRUNC|files.NoWait, 0o644); err != nil {
 		return err
 	}
 	return r.writeLine(shard)

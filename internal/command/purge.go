@@ -47,7 +47,7 @@ func newNewPurge(run *Run) *cobra.Command {
 	f.StringVar(&opts.FromGit, "from-git", "", "purge the files that differ in `RANGE`: BASE..HEAD, or BASE...HEAD for what HEAD changed since it branched from BASE")
 	f.StringArrayVar(&opts.Maps, "map", nil, "where --from-git finds files and the path that serves them, as `'FROM -> TO'`; FROM starts at the top of the repository; repeatable")
 	f.BoolVar(&opts.NoIndex, "no-index", false, "do not purge a folder's own path together with its "+purge.Index)
-	f.StringArrayVar(&opts.Lists, "from-list", nil, "purge the addresses of a list in `FILE`: one a line, JSON, or requests to the older service; repeatable")
+	f.StringArrayVar(&opts.Lists, "from-list", nil, "purge the addresses of a list in `FILE`: one a line or a JSON list, also requests to the older service; repeatable")
 	f.StringVar(&opts.Query, "query", "", "with --from-list, what to do with a query, as `POLICY`: drop, prefix (purge everything that starts with its path) or keep")
 	oneOfFlag(f, "query", purge.QueryDropped, purge.QueryPrefix, purge.QueryKept)
 	f.IntVar(&opts.Collapse, "collapse", 0, "if a folder has `N` or more paths, purge the whole folder instead; never /*")

@@ -239,7 +239,7 @@ func (s *Setup) WriteEdits(id string) error {
 
 // NextSteps returns the next steps of the user, to show after WriteEdits.
 func (s *Setup) NextSteps() string {
-	return s.nextCommand() + s.editorSetting() + s.next
+	return s.nextCommand() + s.next
 }
 
 func (s *Setup) nextCommand() string {

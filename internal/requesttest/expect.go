@@ -152,9 +152,20 @@ func expectationsOf(expect map[string]any) (all []expectation) {
 			continue
 		}
 		observe := func(l *routing.Location) any { return f.observe(want, l) }
-		all = append(all, expectation{f.name, want, observe, func(l *routing.Location) string { return l.Describe(f.facet) }})
+		all = append(all, expectation{f.name, want, observe, f.describe})
 	}
 	return all
+}
+
+// unitless ends a time whose unit is absent or unknown.
+const unitless = ", in no known ttlTimeUnit,"
+
+func (f expectedField) describe(l *routing.Location) string {
+	v, text := l.Behaviour[f.facet], l.Describe(f.facet)
+	if isTime := f.facet == routing.EdgeTTL || f.facet == routing.BrowserTTL; isTime && !v.Known && v.Text != "" {
+		text += unitless
+	}
+	return text
 }
 
 // expectFields returns the values in want, each compared with the value of a location at the same place.

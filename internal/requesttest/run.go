@@ -130,6 +130,8 @@ func (f Failure) suggestFix() string {
 		return "correct the URL or the manifests"
 	case f.What == sameAsLive:
 		return "correct the CDN, or remove same-as if the change is meant"
+	case strings.HasSuffix(f.Got[0].Value, unitless):
+		return "write ttlTimeUnit: without it, no test can expect a time"
 	case len(f.Got) > 1:
 		return "change the locations so that only one matches, or set platform.precedence in trueup.yaml if you know which wins"
 	}

@@ -22,7 +22,6 @@ const ControlBase = "/_sandbox/"
 //	GET, DELETE       requests    show or empty the request log
 //	GET, POST         clock       {"now": …}; {"advance": "25h"}
 //	GET, POST, DELETE fault       show, add (one rule a line), or remove all rules
-//	GET, PUT          quirks      ["defaults", …]
 //	GET, PUT          objects     show all live objects; put an object or an array
 //	GET, DELETE       objects/KIND/WORKSPACE/NAME
 //	GET               executed    {"rel-42": 1}
@@ -37,15 +36,6 @@ func (s *Server) controlHandler() *http.ServeMux {
 		"DELETE fault":    func(*http.Request, []byte) (any, error) { s.ClearFaults(); return nil, nil },
 		"POST fault": func(_ *http.Request, body []byte) (any, error) {
 			return nil, s.Fault(strings.Split(strings.TrimSpace(string(body)), "\n")...)
-		},
-		"GET quirks": func(*http.Request, []byte) (any, error) { return s.ActiveQuirks(), nil },
-		"PUT quirks": func(_ *http.Request, body []byte) (any, error) {
-			var names []string
-			err := wrapError(json.Unmarshal(body, &names), "read body")
-			if err == nil {
-				err = s.SetQuirks(names...)
-			}
-			return s.ActiveQuirks(), err
 		},
 		"GET objects": func(*http.Request, []byte) (any, error) { return s.Objects() },
 		"PUT objects": func(_ *http.Request, body []byte) (any, error) {

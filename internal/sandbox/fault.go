@@ -186,7 +186,7 @@ type FaultKind struct {
 	// Either is true if the platform acts on the request only after-commit. The other
 	// kinds change the platform's answer, so it always acts.
 	Either bool
-	edit   func(f *fault, a *response, now time.Time) // may be nil
+	edit   func(f *fault, a *Response, now time.Time) // may be nil
 }
 
 // Form returns the name with its value, as a fault has it.
@@ -209,14 +209,17 @@ func FaultKinds() []FaultKind {
 			"answers with this status, and a Status object of the reason, field and message, or plain text. Retry-After is VALUE, or for +30s a date that far from now. TEXT is the rest of the line",
 			true, (*fault).answerStatus,
 		},
-		{"drop", "", "POST /purges: drop after-commit", "closes the connection without an answer", true, endConnection(func(http.ResponseWriter, waiter) {})},
+		{"drop", "", "POST /purges: drop after-commit", "closes the connection without an answer", true, endConnection(func(http.ResponseWriter, Waiter) {})},
 		{"reset", "", "PATCH /cdns: reset", "resets the connection (RST)", true, endConnection(resetConnection)},
-		{"stall", "", "POST /volumesnapshots: stall after-commit", "never answers", true, endConnection(func(_ http.ResponseWriter, wait waiter) { wait(forever) })},
+		{"stall", "", "POST /volumesnapshots: stall after-commit", "never answers", true, endConnection(func(_ http.ResponseWriter, wait Waiter) { wait(forever) })},
 		{
 			"redirect", "=URL", "GET *: redirect=http://127.0.0.1:9/elsewhere", "answers with 307 to the URL", true,
-			func(f *fault, a *response, _ time.Time) { *a = *redirectTo(f.value) },
+			func(f *fault, a *Response, _ time.Time) {
+				*a = *newResponse(http.StatusTemporaryRedirect, typeText, nil)
+				a.Header.Set("Location", f.value)
+			},
 		},
-		{"html", "", "GET */cdns: html", "answers with 200 and an HTML login page", true, replaceAnswer(typeHTML, portalPage)},
+		{"html", "", "GET */cdns: html", "answers with 200 and an HTML login page", true, replaceAnswer(typeHTML, "<!DOCTYPE html>\n<html><head><title>Log in</title></head><body>Log in to the network</body></html>\n")},
 		{"empty", "", "PATCH *: empty after-commit", "answers with 200 and an empty body", true, replaceAnswer(typeJSON, "")},
 		{
 			"not-json", "", "GET /cdns/shop: not-json", "answers with 200 and a body that is not JSON, although its content type says so", true,
@@ -224,17 +227,17 @@ func FaultKinds() []FaultKind {
 		},
 		{
 			"status-failure", "", "POST /cdns: status-failure after-commit", "answers with 200 and a Status object that reports a failure", true,
-			func(_ *fault, a *response, _ time.Time) {
+			func(_ *fault, a *Response, _ time.Time) {
 				*a = *(&apiError{Code: http.StatusInternalServerError, Reason: "InternalError", Message: "Internal error occurred"}).response()
 				a.Status = http.StatusOK
 			},
 		},
 		{"delay", "=TIME", "GET *: delay=300ms 5%", "carries the request out, and answers, after this time, even if the client is gone. after-commit: carries it out at once, and answers after this time", true, nil},
-		{"drip", "=N", "GET /cdns: drip=10", "sends the body slowly: N bytes, then a pause of " + slowPause.String(), false, sendBy((*response).drip)},
-		{"truncate", "[=N]", "GET /cdns: truncate", "cuts the body off after half of it, or N bytes; Content-Length promises more", false, sendBy((*response).truncate)},
-		{"truncate-unseen", "[=N]", "GET /cdns: truncate-unseen x*", "truncates without Content-Length, so that nothing shows the cut", false, sendBy((*response).truncateUnseen)},
-		{"huge", "=N", "GET /cdns/shop: huge=17", "adds N MiB to the answer", false, sendBy((*response).padBody)},
-		{"gzip-bomb", "=N", "GET /cdns: gzip-bomb=300", "adds N MiB to the answer and compresses it", false, sendBy((*response).padPacked)},
+		{"drip", "=N", "GET /cdns: drip=10", "sends the body slowly: N bytes, then a pause of " + slowPause.String(), false, sendBy((*Response).drip)},
+		{"truncate", "[=N]", "GET /cdns: truncate", "cuts the body off after half of it, or N bytes; Content-Length promises more", false, sendBy((*Response).truncate)},
+		{"truncate-unseen", "[=N]", "GET /cdns: truncate-unseen x*", "truncates without Content-Length, so that nothing shows the cut", false, sendBy((*Response).truncateUnseen)},
+		{"huge", "=N", "GET /cdns/shop: huge=17", "adds N MiB to the answer", false, sendBy((*Response).padBody)},
+		{"gzip-bomb", "=N", "GET /cdns: gzip-bomb=300", "adds N MiB to the answer and compresses it", false, sendBy((*Response).padPacked)},
 		{
 			"wrong-kind", "", "GET /cdns/shop: wrong-kind", "answers with objects of another kind", false,
 			editObjects(func(o map[string]any) { o["kind"] = "ConfigMap" }),
@@ -247,12 +250,12 @@ func FaultKinds() []FaultKind {
 		{"clock", "=TIME", "GET *: clock=25h @3", "changes the Date header by TIME, in this answer and all later ones; the platform's own clock does not change", false, nil},
 		{
 			"date", "=TEXT", "GET *: date=tomorrow x*", "sets the Date header to TEXT", false,
-			func(f *fault, a *response, _ time.Time) { a.Header.Set("Date", f.value) },
+			func(f *fault, a *Response, _ time.Time) { a.Header.Set("Date", f.value) },
 		},
 		{"duplicate-executes", "", "POST /purges: duplicate-executes x*", "accepts and executes a purge although its name exists", false, nil},
 		{
 			"bad-header", "", "GET *: bad-header", "adds a header of 2 MiB", false,
-			func(_ *fault, a *response, _ time.Time) { a.Header.Set("X-Padding", strings.Repeat("a", 2<<20)) },
+			func(_ *fault, a *Response, _ time.Time) { a.Header.Set("X-Padding", strings.Repeat("a", 2<<20)) },
 		},
 	}
 }
@@ -264,28 +267,36 @@ const (
 	partialPaged   = "partial-list-paged"
 )
 
-type editor = func(f *fault, a *response, now time.Time)
+type editor = func(f *fault, a *Response, now time.Time)
 
 // endConnection breaks the connection after how, without an answer.
-func endConnection(how func(http.ResponseWriter, waiter)) editor {
-	return func(_ *fault, a *response, _ time.Time) { a.endBy(how) }
+func endConnection(how func(http.ResponseWriter, Waiter)) editor {
+	return func(_ *fault, a *Response, _ time.Time) { a.endBy(how) }
 }
 
 func replaceAnswer(media, body string) editor {
-	return func(_ *fault, a *response, _ time.Time) { *a = *newResponse(http.StatusOK, media, []byte(body)) }
+	return func(_ *fault, a *Response, _ time.Time) { *a = *newResponse(http.StatusOK, media, []byte(body)) }
 }
 
 // sendBy sends the answer by a method that gets the fault's number.
-func sendBy(send func(a *response, w http.ResponseWriter, wait waiter, n int)) editor {
-	return func(f *fault, a *response, _ time.Time) {
-		a.send = func(w http.ResponseWriter, wait waiter) { send(a, w, wait, f.n) }
+func sendBy(send func(a *Response, w http.ResponseWriter, wait Waiter, n int)) editor {
+	return func(f *fault, a *Response, _ time.Time) {
+		a.Send = func(w http.ResponseWriter, wait Waiter) { send(a, w, wait, f.n) }
 	}
 }
 
 func editObjects(edit func(object map[string]any)) editor {
-	return func(_ *fault, a *response, _ time.Time) {
+	return func(_ *fault, a *Response, _ time.Time) {
 		if body, isObject := decode(a.Body).(map[string]any); isObject && a.Status < http.StatusMultipleChoices {
-			eachObject(body, edit)
+			items, isList := body["items"].([]any)
+			if !isList {
+				items = []any{body}
+			}
+			for _, item := range items {
+				if o := asMap(item); asMap(o["metadata"]) != nil {
+					edit(o)
+				}
+			}
 			a.Body = []byte(encode(body) + "\n")
 		}
 	}
@@ -298,7 +309,7 @@ func otherMeta(name string) func(object map[string]any) {
 	}
 }
 
-func (f *fault) answerStatus(a *response, now time.Time) {
+func (f *fault) answerStatus(a *Response, now time.Time) {
 	title := http.StatusText(f.n)
 	failed := apiError{
 		Code: f.n, Reason: cmp.Or(f.options["reason"], strings.ReplaceAll(title, " ", "")), Message: cmp.Or(f.options["message"], "a fault of the sandbox: "+title),
@@ -311,7 +322,7 @@ func (f *fault) answerStatus(a *response, now time.Time) {
 	}
 	switch {
 	case f.n == http.StatusNoContent || f.n == http.StatusNotModified:
-		*a = response{Status: f.n, Header: http.Header{}}
+		*a = Response{Status: f.n, Header: http.Header{}}
 	case f.n >= http.StatusBadRequest:
 		*a = *failed.response()
 	default:
@@ -332,7 +343,7 @@ func retryDate(text string, now time.Time) string {
 }
 
 // endList removes the token to get the rest of a list, and perhaps how many are left.
-func (f *fault) endList(a *response, _ time.Time) {
+func (f *fault) endList(a *Response, _ time.Time) {
 	body := asMap(decode(a.Body))
 	meta := asMap(body["metadata"])
 	if body["items"] == nil || asText(meta["continue"]) == "" {
