@@ -21,13 +21,12 @@ import (
 	"trueup/internal/config"
 	"trueup/internal/exit"
 	"trueup/internal/files"
-	"trueup/internal/fleet"
 	"trueup/internal/report"
 )
 
 // eachOptions are the flags of trueup each.
 type eachOptions struct {
-	fleet.Selection
+	selection
 	list, matrix bool
 	results      string
 	jobs         int
@@ -181,7 +180,7 @@ func (m *merging) add(i int, doc report.Document) {
 }
 
 // findFleet returns the projects that the command runs in, and what is known of all.
-func findFleet(ctx context.Context, run *Run, o eachOptions, line memberLine) (found fleet.Fleet, err error) {
+func findFleet(ctx context.Context, run *Run, o eachOptions, line memberLine) (found fleet, err error) {
 	dir, err := searchedFolder(run)
 	if err != nil {
 		return found, err
@@ -191,7 +190,7 @@ func findFleet(ctx context.Context, run *Run, o eachOptions, line memberLine) (f
 		base = findBase(ctx, run, *cmp.Or(line.base, new(string)))
 	}
 	isLocal := line.command == "validate" || line.command == "test" || run.Sandbox
-	if found, err = o.SelectIn(ctx, dir, base); err != nil {
+	if found, err = o.selectIn(ctx, dir, base); err != nil {
 		return found, err
 	}
 	if err = comparePins(run, o, &found, isLocal); err == nil && (isCompared || line.command == "validate") {
@@ -211,31 +210,31 @@ func findBase(ctx context.Context, run *Run, ref string) string {
 
 // comparePins adds the projects that are pinned and gone, and rejects the pins of one project for several, unless the run is
 // local. It always reads the file of pins.
-func comparePins(run *Run, o eachOptions, found *fleet.Fleet, isLocal bool) error {
+func comparePins(run *Run, o eachOptions, found *fleet, isLocal bool) error {
 	n := len(found.Projects)
 	if !isLocal && n > 1 && run.Getenv(config.WorkspacePin)+run.Getenv(config.LedgerPin) != "" {
 		return fmt.Errorf("%s and %s belong to one project, and %d are selected: unset them, and pin all projects in the file that %s names",
 			config.WorkspacePin, config.LedgerPin, n, config.ProjectsPin)
 	}
 	run.Shared.Root = found.Root
-	gone, err := run.UnmanagedPins(found.Root, found.ManagesProject)
+	gone, err := run.UnmanagedPins(found.Root, found.managesProject)
 	if !isLocal {
-		o.AddRemoved(found, gone)
+		o.addGonePins(found, gone)
 	}
 	return err
 }
 
 // newShard says what this process runs.
-func newShard(ctx context.Context, run *Run, o eachOptions, found fleet.Fleet, line memberLine) report.ShardHead {
+func newShard(ctx context.Context, run *Run, o eachOptions, found fleet, line memberLine) report.ShardHead {
 	part := o.Shard
 	shard := report.ShardHead{
 		Format: report.ShardFormat, Shard: max(part.Index, 1), Started: run.Now().UTC(), Projects: []string{}, Facts: found.Facts,
 		FleetRun: report.FleetRun{
-			Command: line.command, Flags: line.flags, Selection: o.Describe(found.Since), Tool: toolName(), Shards: max(part.Of, 1),
+			Command: line.command, Flags: line.flags, Selection: o.describe(found.Since), Tool: toolName(), Shards: max(part.Of, 1),
 		},
 	}
 	if found.Root != "" {
-		shard.Commit = found.Commit(ctx)
+		shard.Commit = found.commit(ctx)
 	}
 	for _, p := range found.Projects {
 		shard.Projects = append(shard.Projects, p.Path)

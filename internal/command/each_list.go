@@ -18,7 +18,6 @@ import (
 
 	"trueup/internal/exit"
 	"trueup/internal/files"
-	"trueup/internal/fleet"
 	"trueup/internal/kind"
 	"trueup/internal/report"
 )
@@ -51,7 +50,7 @@ func listProjects(ctx context.Context, run *Run, o eachOptions) (doc report.Docu
 	if err != nil {
 		return doc, err
 	}
-	found, err := o.SelectIn(ctx, dir, "")
+	found, err := o.selectIn(ctx, dir, "")
 	if err == nil {
 		err = comparePins(run, o, &found, true)
 	}
@@ -110,7 +109,7 @@ const (
 func matrix(projects int) report.Document {
 	shards := make([]string, min(max(1, (projects+perShard-1)/perShard), maxShards))
 	for i := range shards {
-		shards[i] = fleet.Shard{Index: i + 1, Of: len(shards)}.String()
+		shards[i] = Shard{Index: i + 1, Of: len(shards)}.String()
 	}
 	line, err := json.Marshal(shards)
 	if err != nil {
@@ -120,7 +119,7 @@ func matrix(projects int) report.Document {
 }
 
 // readContents reads the manifests of all projects. Projects with the same hostname get an error.
-func readContents(ctx context.Context, run *Run, found *fleet.Fleet) ([]fleet.Contents, error) {
+func readContents(ctx context.Context, run *Run, found *fleet) ([]projectContents, error) {
 	reading := run.begin("reading manifests")
 	defer reading.end()
 	return found.ReadContents(ctx, run.API.Parallelism)

@@ -16,7 +16,6 @@ import (
 	"trueup/internal/config"
 	"trueup/internal/diag"
 	"trueup/internal/exit"
-	"trueup/internal/fleet"
 	"trueup/internal/plan"
 	"trueup/internal/report"
 )
@@ -54,7 +53,7 @@ func newMemberRoot(run *Run) *cobra.Command {
 
 // runMember runs the command line in a project, as in a process of its own with that folder, and returns its result.
 // Nobody can answer a question there.
-func runMember(ctx context.Context, run *Run, m *projectRun, p fleet.ProjectFolder, line memberLine) report.Document {
+func runMember(ctx context.Context, run *Run, m *projectRun, p projectFolder, line memberLine) report.Document {
 	if p.Err != nil {
 		code := exit.Of(p.Err)
 		return report.Document{Command: line.command, ExitCode: code, Result: exit.NameOf(code), Errors: []string{p.Err.Error()}}

@@ -1,5 +1,4 @@
-// Package fleet finds the projects of a repository and selects among them. It makes no plan and sends nothing.
-package fleet
+package command
 
 import (
 	"context"
@@ -19,8 +18,8 @@ import (
 	"trueup/internal/files"
 )
 
-// ProjectFolder is a folder with a trueup.yaml.
-type ProjectFolder struct {
+// projectFolder is a folder with a trueup.yaml.
+type projectFolder struct {
 	Path     string // from the folder of the search, with slashes; "." is that folder itself
 	Dir      string // absolute
 	Settings config.Project
@@ -28,13 +27,13 @@ type ProjectFolder struct {
 	Warnings diag.List // about hosts that another project has, too
 }
 
-// FilePath returns the path of its trueup.yaml from the folder of the search.
-func (p ProjectFolder) FilePath() string { return path.Join(p.Path, config.ProjectFile) }
+// filePath returns the path of its trueup.yaml from the folder of the search.
+func (p projectFolder) filePath() string { return path.Join(p.Path, config.ProjectFile) }
 
-// FindProjects returns the projects in root and below it, sorted by path. Like the reader of manifests, it skips folders whose
+// findProjects returns the projects in root and below it, sorted by path. Like the reader of manifests, it skips folders whose
 // name starts with a dot, and follows no link. A folder that can't be listed is an error: it must not look empty.
-func FindProjects(ctx context.Context, root string) ([]ProjectFolder, error) {
-	var found []ProjectFolder
+func findProjects(ctx context.Context, root string) ([]projectFolder, error) {
+	var found []projectFolder
 	err := filepath.WalkDir(root, func(name string, e fs.DirEntry, err error) error {
 		switch {
 		case ctx.Err() != nil:
@@ -48,24 +47,24 @@ func FindProjects(ctx context.Context, root string) ([]ProjectFolder, error) {
 		}
 		return nil
 	})
-	slices.SortFunc(found, func(a, b ProjectFolder) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(found, func(a, b projectFolder) int { return strings.Compare(a.Path, b.Path) })
 	return found, err
 }
 
-func readProject(root, dir string) ProjectFolder {
-	p := ProjectFolder{Path: filepath.ToSlash(files.ShownPath(root, dir)), Dir: dir}
+func readProject(root, dir string) projectFolder {
+	p := projectFolder{Path: filepath.ToSlash(files.ShownPath(root, dir)), Dir: dir}
 	if p.Settings, p.Err = config.ReadProject(dir); p.Err == nil && !p.Settings.Exists() {
-		p.Err = fmt.Errorf("%s: it was deleted just now: run trueup again when nothing changes the files", p.FilePath())
+		p.Err = fmt.Errorf("%s: it was deleted just now: run trueup again when nothing changes the files", p.filePath())
 	}
 	if p.Err != nil { // its path is that on this machine
-		text := strings.Replace(p.Err.Error(), filepath.Join(dir, config.ProjectFile), p.FilePath(), 1)
+		text := strings.Replace(p.Err.Error(), filepath.Join(dir, config.ProjectFile), p.filePath(), 1)
 		p.Err = exit.WithCode(exit.Of(p.Err), errors.New(text))
 	}
 	return p
 }
 
 // nestedRepository returns the path of the repository that has the project and is itself below the folder of the search, or "".
-func (p ProjectFolder) nestedRepository() string {
+func (p projectFolder) nestedRepository() string {
 	for at, dir := p.Path, p.Dir; at != "."; at, dir = path.Dir(at), filepath.Dir(dir) {
 		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
 			return at
@@ -75,7 +74,7 @@ func (p ProjectFolder) nestedRepository() string {
 }
 
 // sharedLedger returns a key of the ledger that another project may name, too. A file is in the project's own folder.
-func (p ProjectFolder) sharedLedger() string {
+func (p projectFolder) sharedLedger() string {
 	store, _, _ := strings.Cut(p.Settings.Ledger.Store, "?")
 	switch scheme, _, _ := strings.Cut(store, ":"); scheme {
 	case "", "file":
@@ -89,8 +88,8 @@ func (p ProjectFolder) sharedLedger() string {
 
 // addConflicts gives an error to each project within another, and to those with one workspace or ledger: they would
 // undo each other's changes, and a ledger belongs to one workspace. The projects are sorted by path.
-func addConflicts(all []ProjectFolder) {
-	at, byWorkspace, byLedger := map[string]*ProjectFolder{}, map[string]*ProjectFolder{}, map[string]*ProjectFolder{}
+func addConflicts(all []projectFolder) {
+	at, byWorkspace, byLedger := map[string]*projectFolder{}, map[string]*projectFolder{}, map[string]*projectFolder{}
 	for i := range all {
 		at[all[i].Path] = &all[i]
 	}
@@ -98,8 +97,8 @@ func addConflicts(all []ProjectFolder) {
 		p := &all[i]
 		for above := range foldersAbove(p.Path) {
 			if outer := at[above]; outer != nil {
-				p.addContradiction(p.FilePath(), "this project is inside that of "+outer.FilePath()+": move it beside that one")
-				outer.addContradiction(outer.FilePath(), "the project of "+p.FilePath()+" is inside this one: move it beside this one")
+				p.addContradiction(p.filePath(), "this project is inside that of "+outer.filePath()+": move it beside that one")
+				outer.addContradiction(outer.filePath(), "the project of "+p.filePath()+" is inside this one: move it beside this one")
 			}
 		}
 		if p.Err != nil {
@@ -121,24 +120,24 @@ func addConflicts(all []ProjectFolder) {
 }
 
 // addClash gives an error to two projects that have the same thing at two places.
-func addClash(a *ProjectFolder, atA string, b *ProjectFolder, atB, what, fix string) {
+func addClash(a *projectFolder, atA string, b *projectFolder, atB, what, fix string) {
 	a.addContradiction(atA, what+" is also in "+atB+": "+fix)
 	b.addContradiction(atB, what+" is also in "+atA+": "+fix)
 }
 
 // addContradiction gives a project its first contradiction with another.
-func (p *ProjectFolder) addContradiction(place, why string) {
+func (p *projectFolder) addContradiction(place, why string) {
 	if p.Err == nil {
 		p.Err = exit.WithCode(exit.Invalid, fmt.Errorf("%s: %s, or leave one out with --exclude", place, why))
 	}
 }
 
 // placeOf returns where the project's settings have a value, as file:line.
-func (p ProjectFolder) placeOf(field, value string) string {
+func (p projectFolder) placeOf(field, value string) string {
 	for i, line := range strings.Split(string(p.Settings.Text), "\n") {
 		if strings.Contains(line, field) && strings.Contains(line, value) {
-			return fmt.Sprintf("%s:%d", p.FilePath(), i+1)
+			return fmt.Sprintf("%s:%d", p.filePath(), i+1)
 		}
 	}
-	return p.FilePath()
+	return p.filePath()
 }

@@ -1,4 +1,4 @@
-package fleet
+package command
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 	"trueup/internal/rules"
 )
 
-// Contents is what the manifests of a project have.
-type Contents struct {
+// projectContents is what the manifests of a project have.
+type projectContents struct {
 	Objects int
 	Err     error // why trueup can't read the project
 	claims  []claim
@@ -28,14 +28,14 @@ type claim struct {
 	diag.Finding // about the host, without a rule if a comment silences it
 	host, object string
 	isLocation   bool // it is the host of a location, and not the hostname
-	project      *ProjectFolder
+	project      *projectFolder
 	isTold       bool
 }
 
 // ReadContents reads the manifests of all projects, a few projects at once, and keeps only their hosts. Projects with the
 // same hostname get an error, and those with another host in common a warning. It returns the contents of the selected projects, in their order.
-func (f *Fleet) ReadContents(ctx context.Context, parallelism int) ([]Contents, error) {
-	all := make([]Contents, len(f.All))
+func (f *fleet) ReadContents(ctx context.Context, parallelism int) ([]projectContents, error) {
+	all := make([]projectContents, len(f.All))
 	parallel.EachWith(max(parallelism, 1), len(all), func(_ *struct{}, i int) (more bool) {
 		all[i] = f.All[i].readContents(ctx)
 		return ctx.Err() == nil
@@ -44,7 +44,7 @@ func (f *Fleet) ReadContents(ctx context.Context, parallelism int) ([]Contents, 
 		return nil, fmt.Errorf("read manifests: %w", err)
 	}
 	f.compareHosts(all)
-	selected := make([]Contents, 0, len(f.Projects))
+	selected := make([]projectContents, 0, len(f.Projects))
 	for i, p := range f.All {
 		if n := len(selected); n < len(f.Projects) && f.Projects[n].Path == p.Path {
 			f.Projects[n] = p
@@ -54,17 +54,17 @@ func (f *Fleet) ReadContents(ctx context.Context, parallelism int) ([]Contents, 
 	return selected, nil
 }
 
-func (p ProjectFolder) readContents(ctx context.Context) (c Contents) {
+func (p projectFolder) readContents(ctx context.Context) (c projectContents) {
 	if p.Err != nil {
-		return Contents{Err: p.Err}
+		return projectContents{Err: p.Err}
 	}
 	sources, err := p.Settings.OpenSources(p.Dir, nil, nil)
 	if err != nil {
-		return Contents{Err: p.insideError(err)}
+		return projectContents{Err: p.insideError(err)}
 	}
 	set, _, err := manifest.Load(ctx, sources, p.Settings.ManifestOptions(1))
 	if err != nil {
-		return Contents{Err: p.insideError(err)}
+		return projectContents{Err: p.insideError(err)}
 	}
 	c.Objects = len(set.Objects)
 	for _, o := range set.Objects {
@@ -83,7 +83,7 @@ func (p ProjectFolder) readContents(ctx context.Context) (c Contents) {
 }
 
 // addClaim adds a host that was not seen before. A part of the object's text would keep all of it.
-func (c *Contents) addClaim(o *manifest.Object, host, field string, seen map[string]bool) {
+func (c *projectContents) addClaim(o *manifest.Object, host, field string, seen map[string]bool) {
 	if seen[host] {
 		return
 	}
@@ -97,13 +97,13 @@ func (c *Contents) addClaim(o *manifest.Object, host, field string, seen map[str
 }
 
 // insideError adds the path of the project to an error whose files start in its folder.
-func (p ProjectFolder) insideError(err error) error {
+func (p projectFolder) insideError(err error) error {
 	return exit.WithCode(exit.Of(err), fmt.Errorf("%s: %w", p.Path, err))
 }
 
 // compareHosts gives an error to projects that have the same hostname, and a warning to those with a location for a host of
 // another.
-func (f *Fleet) compareHosts(all []Contents) {
+func (f *fleet) compareHosts(all []projectContents) {
 	first := map[string]*claim{}
 	for _, locations := range []bool{false, true} {
 		for i := range all {

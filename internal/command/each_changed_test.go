@@ -1,4 +1,4 @@
-package fleet
+package command
 
 import (
 	"encoding/json"
@@ -16,6 +16,7 @@ import (
 
 	"trueup/internal/config"
 	"trueup/internal/e2e/long"
+	"trueup/internal/report"
 )
 
 // TestChangedSinceEqualsBruteForce makes random histories with renames, moves and merges, and compares the selection with
@@ -363,7 +364,7 @@ func (s *story) compare(then, ref string, sum tally) {
 	if len(is) == 0 {
 		return
 	}
-	f, err := Selection{ChangedSince: ref}.SelectIn(t.Context(), s.at(s.root), "")
+	f, err := selection{ChangedSince: ref}.selectIn(t.Context(), s.at(s.root), "")
 	if err != nil {
 		t.Fatalf("seed %d: %v", s.seed, err)
 	}
@@ -389,7 +390,7 @@ func (s *story) compare(then, ref string, sum tally) {
 	s.compareFacts(f, was, is, sum)
 }
 
-func (s *story) compareFacts(f Fleet, was, is map[string]state, sum tally) {
+func (s *story) compareFacts(f fleet, was, is map[string]state, sum tally) {
 	var removed, added []string
 	target := map[string]bool{}
 	for place, before := range was {
@@ -404,7 +405,7 @@ func (s *story) compareFacts(f Fleet, was, is map[string]state, sum tally) {
 		case exists:
 		case to != "":
 			sum["moved"]++
-			if target[to] = true; !slices.Contains(f.Moved, Move{place, to}) {
+			if target[to] = true; !slices.Contains(f.Moved, report.Move{From: place, To: to}) {
 				s.t.Errorf("%s moved to %s, and not %v", place, to, f.Moved)
 			}
 		default:
