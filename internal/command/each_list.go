@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -17,6 +18,7 @@ import (
 
 	"trueup/internal/exit"
 	"trueup/internal/files"
+	"trueup/internal/fleet"
 	"trueup/internal/kind"
 	"trueup/internal/report"
 )
@@ -79,6 +81,9 @@ func listProjects(ctx context.Context, run *Run, o eachOptions) (doc report.Docu
 		} else {
 			row.Objects, objects = &contents[i].Objects, strconv.Itoa(contents[i].Objects)
 		}
+		for _, f := range p.Warnings {
+			run.Log(slog.LevelWarn, fmt.Sprintf("%s:%d:%d: %s [%s]", path.Join(p.Path, f.Path), f.Line, f.Column, f.Message, f.Rule))
+		}
 		list = append(list, row)
 		rows = append(rows, []string{p.Path, cmp.Or(p.Settings.Workspace.Name, "?"), objects, cmp.Or(row.Ledger, "none")})
 	}
@@ -105,7 +110,7 @@ const (
 func matrix(projects int) report.Document {
 	shards := make([]string, min(max(1, (projects+perShard-1)/perShard), maxShards))
 	for i := range shards {
-		shards[i] = Shard{Index: i + 1, Of: len(shards)}.String()
+		shards[i] = fleet.Shard{Index: i + 1, Of: len(shards)}.String()
 	}
 	line, err := json.Marshal(shards)
 	if err != nil {
@@ -115,7 +120,7 @@ func matrix(projects int) report.Document {
 }
 
 // contents reads the manifests of all projects. Projects with the same hostname get an error.
-func readContents(ctx context.Context, run *Run, found *Fleet) ([]Contents, error) {
+func readContents(ctx context.Context, run *Run, found *fleet.Fleet) ([]fleet.Contents, error) {
 	reading := run.begin("reading manifests")
 	defer reading.end()
 	return found.ReadContents(ctx, run.API.Parallelism)

@@ -15,16 +15,19 @@ import (
 
 	"trueup/internal/api"
 	"trueup/internal/config"
+	"trueup/internal/diag"
 	"trueup/internal/exit"
+	"trueup/internal/fleet"
 	"trueup/internal/plan"
 	"trueup/internal/report"
 )
 
 // projectRun is what the run of one of many projects shares with trueup each.
 type projectRun struct {
-	of     *Run // trueup each
-	path   string
-	result *report.Document
+	of       *Run // trueup each
+	path     string
+	warnings diag.List // about what other projects have, too
+	result   *report.Document
 }
 
 // logged is a message for standard error.
@@ -70,7 +73,7 @@ func newMemberRoot(run *Run) *cobra.Command {
 
 // runMember runs the command line in a project, as in a process of its own with that folder, and returns its result.
 // Nobody can answer a question there.
-func runMember(ctx context.Context, run *Run, m *projectRun, p ProjectFolder, line memberLine) report.Document {
+func runMember(ctx context.Context, run *Run, m *projectRun, p fleet.ProjectFolder, line memberLine) report.Document {
 	if p.Err != nil {
 		code := exit.Of(p.Err)
 		return report.Document{Command: line.command, ExitCode: code, Result: exit.NameOf(code), Errors: []string{p.Err.Error()}}

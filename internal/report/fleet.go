@@ -8,6 +8,7 @@ import (
 
 	"trueup/internal/diag"
 	"trueup/internal/exit"
+	"trueup/internal/fleet"
 	"trueup/internal/safetext"
 	"trueup/internal/view"
 )
@@ -67,8 +68,8 @@ type ShardHead struct {
 	// Error says why no project could be selected.
 	Error string `json:"error,omitempty"`
 	// Projects are the paths, sorted.
-	Projects []string `json:"projects"`
-	Facts    Facts    `json:"facts"`
+	Projects []string    `json:"projects"`
+	Facts    fleet.Facts `json:"facts"`
 }
 
 // ShardNames matches the names of the files of results.
@@ -77,20 +78,10 @@ const ShardNames = "shard-*-of-*.jsonl"
 // Name is the name of the file of the results.
 func (s ShardHead) Name() string { return fmt.Sprintf("shard-%d-of-%d.jsonl", s.Shard, s.Shards) }
 
-// Facts are what a run says of the projects of a repository, beside their results.
-type Facts struct {
-	// Since is the commit that the facts compare with; empty without one.
-	Since string `json:"since,omitempty"`
-	// Removed are the projects that are gone. Their objects are still live.
-	Removed []string `json:"removed,omitempty"`
-	// Unselected counts the projects that the selection leaves out.
-	Unselected int `json:"unselected,omitempty"`
-}
-
 // FleetFacts is what a merged result says beside the results of the projects.
 type FleetFacts struct {
-	FleetRun `json:"run"`
-	Facts    `json:"facts"`
+	FleetRun    `json:"run"`
+	fleet.Facts `json:"facts"`
 	// Missing says which shards and results are not there. Projects without a result are of NotReached, as those that did
 	// not start.
 	Missing    []string `json:"missing,omitempty"`
@@ -125,8 +116,12 @@ func (f *FleetFacts) headline() safe {
 
 // facts returns the projects about which something is known, and what.
 func (f *FleetFacts) facts() []projectFact {
+	var moved []string
+	for _, m := range f.Moved {
+		moved = append(moved, m.From+" to "+m.To)
+	}
 	return []projectFact{
-		{f.NotReached, "not reached"}, {f.NotPlanned, "not planned"}, {f.Removed, "removed"},
+		{f.NotReached, "not reached"}, {f.NotPlanned, "not planned"}, {f.Removed, "removed"}, {moved, "moved"}, {f.Added, "added"},
 	}
 }
 

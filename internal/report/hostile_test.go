@@ -13,6 +13,7 @@ import (
 	"trueup/internal/apply"
 	"trueup/internal/canon"
 	"trueup/internal/diag"
+	"trueup/internal/fleet"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/merge"
@@ -57,8 +58,8 @@ func hostile(s string, v any, op plan.Op, class merge.ChangeKind, n int) Documen
 		Command: s, Result: s, Sandbox: n%3 == 0, Objects: n, Errors: []string{s}, Messages: []string{s}, RunURL: s, Files: []SideReport{{Format: s, Path: s}}, Place: Place{Top: s, Folder: s, Project: s},
 		Project:  &ProjectResult{Path: s, Workspace: s, Result: s, ExitCode: n, Digest: s},
 		Projects: []ProjectResult{{Path: s, Workspace: s, Result: s, ExitCode: n, Digest: s}},
-		Fleet: &FleetFacts{FleetRun: FleetRun{Command: s, Flags: s, Selection: s, Commit: s, Tool: s, Shards: n}, Missing: []string{s}, NotReached: []string{s}, NotPlanned: []string{s}, Facts: Facts{
-			Since: s, Removed: []string{s}, Unselected: n,
+		Fleet: &FleetFacts{FleetRun: FleetRun{Command: s, Flags: s, Selection: s, Commit: s, Tool: s, Shards: n}, Missing: []string{s}, NotReached: []string{s}, NotPlanned: []string{s}, Facts: fleet.Facts{
+			Since: s, Added: []string{s}, Removed: []string{s}, Moved: []fleet.Move{{From: s, To: s}}, Unselected: n,
 		}},
 		Findings: diag.List{finding}, Annotations: diag.List{finding}, Silenced: diag.List{finding},
 		Tests: &requesttest.TestResults{Passed: n, Failed: 1, Cases: []requesttest.Case{{

@@ -17,9 +17,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"trueup/internal/command"
 	"trueup/internal/e2e/harness"
 	"trueup/internal/e2e/servers"
+	"trueup/internal/fleet"
 	"trueup/internal/sandbox"
 )
 
@@ -47,7 +47,7 @@ func newEngineWorld(t *testing.T, program, store string, shards int) *engineWorl
 	for i := range e.projects {
 		for n := 0; len(e.projects[i]) < engineProjects; n++ {
 			name := fmt.Sprintf("p%d-%d", i, n)
-			if (command.Shard{Index: i + 1, Of: shards}).Has(name) {
+			if (fleet.Shard{Index: i + 1, Of: shards}).Has(name) {
 				e.projects[i] = append(e.projects[i], name)
 				workspaces = append(workspaces, sandbox.WorkspaceKey{Name: name, UUID: workspaceOf(name)})
 			}

@@ -1,16 +1,20 @@
-package command
+// Package fleet finds the projects of a repository and selects among them. It makes no plan and sends nothing.
+package fleet
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"trueup/internal/config"
+	"trueup/internal/diag"
 	"trueup/internal/exit"
 	"trueup/internal/files"
 )
@@ -20,7 +24,8 @@ type ProjectFolder struct {
 	Path     string // from the folder of the search, with slashes; "." is that folder itself
 	Dir      string // absolute
 	Settings config.Project
-	Err      error // why trueup can't run there: it fails alone
+	Err      error     // why trueup can't run there: it fails alone
+	Warnings diag.List // about hosts that another project has, too
 }
 
 // FilePath returns the path of its trueup.yaml from the folder of the search.
@@ -59,10 +64,33 @@ func readProject(root, dir string) ProjectFolder {
 	return p
 }
 
-// addConflicts gives an error to each project within another, and to those with one workspace: they would undo each
-// other's changes. That a ledger belongs to one workspace, the ledger checks. The projects are sorted by path.
+// nestedRepository returns the path of the repository that has the project and is itself below the folder of the search, or "".
+func (p ProjectFolder) nestedRepository() string {
+	for at, dir := p.Path, p.Dir; at != "."; at, dir = path.Dir(at), filepath.Dir(dir) {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return at
+		}
+	}
+	return ""
+}
+
+// sharedLedger returns a key of the ledger that another project may name, too. A file is in the project's own folder.
+func (p ProjectFolder) sharedLedger() string {
+	store, _, _ := strings.Cut(p.Settings.Ledger.Store, "?")
+	switch scheme, _, _ := strings.Cut(store, ":"); scheme {
+	case "", "file":
+		return ""
+	case "git":
+		return p.nestedRepository() + " " + strings.TrimSuffix(store, "@origin")
+	}
+	plain, _ := url.PathUnescape(store) // no store has a wrong escape
+	return strings.TrimRight(plain, "/")
+}
+
+// addConflicts gives an error to each project within another, and to those with one workspace or ledger: they would
+// undo each other's changes, and a ledger belongs to one workspace. The projects are sorted by path.
 func addConflicts(all []ProjectFolder) {
-	at, byWorkspace := map[string]*ProjectFolder{}, map[string]*ProjectFolder{}
+	at, byWorkspace, byLedger := map[string]*ProjectFolder{}, map[string]*ProjectFolder{}, map[string]*ProjectFolder{}
 	for i := range all {
 		at[all[i].Path] = &all[i]
 	}
@@ -77,12 +105,17 @@ func addConflicts(all []ProjectFolder) {
 		if p.Err != nil {
 			continue // only what all others have in order counts
 		}
-		id := p.Settings.Workspace.UUID
-		if other := byWorkspace[strings.ToLower(id)]; other != nil {
+		id, store, key := p.Settings.Workspace.UUID, p.Settings.Ledger.Store, p.sharedLedger()
+		workspace := strings.ToLower(id)
+		switch other, holder := byWorkspace[workspace], byLedger[key]; {
+		case other != nil:
 			addClash(p, p.placeOf("uuid", id), other, other.placeOf("uuid", other.Settings.Workspace.UUID), "this workspace",
 				"make them one project, whose manifests: names both folders")
-		} else {
-			byWorkspace[strings.ToLower(id)] = p
+		case key != "" && holder != nil:
+			addClash(p, p.placeOf("store", store), holder, holder.placeOf("store", holder.Settings.Ledger.Store), "this ledger",
+				"name another one, because a ledger belongs to one workspace")
+		default:
+			byWorkspace[workspace], byLedger[key] = p, p
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package command
+package fleet
 
 import (
 	"cmp"
@@ -16,7 +16,6 @@ import (
 
 	"trueup/internal/config"
 	"trueup/internal/git"
-	"trueup/internal/report"
 )
 
 // Selection says which projects of a folder to take.
@@ -34,7 +33,26 @@ type Fleet struct {
 	Projects []ProjectFolder // sorted by path
 	// All is every project that is not excluded. Read compares their hostnames.
 	All []ProjectFolder
-	report.Facts
+	Facts
+}
+
+// Facts are what a run says of the projects of a repository, beside their results.
+type Facts struct {
+	// Since is the commit that the facts compare with; empty without one.
+	Since string `json:"since,omitempty"`
+	// Added are new projects, Removed those that are gone, and Moved those that are in another folder. The objects of a
+	// removed one are still live.
+	Added   []string `json:"added,omitempty"`
+	Removed []string `json:"removed,omitempty"`
+	Moved   []Move   `json:"moved,omitempty"`
+	// Unselected counts the projects that the selection leaves out.
+	Unselected int `json:"unselected,omitempty"`
+}
+
+// Move is a project that is in another folder now.
+type Move struct {
+	From string `json:"from"`
+	To   string `json:"to"`
 }
 
 // SelectIn finds the projects of a folder and selects among them. An excluded project is none of the fleet; all others must
@@ -53,7 +71,7 @@ func (s Selection) SelectIn(ctx context.Context, root, base string) (Fleet, erro
 	if ref := cmp.Or(s.ChangedSince, base); ref != "" {
 		then, err := f.readPast(ctx, ref)
 		if err == nil {
-			err = f.addRemoved(ctx, then)
+			err = f.addPast(ctx, then)
 		}
 		if err != nil && s.ChangedSince != "" {
 			return f, fmt.Errorf("--changed-since %s: %w", s.ChangedSince, err)
@@ -249,17 +267,38 @@ func (t past) changedProjects(all []ProjectFolder) map[string]bool {
 	return changed
 }
 
-// addRemoved finds the projects that are gone. One whose workspace another project has only moved.
-func (f *Fleet) addRemoved(ctx context.Context, then past) error {
+// addPast finds which projects are new, gone or in another folder. It reads the settings that the commit had of those
+// that are gone.
+func (f *Fleet) addPast(ctx context.Context, then past) error {
 	f.Since = then.commit
-	gone := map[string]string{}
+	exists, isNew, gone := map[string]bool{}, map[string]bool{}, map[string]string{}
+	for _, p := range f.All {
+		exists[p.Path] = true
+	}
 	for _, change := range then.changes {
 		folder, name := path.Split(change.Name)
-		isProject := name == config.ProjectFile && !strings.Contains("/"+folder, "/.")
-		if at := path.Clean(folder); isProject && change.Was != git.Absent && change.Is == git.Absent {
+		switch at := path.Clean(folder); {
+		case name != config.ProjectFile || strings.Contains("/"+folder, "/."): // no project
+		case exists[at]:
+			_, twice := isNew[at] // git has two changes for a file that it no longer tracks
+			isNew[at] = change.Was == git.Absent && !twice
+		case change.Was != git.Absent && change.Is == git.Absent:
 			gone[path.Join(then.folder, change.Name)] = at
 		}
 	}
+	if err := f.addGone(ctx, then, gone); err != nil {
+		return err
+	}
+	for _, m := range f.Moved {
+		delete(isNew, m.To)
+	}
+	maps.DeleteFunc(isNew, func(_ string, is bool) bool { return !is })
+	f.Added = slices.Sorted(maps.Keys(isNew))
+	return nil
+}
+
+// addGone adds the projects that are gone, by the names of their files from the top: they are removed or moved.
+func (f *Fleet) addGone(ctx context.Context, then past, gone map[string]string) error {
 	if len(gone) == 0 {
 		return nil
 	}
@@ -268,13 +307,27 @@ func (f *Fleet) addRemoved(ctx context.Context, then past) error {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(gone)) {
-		text, _ := fs.ReadFile(tree, name) // a link has no text
-		was, err := config.ParseProject(text)
-		if err != nil || !f.ManagesProject(gone[name], was.Workspace.UUID) {
+		if to := movedTo(tree, name, f.All); to == "" {
 			f.Removed = append(f.Removed, gone[name])
+		} else {
+			f.Moved = append(f.Moved, Move{gone[name], to})
 		}
 	}
 	return nil
+}
+
+// movedTo returns where the project of a file that is gone is now, or "".
+func movedTo(tree fs.FS, name string, all []ProjectFolder) string {
+	text, err := fs.ReadFile(tree, name)
+	if err != nil {
+		return "" // a link
+	}
+	was, err := config.ParseProject(text)
+	i := slices.IndexFunc(all, func(p ProjectFolder) bool { return p.Settings.Workspace.UUID == was.Workspace.UUID })
+	if err != nil || i < 0 {
+		return ""
+	}
+	return all[i].Path
 }
 
 // Commit returns the commit that is checked out, or "" without one.

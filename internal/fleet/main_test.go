@@ -1,0 +1,10 @@
+package fleet
+
+import (
+	"os"
+	"testing"
+
+	"trueup/internal/e2e/scratch"
+)
+
+func TestMain(m *testing.M) { os.Exit(scratch.Run(m)) }
