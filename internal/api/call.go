@@ -45,7 +45,7 @@ func (r *Reader) newCall(verb kind.Verb, k *kind.Kind, name string) (*operation,
 		return nil, c.errorWithoutAnswer(Unsent, "the platform documents no %s of a %s", c.operation(), k.Name)
 	case byName && slices.Contains([]string{"", ".", ".."}, name):
 		return nil, c.errorWithoutAnswer(Unsent, "%q can't be the name of an object", name)
-	case isDotSegment(r.cfg.Workspace.Name) || isDotSegment(r.cfg.Workspace.UUID):
+	case slices.ContainsFunc([]string{r.cfg.Workspace.Name, r.cfg.Workspace.UUID}, isDotSegment):
 		return nil, c.errorWithoutAnswer(Unsent, "the workspace's name or uuid is not one segment of a path")
 	case c.endpoint.Base == nil:
 		return nil, c.errorWithoutAnswer(Unsent, "no address of the %s area: set %s", k.Area, variableName(k.Area, "URL"))

@@ -173,21 +173,26 @@ func (r *Reader) awaitPause(ctx context.Context, c *operation) error {
 		case bounded && limit.Before(pauseEnd(s.pause)):
 			return c.pausedError(s.pause, ", which is after the run's time limit, "+pauseStamp(ctx))
 		}
-		select {
-		case <-ctx.Done():
-		case <-s.pause.Done():
-		case <-refused:
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(newBackOff(r.cfg.Retry).NextBackOff()):
-		}
-		if cause := context.Cause(ctx); cause != nil {
+		if cause := sleepThrough(ctx, s.pause, refused, newBackOff(r.cfg.Retry).NextBackOff()); cause != nil {
 			e := c.pausedError(s.pause, ": "+cause.Error())
 			e.err = cause
 			return e
 		}
 	}
+}
+
+// sleepThrough waits for the end of a pause, or for a token that is refused, then for a time, or until ctx ends.
+func sleepThrough(ctx, pause context.Context, refused <-chan struct{}, longer time.Duration) error {
+	select {
+	case <-ctx.Done():
+	case <-pause.Done():
+	case <-refused:
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(longer):
+	}
+	return context.Cause(ctx)
 }
 
 func (c *operation) pausedError(pause context.Context, why string) *Error {

@@ -20,6 +20,7 @@ import (
 
 	"trueup/internal/api"
 	"trueup/internal/config"
+	"trueup/internal/e2e/quirks"
 	"trueup/internal/sandbox"
 )
 
@@ -27,7 +28,7 @@ import (
 type stage struct {
 	t      *testing.T
 	dir    string
-	server *sandbox.Server
+	server *quirks.Server
 	vars   map[string]string
 	// passed is how much time has passed for program and platform.
 	passed time.Duration
@@ -43,10 +44,10 @@ const canary = "canary-5f2c9a"
 // workspace is what the corpus names in its manifests.
 var workspace = sandbox.WorkspaceKey{Name: "web-platform", UUID: "3c9f2b6e-0d51-4a77-8f0e-5b1f7f1f2a90"}
 
-func newStage(t *testing.T, quirks ...string) *stage {
+func newStage(t *testing.T, named ...string) *stage {
 	t.Helper()
-	server, err := sandbox.Open(sandbox.ServerOptions{
-		Now: time.Now, Quirks: quirks, Workspaces: []sandbox.WorkspaceKey{workspace},
+	server, err := quirks.Open(sandbox.ServerOptions{
+		Now: time.Now, Quirks: named, Workspaces: []sandbox.WorkspaceKey{workspace},
 		Tokens: map[string][]string{
 			canary + "-dlv":     {sandbox.RoleCDNAdmin, sandbox.RolePurger},
 			canary + "-compute": {sandbox.RoleComputeAdmin},

@@ -97,11 +97,6 @@ func applyPlan(ctx context.Context, run *Run, s *reconcile.Session, autoApprove 
 	if err != nil {
 		return err
 	}
-	if run.member != nil && doc.Plan.SendsAnything() {
-		if err := run.member.sends(run.stamped(*doc)); err != nil {
-			return err
-		}
-	}
 	s.BeginRun(ctx)
 	run.send(ctx, s, doc)
 	run.finish(ctx, s, *doc.Apply, doc)

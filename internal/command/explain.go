@@ -60,9 +60,9 @@ func explainTopic(ctx context.Context, run *Run, topic string, live bool) (repor
 	if s, ok := findWord(topic); ok {
 		return wordDocument(s), nil
 	}
-	if level, means, ok := view.Rule(topic); ok {
-		text := fmt.Sprintf("%s  (%s)\n  %s\n", topic, level, means)
-		return wordDocument(subject{Name: topic, Summary: means, Text: text}), nil
+	if r, _ := view.RuleNamed(topic); r.ID != "" {
+		text := fmt.Sprintf("%s  (%s)\n  %s\n", topic, r.Level.Names().SARIF, r.Means)
+		return wordDocument(subject{Name: topic, Summary: r.Means, Text: text}), nil
 	}
 	return explainField(ctx, run, topic, live)
 }

@@ -191,7 +191,7 @@ func chooseSetup(ctx context.Context, run *Run, o *initOptions) (*generate.Setup
 		return nil, err
 	}
 	if s.IsNew {
-		err = checkAndAsk(ctx, run, s, o)
+		err = askMissing(run, s, o)
 	}
 	if err == nil {
 		err = s.ChooseOptions(ctx, o.SetupChoices)
@@ -200,16 +200,6 @@ func chooseSetup(ctx context.Context, run *Run, o *initOptions) (*generate.Setup
 		s.Close()
 	}
 	return s, err
-}
-
-// checkAndAsk checks what would fail after the questions, and asks them.
-func checkAndAsk(ctx context.Context, run *Run, s *generate.Setup, o *initOptions) error {
-	if run.StdinIsTTY && !run.Sandbox {
-		if err := run.CheckTokenFiles(ctx); err != nil {
-			return err
-		}
-	}
-	return askMissing(run, s, o)
 }
 
 // confirm shows what init will do and asks, unless yes is true, and looks whether the workspace may be the wrong one.

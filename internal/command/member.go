@@ -27,9 +27,7 @@ type projectRun struct {
 	of       *Run // trueup each
 	path     string
 	warnings diag.List // about what other projects have, too
-	// sends is called with the plan before its first request. An error keeps it from being sent.
-	sends  func(report.Document) error
-	result *report.Document
+	result   *report.Document
 }
 
 // logged is a message for standard error.

@@ -151,17 +151,6 @@ func (o Options) readToken(ctx context.Context, t TokenSetting, p Profile) (api.
 	return token, nil
 }
 
-// CheckTokenFiles returns an error if a file that has a token can't be used.
-func (o Options) CheckTokenFiles(ctx context.Context) error {
-	s, err := o.ResolveSettings()
-	for _, area := range kind.Areas() {
-		if t := s.Tokens[area]; err == nil && t.File != "" && t.File != stdin {
-			_, err = o.readToken(ctx, t, s.Profile)
-		}
-	}
-	return err
-}
-
 func (o Options) tokenFromInput() (string, error) {
 	if o.StdinIsTTY {
 		return "", errors.New("standard input is a terminal, which would show the token: use a pipe")

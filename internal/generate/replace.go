@@ -58,6 +58,9 @@ func (r *pullRun) takeValues(ctx context.Context, i *PulledObject) (was []byte, 
 	if err != nil {
 		return nil, err
 	}
+	if len(e.set.Objects) == 1 && !r.opts.Replace {
+		r.edited.Delete(i.File) // nothing else needs it, and there may be many
+	}
 	o := e.set.Find(i.Key())
 	if o == nil || o.Digest != i.manifest.Digest {
 		i.refuseChanged()
@@ -93,19 +96,15 @@ func (r *pullRun) replaceManifest(ctx context.Context, items []*PulledObject) er
 			return err
 		}
 	}
-	isRefused := func(i *PulledObject) bool { return i.Verdict == Refused }
-	items = slices.DeleteFunc(items, isRefused)
-	text := r.replaced(ctx, e, items)
-	if text == nil { // find out which
-		for _, i := range items {
-			if r.replaced(ctx, e, []*PulledObject{i}) == nil {
-				i.refuseItem("its document can't be replaced in "+i.File+" without changing others", "edit it by hand; --diff shows how")
-			}
-		}
-		items = slices.DeleteFunc(items, isRefused)
-		text = r.replaced(ctx, e, items)
-	}
+	items = slices.DeleteFunc(items, func(i *PulledObject) bool { return i.Verdict == Refused })
 	if len(items) == 0 {
+		return nil
+	}
+	text := r.replaced(ctx, e, items)
+	if text == nil {
+		for _, i := range items {
+			i.refuseItem("it can't be replaced in "+i.File+" without changing others", "edit it by hand; --diff shows how")
+		}
 		return nil
 	}
 	err = r.writeOver(items[0].File, e.lines.Data, text)

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -61,12 +60,7 @@ func (r *pullRun) makeDrafts(ctx context.Context) error {
 			return err
 		}
 	}
-	for {
-		// What is refused may have made others invalid.
-		if again, err := r.refuseInvalid(ctx); err != nil || !again {
-			return err
-		}
-	}
+	return r.refuseInvalid(ctx)
 }
 
 // draftNew chooses the file of a new manifest, and makes its text.
@@ -81,6 +75,9 @@ func (r *pullRun) draftNew(i *PulledObject) (err error) {
 		i.draft.Schema = r.project.SchemaAt(r.fullPath(i.File))
 	}
 	i.After, err = yamledit.Write(i.draft)
+	if r.opts.Stdout {
+		i.draft = yamledit.Draft{} // nothing is recorded
+	}
 	return err
 }
 
@@ -142,12 +139,13 @@ func (r *pullRun) newItems() []*PulledObject {
 	return slices.DeleteFunc(slices.Clone(r.Items), func(i *PulledObject) bool { return i.Verdict != New })
 }
 
-func draftsOf(items []*PulledObject) []yamledit.Draft {
-	drafts := make([]yamledit.Draft, len(items))
+// textOf returns the manifests of new items as documents of one text.
+func textOf(items []*PulledObject) []byte {
+	texts := make([][]byte, len(items))
 	for n, i := range items {
-		drafts[n] = i.draft
+		texts[n] = i.After
 	}
-	return drafts
+	return bytes.Join(texts, []byte("---\n"))
 }
 
 func (r *pullRun) judgeItem(i *PulledObject) {
@@ -215,8 +213,8 @@ func (r *pullRun) fileOf(i *PulledObject) string {
 }
 
 // refuseInvalid refuses new manifests that would be invalid beside those in git, or whose plan would
-// not be empty. It reports whether it refused one as invalid.
-func (r *pullRun) refuseInvalid(ctx context.Context) (bool, error) {
+// not be empty.
+func (r *pullRun) refuseInvalid(ctx context.Context) error {
 	sources := slices.Clone(r.sources)
 	byPath := map[string]*PulledObject{}
 	for n, i := range r.newItems() {
@@ -225,22 +223,20 @@ func (r *pullRun) refuseInvalid(ctx context.Context) (bool, error) {
 		sources = append(sources, manifest.PathSource{Data: i.After, Display: path})
 	}
 	if len(byPath) == 0 {
-		return false, nil
+		return nil
 	}
 	l, err := r.project.LoadManifests(ctx, sources, r.manifestOptions())
 	if err != nil {
-		return false, err
+		return err
 	}
-	refused := false
 	for _, f := range l.Findings {
 		i := byPath[f.Path]
 		switch {
 		case f.Severity != diag.Error:
 		case i == nil: // for example that there are too many
-			return false, config.LoadedProject{Findings: diag.List{f}}.RefuseInvalid("nothing was written")
+			return config.LoadedProject{Findings: diag.List{f}}.RefuseInvalid("nothing was written")
 		case i.Verdict == New:
 			i.refuseFor(f)
-			refused = true
 		}
 	}
 	for _, i := range byPath {
@@ -251,7 +247,7 @@ func (r *pullRun) refuseInvalid(ctx context.Context) (bool, error) {
 			i.refuseItem("the manifest would not describe what is live", "this is a bug in trueup: report it with the platform's answer (-v)")
 		}
 	}
-	return refused, nil
+	return nil
 }
 
 func (i *PulledObject) refuseFor(f diag.Finding) {
@@ -274,26 +270,16 @@ var (
 	deviceName   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)`) })
 )
 
-// fileNameOf returns the name of an object's file, without its ending: safe on every file system, and
-// another for each name.
+// fileNameOf returns the name of an object's file, without its ending: safe on every file system, and another for each
+// name. One that is not as the object's begins with a digest, after a percent sign that no other file has.
 func fileNameOf(name string) string {
-	escape := func(text string) (out string) {
-		for _, c := range []byte(text) {
-			out += fmt.Sprintf("%%%02x", c)
-		}
-		return out
+	safe := oddCharacter().ReplaceAllString(strings.ToLower(name), "_")
+	if safe == name && len(name) <= maxFileName && !deviceName().MatchString(name) {
+		return name
 	}
-	safe := oddCharacter().ReplaceAllStringFunc(name, escape)
-	if deviceName().MatchString(safe) {
-		safe = escape(safe[:1]) + safe[1:]
-	}
-	if len(safe) > maxFileName {
-		sum := sha256.Sum256([]byte(name))
-		// No name that is written out has a hyphen behind a percent sign.
-		tail := "%-" + hex.EncodeToString(sum[:8])
-		safe = safe[:maxFileName-len(tail)] + tail
-	}
-	return safe
+	sum := sha256.Sum256([]byte(name))
+	safe = fmt.Sprintf("%%%x-%s", sum[:8], safe)
+	return safe[:min(len(safe), maxFileName)]
 }
 
 func (r *pullRun) writeManifests(ctx context.Context) error {
@@ -333,13 +319,7 @@ func (r *pullRun) writeNew() error {
 		atOnce = len(items)
 	}
 	for batch := range slices.Chunk(items, atOnce) {
-		text := batch[0].After
-		if len(batch) > 1 {
-			if text, err = yamledit.Write(draftsOf(batch)...); err != nil {
-				return err
-			}
-		}
-		state, err := files.WriteManifest(root, files.File{Name: r.target.NameInBase(r.fileOf(batch[0])), Content: text})
+		state, err := files.WriteManifest(root, files.File{Name: r.target.NameInBase(r.fileOf(batch[0])), Content: textOf(batch)})
 		if err != nil {
 			return fmt.Errorf("%s: %w", batch[0].File, files.WithoutPath(err))
 		}

@@ -175,7 +175,8 @@ func (p *Planner) studyBatch(s *study, indices []int, decide func(*decision)) {
 	findings, advice := make([]diag.List, len(indices)), make([]advised, len(indices))
 	parallel.Each(len(indices), func(n int) {
 		o := p.in.Set.Objects[indices[n]]
-		d := p.decisionOf(o)
+		d := &decision{Planner: p, manifest: o, rec: p.in.Ledger.Records[o.Key()]}
+		d.live, d.exists = p.in.Live.Objects[o.Key()]
 		decide(d)
 		switch {
 		case o.Kind.RequestOnly() || !p.isTargeted(o.Key()):
@@ -197,16 +198,19 @@ func (p *Planner) studyBatch(s *study, indices []int, decide func(*decision)) {
 
 // collectAdvice collects the advice on what is created or changed, and compares what that does to requests.
 func (d *decision) collectAdvice(r *requests) advised {
-	o := d.manifest
-	a := newAdvised(manifest.Advise(o, d.manifestSpec(), manifest.LoadSettings{Precedence: d.in.Project.Platform.Precedence}))
+	a := d.adviseOnManifest(d.manifest, d.manifestSpec())
 	if c, ok := d.routingChange(); ok {
 		r.addChange(c)
-		a.addFindings(o.Sift(d.adviseSharedHost(r)))
+		a.addFindings(d.manifest.Sift(d.adviseSharedHost(r)))
 	}
 	return a
 }
 
-func newAdvised(shown, silenced diag.List) advised { return advised{shown, silenced} }
+// adviseOnManifest runs the rules that need nothing but the manifest.
+func (p *Planner) adviseOnManifest(o *manifest.Object, spec map[string]any) (a advised) {
+	a.shown, a.silenced = manifest.Advise(o, spec, manifest.LoadSettings{Precedence: p.in.Project.Platform.Precedence})
+	return a
+}
 
 func (a *advised) addFindings(shown, silenced diag.List) {
 	a.shown, a.silenced = append(a.shown, shown...), append(a.silenced, silenced...)

@@ -47,7 +47,12 @@ func (d *decision) planOnce() {
 	case d.blockUnrecorded():
 	case d.blockUnserved(d.manifest.Host):
 	default:
-		d.planPost()
+		d.item.Op, d.item.Request = Post, d.createRequest()
+		spec, _ := purge.ParseSpec(d.item.BodySpec()) // what is sent, perhaps without fields that an override omits
+		d.item.Purge = newPurgeInfo(spec)
+		if d.rec.State == ledger.Rejected && d.rec.Outcome != nil {
+			d.item.addHint("the platform rejected it before: " + d.rec.Outcome.Message.String())
+		}
 		d.markResend()
 	}
 }
@@ -154,16 +159,6 @@ func (p *Planner) serverOf(hostname string) (kind.Key, string, bool) {
 		return key, p.in.Live.Unmanaged[i].Host, ok
 	}
 	return key, host, ok
-}
-
-// planPost plans the request, and shows what its body says.
-func (d *decision) planPost() {
-	d.item.Op, d.item.Request = Post, d.createRequest()
-	spec, _ := purge.ParseSpec(d.item.BodySpec()) // what is sent, perhaps without fields that an override omits
-	d.item.Purge = newPurgeInfo(spec)
-	if d.rec.State == ledger.Rejected && d.rec.Outcome != nil {
-		d.item.addHint("the platform rejected it before: " + d.rec.Outcome.Message.String())
-	}
 }
 
 // OnceStatus is the state of a request that is sent once, by git and the ledger alone.

@@ -7,6 +7,7 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/plan"
+	"trueup/internal/safetext"
 	"trueup/internal/view"
 )
 
@@ -94,4 +95,28 @@ func statusText(o plan.ObjectState, opts view.TextOptions) string {
 		}
 	}
 	return where
+}
+
+// Log returns the entries of a ledger as a document. values is set if it shows what changed with its values.
+func Log(entries []plan.Logged, values bool) Document {
+	return Document{
+		Data: map[string]any{"format": "trueup.log/v1", "entries": entries},
+		Text: func(out LineWriter, shown view.TextOptions) { writeLog(out, entries, values, shown) },
+	}
+}
+
+func writeLog(out LineWriter, entries []plan.Logged, values bool, shown view.TextOptions) {
+	p := newPrinter(out.w, shown)
+	for n, e := range entries {
+		if n > 0 {
+			p.printGap()
+		}
+		p.printWrapped(indent, styledText{safetext.F("entry %d  ", e.Entry), faint}, styledText{view.Message(e.Title()), strong})
+		p.printBelow(plain, view.Message(e.Who()))
+		textRows(p, view.ObjectView{Changes: view.LoggedRows(e, values)})
+	}
+	if len(entries) == 0 {
+		p.printLine(styledText{clean("no entries"), plain})
+	}
+	_ = p.flush() // the output keeps its own error
 }

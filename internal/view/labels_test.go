@@ -45,8 +45,8 @@ func TestExplainKnowsEveryLabel(t *testing.T) {
 		}
 	}
 	for _, r := range RemarkRules {
-		if level, means, ok := Rule(r.ID); !ok || level == "" || means == "" {
-			t.Errorf("%s: %q, %q", r.ID, level, means)
+		if known, _ := RuleNamed(r.ID); known != r || r.Level.Names().SARIF == "" || r.Means == "" {
+			t.Errorf("%s: %+v", r.ID, known)
 		}
 	}
 }

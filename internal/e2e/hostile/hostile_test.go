@@ -25,6 +25,7 @@ import (
 	"trueup/internal/cli"
 	"trueup/internal/config"
 	"trueup/internal/e2e/harness"
+	"trueup/internal/e2e/quirks"
 	"trueup/internal/sandbox"
 )
 
@@ -101,7 +102,7 @@ func TestSecurityNamesTests(t *testing.T) {
 type place struct {
 	*testing.T
 	dir    string
-	server *sandbox.Server
+	server *quirks.Server
 	base   string
 	vars   map[string]string
 	// passed is how far the program's clock is moved.
@@ -113,7 +114,7 @@ type place struct {
 
 func newPlace(t *testing.T) *place {
 	t.Helper()
-	server, err := sandbox.Open(sandbox.ServerOptions{Now: time.Now, Tokens: map[string][]string{
+	server, err := quirks.Open(sandbox.ServerOptions{Now: time.Now, Tokens: map[string][]string{
 		harness.Canary + "-dlv":     {sandbox.RoleCDNAdmin, sandbox.RolePurger},
 		harness.Canary + "-compute": {sandbox.RoleComputeAdmin},
 	}})

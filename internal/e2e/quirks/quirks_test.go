@@ -1,4 +1,4 @@
-package sandbox
+package quirks
 
 import (
 	"encoding/json"
@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"trueup/internal/sandbox"
 )
 
 const shop = cdns + "/shop"
@@ -144,7 +146,7 @@ func effects() map[string]func(*testing.T, *world) {
 		"wrong-namespace-empty": func(t *testing.T, w *world) {
 			w.get(cdns).want(t, 200).wantAt(t, "items.0", nil)
 			w.get(shop).want(t, 404)
-			w.post(cdns, cdnBody("x", "x.example.com")).want(t, 404).wantAt(t, "message", `namespaces "`+WorkspaceUUID+`" not found`)
+			w.post(cdns, cdnBody("x", "x.example.com")).want(t, 404).wantAt(t, "message", `namespaces "`+sandbox.WorkspaceUUID+`" not found`)
 		},
 		"list-incomplete": func(t *testing.T, w *world) {
 			more(t, w)
@@ -162,7 +164,7 @@ func effects() map[string]func(*testing.T, *world) {
 		"finalizers": func(t *testing.T, w *world) {
 			w.post(snapshots, snapshotBody("db", "d")).want(t, 201)
 			w.delete(snapshots+"/db").want(t, 200)
-			w.advance(100 * TerminatingFor)
+			w.advance(100 * sandbox.TerminatingFor)
 			w.get(snapshots+"/db").want(t, 200)
 		},
 		"wrong-address": func(t *testing.T, w *world) {
@@ -255,9 +257,9 @@ func effects() map[string]func(*testing.T, *world) {
 		"date-behind":  dateLooks("Sat, 21 Nov 2026 08:53:00 GMT", "", "Sat, 21 Nov 2026 08:53:00 GMT"),
 		"readonly-rejects": func(t *testing.T, w *world) {
 			got := w.get(shop).wantAt(t, "spec.upstreams.0.servers.0.id", "srv-a.example.net").wantAt(t, "spec.locations.0.id", "loc-/a/*")
-			back := `{"spec":{"locations":` + encode(got.at("spec.locations")) + `}}`
+			back := `{"spec":{"locations":` + text(got.at("spec.locations")) + `}}`
 			w.patch(shop, back).want(t, 422).wantAt(t, "details.causes.0.field", "spec.locations[0].id")
-			back = `{"spec":{"upstreams":` + encode(got.at("spec.upstreams")) + `}}`
+			back = `{"spec":{"upstreams":` + text(got.at("spec.upstreams")) + `}}`
 			w.patch(shop, back).want(t, 422).wantAt(t, "details.causes.1.field", "spec.upstreams[0].servers[0].id")
 		},
 	}
@@ -322,7 +324,7 @@ func wantMedia(t *testing.T, a answer, want string) {
 
 func TestEachQuirk(t *testing.T) {
 	all := effects()
-	for _, q := range Quirks() {
+	for _, q := range All() {
 		effect := all[q.Name]
 		delete(all, q.Name)
 		t.Run(q.Name, func(t *testing.T) {
@@ -339,7 +341,7 @@ func TestEachQuirk(t *testing.T) {
 
 func benignNames() []string {
 	var names []string
-	for _, q := range Quirks() {
+	for _, q := range All() {
 		if q.Group == "benign" {
 			names = append(names, q.Name)
 		}
@@ -399,7 +401,7 @@ func TestCorpusIsTaken(t *testing.T) {
 		t.Fatalf("corpus: %v %v", files, err)
 	}
 	for _, quirks := range [][]string{nil, {"defaults"}, {"readonly-rejects"}, benignNames()} {
-		w := openWorld(t, ServerOptions{Now: standing, Quirks: quirks, Workspaces: []WorkspaceKey{{Name: "web-platform", UUID: WorkspaceUUID}}})
+		w := openWorld(t, sandbox.ServerOptions{Now: standing, Quirks: quirks, Workspaces: []sandbox.WorkspaceKey{{Name: "web-platform", UUID: sandbox.WorkspaceUUID}}})
 		for _, file := range files {
 			raw, err := os.ReadFile(file)
 			if err != nil {
@@ -409,15 +411,17 @@ func TestCorpusIsTaken(t *testing.T) {
 			if err := yaml.Unmarshal(raw, &cdn); err != nil || cdn["kind"] != "CDN" {
 				continue
 			}
-			if got := w.post(cdns, encode(cdn)); got.code < 200 || got.code > 204 {
+			if got := w.post(cdns, text(cdn)); got.code < 200 || got.code > 204 {
 				t.Fatalf("%v %s: %d %s", quirks, file, got.code, got.body)
 			}
 			path := cdns + "/" + dig(cdn, "metadata.name").(string)
 			before := w.get(path).want(t, http.StatusOK)
-			w.patch(path, encode(map[string]any{"spec": cdn["spec"]}))
+			w.patch(path, text(map[string]any{"spec": cdn["spec"]}))
 			if after := w.get(path); after.body != before.body {
 				t.Errorf("%s: the same content again changed\n%s%s", file, before.body, after.body)
 			}
 		}
 	}
 }
+
+func text(v any) string { return string(encode(v)) }
