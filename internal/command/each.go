@@ -27,10 +27,11 @@ import (
 
 // eachOptions are the flags of trueup each.
 type eachOptions struct {
-	fleet.Rollout
 	fleet.Selection
 	list, matrix bool
 	results      string
+	jobs         int
+	maxFailures  int // below 0 means no limit
 }
 
 func newEach(run *Run) *cobra.Command {
@@ -51,11 +52,8 @@ func newEach(run *Run) *cobra.Command {
 			helped, _, _ := cmd.Root().Find(words)
 			return report.Document{}, helped.Help()
 		}
-		if err = errors.Join(o.check(cmd.Flags().Changed, line.command), err); err != nil {
+		if err = errors.Join(o.check(line.command), err); err != nil {
 			return report.Document{}, err
-		}
-		if len(o.Waves) == 0 {
-			o.MaxFailures = -1
 		}
 		return runEach(ctx, run, o, line)
 	})
@@ -80,27 +78,22 @@ func (o *eachOptions) register(f *pflag.FlagSet) {
 	f.BoolVar(&o.list, "list", false, "list the projects, and run nothing")
 	f.BoolVar(&o.matrix, "matrix", false, "with --list, print the shards that the projects need, as a JSON list")
 	f.StringVar(&o.results, "results", "", "write the results below `DIR`, for show")
-	f.IntVar(&o.Jobs, "jobs", 4, "run in `N` projects at once")
-	f.Var(&o.Waves, "waves", "start no more than 1, then 10%, then 100% of the projects, for example: `1,10%,100%`")
-	f.DurationVar(&o.Pause, "pause", 0, "time between two waves")
-	f.IntVar(&o.MaxFailures, "max-failures", 0, "with --waves, start nothing further after more than `N` failed projects")
+	f.IntVar(&o.jobs, "jobs", 4, "run in `N` projects at once")
+	f.IntVar(&o.maxFailures, "max-failures", -1, "start nothing further after more than `N` failed projects; -1 starts all")
 }
 
-// check rejects values that have no meaning. changed reports whether a flag was set.
-func (o *eachOptions) check(changed func(flag string) bool, command string) error {
-	hasWaves, isPartial := len(o.Waves) > 0, slices.Contains([]string{"plan", "validate", "test"}, command)
+// check rejects values that have no meaning.
+func (o *eachOptions) check(command string) error {
+	isPartial := slices.Contains([]string{"plan", "validate", "test"}, command)
 	return errors.Join(
 		refuse(o.matrix, "--matrix needs --list"),
-		refuse(o.Jobs < 1, "--jobs %d: write 1 or more", o.Jobs),
-		refuse(o.MaxFailures < 0, "--max-failures %d: write 0 or more", o.MaxFailures),
-		refuse(o.Pause < 0, "--pause %s: write a time above 0, such as 10m", o.Pause),
-		refuse(!hasWaves && (changed("pause") || changed("max-failures")), "--pause and --max-failures need --waves"),
+		refuse(o.jobs < 1, "--jobs %d: write 1 or more", o.jobs),
 		refuse(o.ChangedSince != "" && command != "" && !isPartial,
 			"--changed-since does not work with %s: live may differ from git where git did not change. Remove the flag: %[1]s takes every project", command),
 	)
 }
 
-// each runs the command line in every selected project.
+// runEach runs the command line in every selected project.
 func runEach(ctx context.Context, run *Run, o eachOptions, line memberLine) (doc report.Document, err error) {
 	found, err := findFleet(ctx, run, o, line)
 	shard := newShard(ctx, run, o, found, line)
@@ -117,7 +110,6 @@ func runEach(ctx context.Context, run *Run, o eachOptions, line memberLine) (doc
 	working := run.begin(line.command)
 	working.reached(0, len(found.Projects))
 	defer working.end()
-	o.Sleep = run.Sleep
 	var ended atomic.Int64
 	keep := func(i int, doc report.Document) (failed bool) {
 		p := found.Projects[i]
@@ -130,13 +122,13 @@ func runEach(ctx context.Context, run *Run, o eachOptions, line memberLine) (doc
 		merging.add(i, doc)
 		return doc.ExitCode != exit.OK && doc.ExitCode != exit.Changes // which is what the run found
 	}
-	started := o.RunProjects(ctx, len(found.Projects), func(i int) (failed bool) {
+	started := o.runProjects(ctx, len(found.Projects), func(i int) (failed bool) {
 		p := found.Projects[i]
 		failed = keep(i, runMember(ctx, run, &projectRun{of: run, path: p.Path, warnings: p.Warnings}, p, line))
 		working.reached(int(ended.Add(1)), len(found.Projects))
 		return failed
 	})
-	why := whyNotStarted(ctx, o.MaxFailures)
+	why := whyNotStarted(ctx, o.maxFailures)
 	for i := range found.Projects[started:] {
 		keep(started+i, report.Document{
 			Command: line.command, Result: report.NotStarted, ExitCode: exit.OrInterrupted(ctx, exit.Partial),
@@ -146,6 +138,29 @@ func runEach(ctx context.Context, run *Run, o eachOptions, line memberLine) (doc
 	doc = merging.of.Finish()
 	doc.ExitCode = exit.OrInterrupted(ctx, doc.ExitCode)
 	return doc, nil
+}
+
+// runProjects calls do for projects 0 to n-1 in order, some at once, and waits for them. do reports whether a project
+// failed. It returns how many were started: failures, or the end of ctx, may keep back the rest.
+func (o *eachOptions) runProjects(ctx context.Context, n int, do func(i int) (failed bool)) (started int) {
+	var failures atomic.Int64
+	var running sync.WaitGroup
+	slots := make(chan struct{}, o.jobs)
+	for ; started < n; started++ {
+		slots <- struct{}{}
+		if ctx.Err() != nil || o.maxFailures >= 0 && failures.Load() > int64(o.maxFailures) {
+			break
+		}
+		i := started
+		running.Go(func() {
+			defer func() { <-slots }()
+			if do(i) {
+				failures.Add(1)
+			}
+		})
+	}
+	running.Wait()
+	return started
 }
 
 // merging merges results in the order of the projects, in whatever order they end. It keeps those that wait for an earlier one.
