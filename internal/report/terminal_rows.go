@@ -118,25 +118,24 @@ func (l layout) row(p *printer, r view.Row, values []styledText) {
 	if !beside && !cause.text.Empty() {
 		breaks(hang, lead, cause)
 	}
-	printBelow(p, r)
+	textBelow(p, r)
+}
+
+func textBelow(p *printer, r view.Row) {
+	below := plain // the names of list elements
+	if len(r.Details) > 0 && r.Before.Empty() {
+		below = added
+	} else if len(r.Details) > 0 {
+		below = removed
+	}
+	for _, line := range linesBelow(r, p.columnsOfChanges()-hang) {
+		p.printLine(styledText{safetext.F("%s%s", safetext.Spaces(hang), line), below})
+	}
 }
 
 // linesBelow returns the lines below a row: the rest of its values, and the names of list elements.
 func linesBelow(r view.Row, columns int) []safe {
 	return slices.Concat(view.Wrap(r.Details, columns, r.Whole), view.Wrap(withCommas(r.Names), columns, r.Whole))
-}
-
-// printBelow writes the lines below a row.
-func printBelow(p *printer, r view.Row) {
-	style := plain
-	if len(r.Details) > 0 && r.Before.Empty() {
-		style = added
-	} else if len(r.Details) > 0 {
-		style = removed
-	}
-	for _, line := range linesBelow(r, p.columnsOfChanges()-hang) {
-		p.printLine(styledText{safetext.F("%s%s", safetext.Spaces(hang), line), style})
-	}
 }
 
 // withCommas puts a comma after each name but the last.
