@@ -170,7 +170,8 @@ type Item struct {
 	Hints []string `json:"hints,omitempty"`
 	// Live is the fingerprint of what was compared.
 	Live Fingerprint `json:"live"`
-	// Before is what the ledger keeps of live with the write; nil unless a request converges the object.
+	// Before is what the ledger keeps of live with the write; nil unless a request converges the object, and in a plan
+	// that nothing is sent of.
 	Before *ledger.LiveBefore `json:"-"`
 	// DesiredDigest is the digest of the manifest's spec.
 	DesiredDigest *canon.Sum `json:"desiredDigest,omitempty"`

@@ -81,7 +81,7 @@ func PrepareSession(ctx context.Context, env Env, l project.Loaded, o Options) (
 	s.inputs = plan.Inputs{
 		Tool: env.Tool, Sandbox: env.Sandbox, Set: l.Set, Options: options, Project: l.Project.PlanSettings(env.Dir),
 		Target:      plan.Destination{Origins: s.Platform.Origins, Workspace: s.Platform.Workspace},
-		LedgerStore: s.Platform.Ledger.Store, ForDrift: o.ForDrift,
+		LedgerStore: s.Platform.Ledger.Store, ReadOnly: o.ReadOnly, ForDrift: o.ForDrift,
 	}
 	if o.Prune {
 		s.inputs.Base = env.History.ReadBase(ctx, o.BaseRef)
