@@ -78,7 +78,7 @@ releases() {
 # parents prints the commits before this one. Git writes them into the archives that it makes.
 parents() {
   in_clone cat-file commit HEAD | sed -n 's/^parent //p'
-  [ -e "$source/.git" ] || sed -n 's/^[0-9a-f]* [0-9]* //p' "$source/internal/cli/commit.txt" 2>/dev/null
+  [ -e "$source/.git" ] || sed -n 's/^[0-9a-f]* [0-9]* //p' "$source/internal/command/commit.txt" 2>/dev/null
 }
 
 # download installs the archive, or sets reason to why it can't be had.

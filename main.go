@@ -7,17 +7,17 @@ import (
 	"log"
 	"os"
 
-	"trueup/internal/process"
+	"trueup/internal/cli"
 )
 
 func main() {
 	// Libraries log to standard error without the cleaning that trueup's own output
 	// gets. What matters is an error as well.
 	log.SetOutput(io.Discard)
-	env, err := process.Env()
+	env, err := cli.NewEnv()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "trueup:", err)
 		os.Exit(1)
 	}
-	os.Exit(process.Run(env))
+	os.Exit(cli.RunProcess(env))
 }

@@ -259,19 +259,3 @@ func TestReaderSendsNothingButGet(t *testing.T) {
 		t.Errorf("a GET does not get through: %v", err)
 	}
 }
-
-// TestAWorkspaceIsOneSegment: a project file can't lead the token elsewhere on
-// the platform's origin.
-func TestAWorkspaceIsOneSegment(t *testing.T) {
-	for _, name := range []string{"..", ".", "a/../../b"} {
-		asked := false
-		c := serve(t, func(http.ResponseWriter, *http.Request) { asked = true }, func(cfg *api.ClientConfig) {
-			cfg.Workspace = kind.Workspace{Name: name, UUID: name}
-		})
-		for _, k := range kind.AllKinds() {
-			if _, err := c.Create(t.Context(), k, []byte(`{"metadata":{"name":"a"}}`)); err == nil || asked {
-				t.Errorf("workspace %q, %s: %v", name, k.Name, err)
-			}
-		}
-	}
-}

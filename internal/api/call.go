@@ -3,8 +3,6 @@ package api
 import (
 	"bytes"
 	"cmp"
-	"compress/flate"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -47,7 +45,7 @@ func (r *Reader) newCall(verb kind.Verb, k *kind.Kind, name string) (*operation,
 		return nil, c.errorWithoutAnswer(Unsent, "the platform documents no %s of a %s", c.operation(), k.Name)
 	case byName && slices.Contains([]string{"", ".", ".."}, name):
 		return nil, c.errorWithoutAnswer(Unsent, "%q can't be the name of an object", name)
-	case !fitsPath(r.cfg.Workspace):
+	case slices.ContainsFunc([]string{r.cfg.Workspace.Name, r.cfg.Workspace.UUID}, isDotSegment):
 		return nil, c.errorWithoutAnswer(Unsent, "the workspace's name or uuid is not one segment of a path")
 	case c.endpoint.Base == nil:
 		return nil, c.errorWithoutAnswer(Unsent, "no address of the %s area: set %s", k.Area, variableName(k.Area, "URL"))
@@ -62,17 +60,6 @@ func (r *Reader) newCall(verb kind.Verb, k *kind.Kind, name string) (*operation,
 	}
 	c.url = u
 	return c, nil
-}
-
-// fitsPath reports whether the workspace's name and uuid are single path segments. A
-// project file could otherwise lead to another address.
-func fitsPath(ws kind.Workspace) bool {
-	for _, text := range []string{ws.Name, ws.UUID} {
-		if isDotSegment(text) || strings.ContainsAny(text, `/\`) {
-			return false
-		}
-	}
-	return true
 }
 
 func (c *operation) operation() string {
@@ -140,10 +127,7 @@ func (a *answer) Read(p []byte) (int, error) {
 	}
 	n, err := a.Body.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
-		// A corrupt body was not cut: a retry would not help.
-		var corrupt flate.CorruptInputError
-		a.cut = !errors.Is(err, gzip.ErrHeader) && !errors.Is(err, gzip.ErrChecksum) && !errors.As(err, &corrupt)
-		err = cmp.Or(context.Cause(a.ctx), err)
+		a.cut, err = true, cmp.Or(context.Cause(a.ctx), err)
 	}
 	return n, err
 }
@@ -241,10 +225,9 @@ func (r *Reader) observeAnswer(c *operation, resp *http.Response) {
 	if r.cfg.Warn == nil {
 		return
 	}
-	warnings := parseWarnings(resp.Header.Values("Warning"))
+	warnings := resp.Header.Values("Warning")
 	for _, w := range warnings[:min(len(warnings), maxWarnings)] {
-		w.Op, w.Kind, w.Name = c.operation(), c.kind.Name, c.name
-		r.cfg.Warn(w)
+		r.cfg.Warn(Warning{c.operation(), c.kind.Name, c.name, warningText(w)})
 	}
 }
 
@@ -255,12 +238,11 @@ func (r *Reader) traceRequest(c *operation, req *http.Request, attempt int, star
 	sent := req.Header.Clone()
 	sent.Set("Authorization", hidden)
 	event := TraceEvent{
-		Op: c.operation(), Kind: c.kind.Name, Name: c.name, Method: req.Method, URL: req.URL.String(),
-		Attempt: attempt, Header: sent, RequestBytes: len(c.body), Took: r.cfg.Now().Sub(start),
+		Method: req.Method, URL: req.URL.String(), Attempt: attempt, Header: sent,
+		RequestBytes: len(c.body), Took: r.cfg.Now().Sub(start),
 	}
 	if resp != nil {
-		event.Status = resp.StatusCode
-		event.ContentType, event.RequestID = c.quoteHeader(resp, "Content-Type"), c.requestID(resp)
+		event.Status, event.RequestID = resp.StatusCode, c.requestID(resp)
 		event.Answer, event.AnswerBytes = c.shownHeader(resp.Header), resp.ContentLength
 	}
 	if failure != nil {

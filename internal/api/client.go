@@ -6,14 +6,11 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"net/http"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -49,7 +46,7 @@ func NewReader(cfg ClientConfig) *Reader {
 func newReader(cfg ClientConfig, http2 bool) *Reader {
 	r := &Reader{cfg: cfg.withDefaults(), gates: map[kind.Area]*gate{}, patience: math.MaxInt}
 	for _, area := range kind.Areas() {
-		r.gates[area] = newGate(newPauses())
+		r.gates[area] = &gate{endPause: func() {}, refused: make(chan struct{})}
 	}
 	r.transport = r.cfg.Transport
 	if r.transport == nil {
@@ -268,31 +265,9 @@ func (c *Client) readShown(w *operation, tree map[string]any) (kind.LiveObject, 
 
 // failureIn returns the failure that an answer without an object reports, or "".
 func failureIn(tree map[string]any) string {
-	said := messageFor(tree, 0)
-	if tree["kind"] == "Status" {
-		return cmp.Or(said, "status Failure")
+	failed := tree["kind"] == "Status" || tree["success"] == false || tree["ok"] == false || messageFor(tree["error"], 0)+messageFor(tree["errors"], 0) != ""
+	if !failed {
+		return ""
 	}
-	for _, key := range []string{"success", "ok", "status", "code"} {
-		if isFailure(tree[key]) {
-			return cmp.Or(said, fmt.Sprintf("%s is %v", key, tree[key]))
-		}
-	}
-	if messageFor(tree["error"], 0)+messageFor(tree["errors"], 0) != "" {
-		return said
-	}
-	return ""
-}
-
-// isFailure reports whether a value means failure: false, a word, or an HTTP status.
-func isFailure(v any) bool {
-	switch t := v.(type) {
-	case bool:
-		return !t
-	case string:
-		return slices.Contains([]string{"error", "fail", "failed", "failure"}, strings.ToLower(t))
-	case json.Number:
-		n, err := t.Int64()
-		return err == nil && n >= http.StatusBadRequest && n <= 599
-	}
-	return false
+	return cmp.Or(messageFor(tree, 0), "it gives no reason")
 }

@@ -69,24 +69,21 @@ type Retry struct {
 // Warning is a Warning header of an answer: a server says in it that it dropped a field.
 type Warning struct {
 	Op, Kind, Name string // Op is list, get, create, patch or delete; Name is empty for a list
-	Code           int    // 299 for a text for people
 	Text           diag.Quotation
 }
 
 // TraceEvent describes one request and the head of its answer.
 type TraceEvent struct {
-	Op, Kind, Name string
-	Method, URL    string
-	Attempt        int         // counted from 1
-	Header         http.Header // of the request, with the token as "***"
-	RequestBytes   int
-	Status         int // 0 if no answer came; Err then says why
-	ContentType    diag.Quotation
-	RequestID      diag.Quotation
-	Answer         http.Header // of the answer, without tokens and cookies
-	AnswerBytes    int64       // the Content-Length; -1 if there is none
-	Took           time.Duration
-	Err            string
+	Method, URL  string
+	Attempt      int         // counted from 1
+	Header       http.Header // of the request, with the token as "***"
+	RequestBytes int
+	Status       int // 0 if no answer came; Err then says why
+	RequestID    diag.Quotation
+	Answer       http.Header // of the answer, without tokens and cookies
+	AnswerBytes  int64       // the Content-Length; -1 if there is none
+	Took         time.Duration
+	Err          string
 }
 
 func (c ClientConfig) withDefaults() ClientConfig {
@@ -175,11 +172,6 @@ func IsLoopback(u *url.URL) bool {
 }
 
 func isLocalhost(host string) bool { return strings.HasSuffix("."+strings.ToLower(host), ".localhost") }
-
-// sameOrigin reports whether the token may go to u.
-func (e Endpoint) sameOrigin(u *url.URL) bool {
-	return strings.EqualFold(u.Scheme, e.Base.Scheme) && strings.EqualFold(u.Host, e.Base.Host) && u.User == nil
-}
 
 func (e Endpoint) baseSetting(area kind.Area) string {
 	return cmp.Or(e.BaseFrom, variableName(area, "URL"))

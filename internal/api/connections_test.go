@@ -1,8 +1,6 @@
 package api_test
 
 import (
-	"bytes"
-	"compress/gzip"
 	"crypto/x509"
 	"fmt"
 	"io"
@@ -117,36 +115,6 @@ func TestAStreamThatEndsIsReadAgain(t *testing.T) {
 		}
 		if o, err := reader.Get(t.Context(), named(t, "CDN"), "shop"); err != nil || o.Name != "shop" || requests.Load() != 4 {
 			t.Errorf("HTTP/2 %t: get: %q, %d requests, %v", http2, o.Name, requests.Load(), err)
-		}
-		reader.Close()
-	}
-}
-
-// TestWhatCannotBeUnpackedIsReadOnce: a body that came whole and is not what it says
-// would not be better the next time.
-func TestWhatCannotBeUnpackedIsReadOnce(t *testing.T) {
-	packed := func(body string) string {
-		var b bytes.Buffer
-		w := gzip.NewWriter(&b)
-		_, _ = io.WriteString(w, body)
-		_ = w.Close()
-		return b.String()
-	}
-	whole := packed(listOf(3))
-	for name, body := range map[string]string{
-		"not packed":   listOf(3),
-		"another sum":  whole[:len(whole)-8] + "\x00\x00\x00\x00" + whole[len(whole)-4:],
-		"no such code": whole[:10] + "\xff" + whole[11:],
-	} {
-		var requests atomic.Int64
-		cfg, _ := tlsServer(t, true, func(w http.ResponseWriter, r *http.Request) {
-			requests.Add(1)
-			w.Header().Set("Content-Encoding", "gzip")
-			say(200, jsonType, body)(w, r)
-		})
-		reader := api.NewReader(cfg)
-		if names, info, err := names(t, reader); err == nil || requests.Load() != 1 {
-			t.Errorf("%s: %q, %+v, %v after %d requests", name, names, info, err, requests.Load())
 		}
 		reader.Close()
 	}

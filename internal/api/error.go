@@ -41,8 +41,7 @@ type Error struct {
 	Existing     *kind.LiveObject // the object that has the name, if the answer contains it
 	OtherName    diag.Quotation   // the name that the answer to a creation shows instead of the requested one
 
-	restart string // a fresh continue token, if that of the list has expired
-	err     error
+	err error
 }
 
 // Error returns, for example, "patch KIND/NAME: 422 Unprocessable Entity:

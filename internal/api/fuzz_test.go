@@ -35,7 +35,7 @@ func FuzzAnswer(f *testing.F) {
 		cfg.MaxPages = 3
 		cfg.Warn = func(w api.Warning) { visible(t, w.Text.String()) }
 		cfg.Trace = func(e api.TraceEvent) {
-			visible(t, e.Err, e.ContentType.String(), e.RequestID.String())
+			visible(t, e.Err, e.RequestID.String())
 			for name, values := range e.Answer {
 				visible(t, append(slices.Clone(values), name)...)
 			}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,20 +10,18 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
+	"golang.org/x/time/rate"
 
 	"trueup/internal/diag"
 )
 
 // gate decides when requests of one area may be sent (docs/design.md C3 and C4).
 type gate struct {
-	pauses *pauses
-	mu     sync.Mutex
-	state  gateState
-	// refused is closed when the token was rejected, so that those who wait look again.
-	refused chan struct{}
+	mu       sync.Mutex
+	state    gateState
+	endPause context.CancelFunc // frees the pause
+	refused  chan struct{}      // closed when the token was rejected, so that those who wait look again
 }
-
-func newGate(p *pauses) *gate { return &gate{pauses: p, refused: make(chan struct{})} }
 
 // gateState is what the answers of an area have shown.
 type gateState struct {
@@ -41,10 +40,27 @@ func (g *gate) gateState() gateState {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	s := g.state
-	if s.refused == nil {
-		s.pause, s.waited = g.pauses.currentPause()
+	if s.refused != nil || s.pause != nil && s.pause.Err() != nil {
+		s.pause = nil
 	}
 	return s
+}
+
+// startPause starts a pause, unless the current one ends later. It returns when the pause ends, and whether there was none
+// before.
+func (g *gate) startPause(asked time.Duration, waited bool) (until string, first bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	s := &g.state
+	pause, end := context.WithTimeout(context.Background(), asked)
+	first = s.pause == nil || s.pause.Err() != nil
+	if !first && pauseEnd(pause).Before(pauseEnd(s.pause)) {
+		end()
+		return pauseStamp(s.pause), false
+	}
+	g.endPause()
+	s.pause, s.waited, g.endPause = pause, waited, end
+	return pauseStamp(pause), first
 }
 
 func pauseEnd(pause context.Context) time.Time {
@@ -81,7 +97,7 @@ func (r *Reader) applyAnswer(c *operation, e *Error) {
 	switch {
 	case e.Status != http.StatusTooManyRequests && e.Status != http.StatusServiceUnavailable:
 	case asked > 0:
-		until, first := g.pauses.startPause(asked, waited)
+		until, first := g.startPause(asked, waited)
 		if first && waited && r.cfg.Warn != nil {
 			// The run would otherwise be silent for so long.
 			r.cfg.Warn(Warning{
@@ -90,7 +106,7 @@ func (r *Reader) applyAnswer(c *operation, e *Error) {
 			})
 		}
 	case e.Status == http.StatusTooManyRequests:
-		g.pauses.startPause(newBackOff(r.cfg.Retry).NextBackOff(), true)
+		g.startPause(newBackOff(r.cfg.Retry).NextBackOff(), true)
 	}
 }
 
@@ -136,7 +152,7 @@ func (r *Reader) waitToEnter(ctx context.Context, c *operation, attempt int) (le
 		if err != nil {
 			return nil, c.errorWithoutAnswer(Unsent, "waiting for other reads: %w", err)
 		}
-		if pause, _ := r.gates[c.kind.Area].pauses.currentPause(); pause == nil {
+		if r.gates[c.kind.Area].gateState().pause == nil {
 			return leave, nil
 		}
 		leave()
@@ -240,4 +256,73 @@ func (r *Reader) retryAfter(resp *http.Response, said time.Duration) time.Durati
 		asked = max(asked, min(until.Sub(now), maxAsked))
 	}
 	return time.Duration(asked.Seconds() * float64(r.cfg.Retry.Second))
+}
+
+// usualWrites is how many writes a second a run sends without a setting (docs/design.md 0.15).
+const usualWrites = 5
+
+// Budget is what the clients of many runs share: the rate of writes, the number of reads at once, and the tokens that
+// the platform refused. Each run has its own workspace, so the pauses that the platform asks for are its own.
+type Budget struct {
+	writes *rate.Limiter
+	// everywhere is set if the rate is also that of a platform on loopback.
+	everywhere bool
+	reads      chan struct{}
+	refused    sync.Map // has the answer to each token that was refused
+}
+
+// NewBudget returns a budget of one of several processes, which together send perSecond writes a second; 0 means 5, and
+// no limit on loopback. A process never saves up more than one write, so that in no second all of them together send
+// more than perSecond, and one for each process. A process reads at most so many answers at once for its plans.
+func NewBudget(perSecond float64, processes, reads int) *Budget {
+	share := rate.Limit(cmp.Or(perSecond, usualWrites) / float64(max(processes, 1)))
+	return &Budget{writes: rate.NewLimiter(share, 1), everywhere: perSecond > 0, reads: make(chan struct{}, max(reads, 1))}
+}
+
+// noteRefusedToken notes that the platform refused a token.
+func (b *Budget) noteRefusedToken(c *operation, answer *Error) {
+	if b != nil {
+		b.refused.LoadOrStore(c.tokenKey(), answer)
+	}
+}
+
+// checkToken returns an error if the platform refused the token in another run.
+func (b *Budget) checkToken(c *operation) error {
+	if b == nil {
+		return nil
+	}
+	if answer, refused := b.refused.Load(c.tokenKey()); refused {
+		return c.refusedBefore(answer.(*Error))
+	}
+	return nil
+}
+
+// tokenKey tells a token from others, and from itself at another address.
+func (c *operation) tokenKey() string {
+	return c.endpoint.Base.String() + " " + c.endpoint.Token.Reveal()
+}
+
+// writeLimiter returns the limit of a client's writes.
+func (c ClientConfig) writeLimiter() *rate.Limiter {
+	local := true
+	for _, e := range c.Endpoints {
+		local = local && (e.Base == nil || IsLoopback(e.Base))
+	}
+	switch {
+	case c.Budget != nil && (c.Budget.everywhere || !local):
+		return c.Budget.writes
+	case local:
+		return rate.NewLimiter(rate.Inf, 1)
+	}
+	return rate.NewLimiter(rate.Limit(c.WritesPerSecond), max(1, int(c.WritesPerSecond)))
+}
+
+// waitForSlot waits until the budget allows another read at once, and returns what gives the place back.
+func (b *Budget) waitForSlot(ctx context.Context) (leave func(), err error) {
+	select {
+	case b.reads <- struct{}{}:
+		return func() { <-b.reads }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -344,7 +345,7 @@ func TestACutAnswerIsNoAbsence(t *testing.T) {
 func TestManySmallThingsAreBounded(t *testing.T) {
 	warnings := 0
 	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Warning", strings.Repeat(`299 - "x",`, 1000))
+		w.Header()["Warning"] = slices.Repeat([]string{`299 - "x"`}, 1000)
 		_, _ = fmt.Fprintf(w, `{"items":[%s],"metadata":{"continue":"%sx"}}`, cdn("shop")+","+cdn("docs"), r.URL.Query().Get("continue"))
 	}, func(cfg *api.ClientConfig) {
 		cfg.MaxItems, cfg.Warn = 5, func(api.Warning) { warnings++ }

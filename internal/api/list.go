@@ -2,17 +2,20 @@ package api
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
-	"trueup/internal/diag"
+	"trueup/internal/canon"
 	"trueup/internal/kind"
 )
 
@@ -23,17 +26,16 @@ type Listed struct{ kinds sync.Map }
 // listing is the state of one List, over its pages and attempts.
 type listing struct {
 	*operation
-	info      kind.ListInfo
-	each      func(kind.LiveObject) error
-	stopped   error          // what ended the list: an error of each, or too many objects
-	passed    map[string]int // the objects of this page that were passed to each, and in which attempt
-	attempt   int
-	left      int64           // how many bytes the rest of the list may have
-	most      int             // how many objects the list may have
-	seen      map[string]bool // the URLs of the pages
-	names     map[string]bool // the names of the objects
-	idle      int             // how many pages in a row had no new name
-	restarted bool
+	info    kind.ListInfo
+	each    func(kind.LiveObject) error
+	stopped error          // what ended the list: an error of each, or too many objects
+	passed  map[string]int // the objects of this page that were passed to each, and in which attempt
+	attempt int
+	left    int64           // how many bytes the rest of the list may have
+	most    int             // how many objects the list may have
+	seen    map[string]bool // the URLs of the pages
+	names   map[string]bool // the names of the objects
+	idle    int             // how many pages in a row had no new name
 }
 
 // List calls each with every object of the collection (docs/platform.md 4 rows 1 and 5), as it is decoded, in the
@@ -75,8 +77,9 @@ func (r *Reader) readPages(ctx context.Context, l *listing) error {
 		if l.idle++; len(l.names) > had {
 			l.idle = 0
 		}
-		if err != nil {
-			next, err = l.restartList(err)
+		if AnswerOf(err).Status == http.StatusGone && len(l.seen) > 1 { // the continue token has expired
+			l.info.Complete = false
+			return nil
 		}
 		if err != nil || next == nil {
 			return err
@@ -92,21 +95,6 @@ func (r *Reader) readPages(ctx context.Context, l *listing) error {
 		l.seen[next.String()] = true
 		l.url = next
 	}
-}
-
-// restartList returns the URL of the next page if err says that the continue token has expired. It uses the fresh token
-// in the answer once. The second time it returns nil, and the list is incomplete.
-func (l *listing) restartList(err error) (*url.URL, error) {
-	e := AnswerOf(err)
-	switch {
-	case e.Status != http.StatusGone || len(l.seen) == 1:
-		return nil, err
-	case l.restarted || e.restart == "":
-		l.info.Complete = false
-		return nil, nil
-	}
-	l.restarted = true
-	return l.withQuery("continue", e.restart), nil
 }
 
 // readPage reads one page, with retries, and returns the URL of the next page or nil.
@@ -127,10 +115,12 @@ func (r *Reader) readPage(ctx context.Context, l *listing) (next *url.URL, err e
 			return l.unreadableBody(a, err, start)
 		}
 		l.left -= src.read
-		if next, err = l.nextPage(p, a.Header.Values("Link")); err != nil {
-			return l.unreadableBody(a, err, nil)
-		}
-		if next == nil && p.remaining {
+		switch {
+		case p.next != "":
+			u := *l.url
+			u.RawQuery = url.Values{"continue": {p.next}}.Encode()
+			next = &u
+		case p.remaining:
 			l.info.Complete = false
 		}
 		return nil
@@ -153,33 +143,244 @@ func (l *listing) passOnce(o kind.LiveObject) error {
 	return l.stopped
 }
 
-func (c *operation) withQuery(name, value string) *url.URL {
-	u := *c.url
-	u.RawQuery = url.Values{name: {value}}.Encode()
-	return &u
+// readObject reads an object in canonical JSON. It rejects an object of another workspace.
+// A server gives the workspace as its name or its UUID.
+func readObject(doc []byte, k *kind.Kind, ws kind.Workspace) (kind.LiveObject, error) {
+	o, err := k.ReadObject(doc)
+	if err != nil {
+		return kind.LiveObject{}, fmt.Errorf("unreadable answer: %w", err)
+	}
+	if o.Namespace != "" && ws.Name != "" && o.Namespace != ws.Name && o.Namespace != ws.UUID {
+		return kind.LiveObject{}, &worded{misdirected: true, text: fmt.Sprintf("wrong workspace: %s is in %q, the project's is %q", o.Key(), o.Namespace, ws.Name)}
+	}
+	return o, nil
 }
 
-// nextPage returns the URL of the next page, or nil, from metadata.continue,
-// nextPageToken, or a Link with rel=next, which must have the platform's origin.
-func (c *operation) nextPage(p page, links []string) (*url.URL, error) {
+func parseObject(body []byte, k *kind.Kind, ws kind.Workspace) (kind.LiveObject, error) {
+	if len(bytes.TrimSpace(body)) == 0 {
+		return kind.LiveObject{}, errors.New("unreadable answer: it is empty")
+	}
+	doc, err := canon.Canonical(body)
+	if err != nil {
+		return kind.LiveObject{}, fmt.Errorf("unreadable answer: %w", err)
+	}
+	if doc[0] != '{' {
+		return kind.LiveObject{}, errors.New("unreadable answer: it is not a JSON object")
+	}
+	return readObject(doc, k, ws)
+}
+
+// page is what a page of a list says besides its items.
+type page struct {
+	next      string // metadata.continue, which may be empty
+	remaining bool   // metadata.remainingItemCount is not zero
+}
+
+// errNoList is the error for valid JSON that contains no list.
+var errNoList = errors.New("unreadable list: neither an array nor an object with items or data")
+
+// decoder decodes a page of a list, item by item as it arrives.
+type decoder struct {
+	src  *bodyReader
+	json *json.Decoder
+	raw  json.RawMessage // the last value as the server wrote it
+	scan canon.Scanner
+
+	kind *kind.Kind
+	ws   kind.Workspace
+	each func(kind.LiveObject) error
+	// envelope has the fields of the page, with the values of those beside the list, which is in found.
+	envelope map[string]any
+	found    string
+}
+
+// decodeList decodes the forms of lists that similar services use (docs/platform.md 10): {"items": […] or null}, a
+// bare array, {"data": […]}. Anything else is an error, never an empty list.
+func decodeList(src *bodyReader, k *kind.Kind, ws kind.Workspace, each func(kind.LiveObject) error) (page, error) {
+	d := &decoder{src: src, json: json.NewDecoder(src), kind: k, ws: ws, each: each, envelope: map[string]any{}}
+	if err := d.readDocument(); err != nil {
+		return page{}, err
+	}
+	d.beginValue()
+	if _, err := d.json.Token(); !errors.Is(err, io.EOF) {
+		return page{}, errors.New("unreadable list: content after the JSON value")
+	}
+	return d.readPage()
+}
+
+func (d *decoder) readDocument() error {
+	switch first, err := d.nextToken(); {
+	case err != nil:
+		return err
+	case first == json.Delim('['):
+		d.found = "the array"
+		return d.eachMember(d.readItem)
+	case first == json.Delim('{'):
+		return d.eachMember(d.readField)
+	}
+	return errNoList
+}
+
+// readPage checks what the page says besides its items.
+func (d *decoder) readPage() (page, error) {
+	meta, isObject := d.envelope["metadata"].(map[string]any)
+	next, isText := meta["continue"].(string)
+	listKind, isName := d.envelope["kind"].(string)
 	switch {
-	case p.next != "":
-		return c.withQuery("continue", p.next), nil
-	case p.token != "":
-		return c.withQuery("pageToken", p.token), nil
+	case !isObject && d.envelope["metadata"] != nil, !isText && meta["continue"] != nil:
+		return page{}, errors.New("unreadable list: its metadata is not an object, or has a continue that is not text")
+	case !isName && d.envelope["kind"] != nil:
+		return page{}, errors.New("unreadable list: its kind is not text")
+	case listKind != "" && listKind != "List" && listKind != d.kind.Name+"List":
+		return page{}, fmt.Errorf("the answer is of kind %s, not a list of %s", listKind, d.kind.Name)
+	case d.found == "" && listKind == "":
+		return page{}, errNoList
 	}
-	found := nextLink().FindStringSubmatch(strings.Join(links, ","))
-	if found == nil || found[1] == "" {
-		return nil, nil
-	}
-	u, err := c.url.Parse(found[1])
-	if err != nil || !c.endpoint.sameOrigin(u) {
-		return nil, fmt.Errorf("unreadable list: its next page %q is not on the platform's address", diag.QuoteAnswer(found[1], excerptSize))
-	}
-	return u, nil
+	remaining, _ := meta["remainingItemCount"].(json.Number)
+	return page{next, strings.Trim(string(remaining), "0") != ""}, nil
 }
 
-// nextLink matches a Link header with rel=next (RFC 8288).
-var nextLink = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)<([^<>]*)>([^<]*[;,])?\s*rel\s*=[ "]*next[ "]*([;,<]|$)`)
-})
+func (d *decoder) readField() error {
+	key, err := d.nextToken()
+	if err != nil {
+		return err
+	}
+	name, _ := key.(string)
+	if _, twice := d.envelope[name]; twice {
+		return fmt.Errorf("unreadable list: it has the key %.100q twice", name)
+	}
+	d.envelope[name] = nil
+	switch name {
+	case "items", "data":
+		return d.readCollection(name)
+	case "metadata", "kind":
+		v, err := d.canonicalValue()
+		if err == nil {
+			d.envelope[name] = canon.MustDecode(v)
+		}
+		return err
+	}
+	// Other fields only have to be JSON.
+	if err := d.nextValue(); err != nil {
+		return err
+	}
+	if !utf8.Valid(d.raw) || strings.ContainsRune(name, utf8.RuneError) {
+		return d.preferSourceError(errors.New("not valid UTF-8"))
+	}
+	return nil
+}
+
+func (d *decoder) readCollection(name string) error {
+	switch first, err := d.nextToken(); {
+	case err != nil:
+		return err
+	case first == json.Delim('[') && d.found != "":
+		return fmt.Errorf("unreadable list: both %s and %s have items", d.found, name)
+	case first == json.Delim('['):
+		d.found = name
+		return d.eachMember(d.readItem)
+	case first != nil || name != "items" || d.found != "":
+		return errNoList
+	}
+	d.found = name
+	return nil
+}
+
+func (d *decoder) readItem() error {
+	v, err := d.canonicalValue()
+	if err != nil {
+		return err
+	}
+	if v[0] != '{' {
+		return errors.New("unreadable list: an item is not an object")
+	}
+	o, err := readObject(v, d.kind, d.ws)
+	if err != nil {
+		return err
+	}
+	return d.each(o)
+}
+
+// eachMember calls each for every member of the object or array that was begun, and reads its end.
+func (d *decoder) eachMember(each func() error) error {
+	for d.beginValue(); d.json.More(); d.beginValue() {
+		if err := each(); err != nil {
+			return err
+		}
+	}
+	_, err := d.nextToken()
+	return err
+}
+
+// beginValue allows the next value to be as large as an object.
+func (d *decoder) beginValue() { d.src.limit = d.json.InputOffset() + d.src.object }
+
+// nextToken reads the next key, sign or plain value.
+func (d *decoder) nextToken() (json.Token, error) {
+	d.beginValue()
+	t, err := d.json.Token()
+	return t, d.preferSourceError(err)
+}
+
+// nextValue reads the next value.
+func (d *decoder) nextValue() error {
+	d.beginValue()
+	return d.preferSourceError(d.json.Decode(&d.raw))
+}
+
+// canonicalValue reads the next value in canonical form. It is valid until the next call.
+func (d *decoder) canonicalValue() ([]byte, error) {
+	if err := d.nextValue(); err != nil {
+		return nil, err
+	}
+	v, err := d.scan.Canonical(d.raw)
+	return v, d.preferSourceError(err)
+}
+
+// preferSourceError prefers the source's error to the decoder's.
+func (d *decoder) preferSourceError(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case d.src.err != nil && !errors.Is(d.src.err, io.EOF):
+		err = d.src.err
+	case errors.Is(err, io.EOF):
+		err = io.ErrUnexpectedEOF
+	}
+	return fmt.Errorf("unreadable list: %w", err)
+}
+
+// bodyReader reads the body of a page, checks size limits, and keeps its first error.
+type bodyReader struct {
+	r           io.Reader
+	read, limit int64 // read counts bytes; limit is where the current value must have ended
+	// Limits in bytes: object for one value, list for this page, which is what is left for the
+	// list, and most for the whole list.
+	object, list, most int64
+	err                error
+}
+
+// Read reads from the body. It returns an error at a limit.
+func (s *bodyReader) Read(p []byte) (n int, err error) {
+	room := min(s.limit, s.list) - s.read // to the end of the current value, or of the list
+	switch {
+	case s.err != nil:
+	case room > 0:
+		n, s.err = s.r.Read(p[:min(room, int64(len(p)))])
+		s.read += int64(n)
+	case s.read >= s.list:
+		s.err = fmt.Errorf("the list is larger than %s", formatSize(s.most))
+	default:
+		s.err = fmt.Errorf("an object is larger than %s", formatSize(s.object))
+	}
+	return n, s.err
+}
+
+func formatSize(n int64) string {
+	for i, unit := range []string{"GiB", "MiB", "KiB"} {
+		if one := int64(1) << (30 - 10*i); n >= one && n%one == 0 {
+			return fmt.Sprintf("%d %s", n/one, unit)
+		}
+	}
+	return fmt.Sprintf("%d bytes", n)
+}

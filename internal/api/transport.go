@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
 	"sync"
 	"sync/atomic"
@@ -152,7 +151,6 @@ func newHTTP(transport http.RoundTripper) *http.Client {
 // After an error it has what was known until then.
 type Reachability struct {
 	Proxy   string // the host of the proxy, or ""
-	Peer    string // the IP address and port
 	TLS     string // the version, or "" for plain http
 	Issuer  string // of the server's certificate, as is Expires
 	Expires time.Time
@@ -161,7 +159,7 @@ type Reachability struct {
 	Clock   TimeReading // the time of the answer
 }
 
-// Reach sends a GET to the base address of an area over a new connection.
+// Reach sends a GET to the base address of an area.
 func (r *Reader) Reach(ctx context.Context, area kind.Area) (Reachability, error) {
 	e := r.cfg.Endpoints[area]
 	if e.Base == nil {
@@ -170,10 +168,7 @@ func (r *Reader) Reach(ctx context.Context, area kind.Area) (Reachability, error
 	ctx, cancel := context.WithTimeout(ctx, r.cfg.RequestTimeout)
 	defer cancel()
 	var seen Reachability
-	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GotConn: func(info httptrace.GotConnInfo) { seen.Peer = info.Conn.RemoteAddr().String() },
-	})
-	req, err := http.NewRequestWithContext(traced, http.MethodGet, e.Base.String(), nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, e.Base.String(), nil)
 	if err != nil {
 		return Reachability{}, err
 	}
@@ -184,14 +179,8 @@ func (r *Reader) Reach(ctx context.Context, area kind.Area) (Reachability, error
 			seen.Proxy = proxy.Host
 		}
 	}
-	transport := r.cfg.Transport
-	if transport == nil {
-		own := newTransport(r.cfg, false)
-		own.DisableKeepAlives = true
-		transport = own
-	}
 	start := r.cfg.Now()
-	resp, err := newHTTP(transport).Do(req)
+	resp, err := r.gets.Do(req)
 	if err != nil {
 		err = r.reachError(ctx, &seen, err)
 		return seen, err

@@ -119,6 +119,7 @@ func Run(ctx context.Context, p *plan.Plan, d Deps) Result {
 	r.applyPolicy(ctx, kind.Converge)
 	r.applyPolicy(ctx, kind.CreateOnly)
 	r.postAll(ctx)
+	r.awaitOthers(ctx)
 	r.deleteAll(ctx)
 	return NewResult(r.outcomes)
 }

@@ -1,6 +1,7 @@
 package apply_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -187,14 +188,37 @@ func TestWhatAnotherRunHasClaimed(t *testing.T) {
 			s.wrote("claim Purge/rel")
 			s.run()
 			s.wrote(tt.next)
-			if s.slept != 0 {
-				t.Errorf("slept %s", s.slept)
-			}
 		})
 	}
 	s := theirs(begin(t, snapshot("db")), db, func(*ledger.Record) {})
 	s.ends(s.run(), db, apply.InFlight, apply.Partial, "runs/7")
 	s.wrote("GET VolumeSnapshot/db, claim VolumeSnapshot/db")
+}
+
+// TestAnotherRunPostsIt: what another run posts while this one ends is done, if it is what git has.
+func TestAnotherRunPostsIt(t *testing.T) {
+	for name, tt := range map[string]struct {
+		spec    string
+		status  apply.Status
+		verdict apply.Verdict
+	}{
+		"as git has it": {"", apply.Done, apply.OK},
+		"otherwise":     {`{"hostname":"shop.example.com"}`, apply.InFlight, apply.Partial},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := theirs(due(t), rel, func(*ledger.Record) {})
+			s.sleep = func(context.Context, time.Duration) error {
+				spec := cmp.Or(tt.spec, string(s.set.Find(key(rel)).Spec))
+				digest := plan.SpecDigest(kindOf(rel), []byte(spec))
+				r := s.records[key(rel)]
+				r.State, r.SpecDigest, r.AcceptedAt = ledger.Posted, &digest, r.ClaimedAt
+				s.records[key(rel)] = r
+				return nil
+			}
+			s.ends(s.run(), rel, tt.status, tt.verdict)
+			s.wrote("claim Purge/rel")
+		})
+	}
 }
 
 // TestTheOtherRunIsUnknown: a ledger that can't be read again changes nothing but the words.

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -274,6 +276,41 @@ func (w *work) leaveToOther() *ItemOutcome {
 		end.Message += " meanwhile: " + now
 	}
 	return end
+}
+
+// awaitOthers waits for requests that other runs are sending, for a few seconds in all. What they posted as git has it is
+// done.
+func (r *run) awaitOthers(ctx context.Context) {
+	waiting := map[kind.Key]*ItemOutcome{}
+	for i := range r.outcomes {
+		if end := &r.outcomes[i]; end.Status == InFlight && r.Journal != nil {
+			waiting[end.Key] = end
+		}
+	}
+	for _, pause := range []time.Duration{0, time.Second, 3 * time.Second, 6 * time.Second} {
+		if len(waiting) == 0 || pause > 0 && r.Sleep(ctx, pause) != nil {
+			return
+		}
+		_ = r.catchPanic(kind.Key{}, func() error { // what can't be read stays in flight
+			records, err := r.Journal.ReadRecords(r.ledgerCtx, slices.Collect(maps.Keys(waiting)))
+			for key, rec := range records {
+				if r.isPosted(rec) {
+					said, _ := ledger.ExplainRecord(rec)
+					*waiting[key] = ItemOutcome{Key: key, Status: Done, Did: Unchanged, Verdict: OK, Message: "another run posted it: " + said}
+				}
+				if rec.State != ledger.Claimed || rec.Left {
+					delete(waiting, key)
+				}
+			}
+			return err
+		})
+	}
+}
+
+// isPosted reports whether the spec that git has was posted.
+func (r *run) isPosted(rec ledger.Record) bool {
+	k, _ := kind.FindKind(rec.Kind)
+	return rec.State == ledger.Posted && rec.SpecDigest != nil && *rec.SpecDigest == plan.SpecDigest(k, r.Spec(rec.Key))
 }
 
 // leaveIfClaimed leaves an object that appeared since the plan to the run that claimed it, if any.

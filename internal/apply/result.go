@@ -198,16 +198,9 @@ func stoppedOutcome(err error) *ItemOutcome {
 		return &ItemOutcome{Status: Blocked, Verdict: NeedsPerson, Message: held.String(), Fix: held.Fix()}
 	}
 	if newer, ok := errors.AsType[*ledger.SupersededError](err); ok {
-		return supersededOutcome(newer)
+		return &ItemOutcome{Status: Skipped, Verdict: Stale, Message: newer.Error() + "; trueup left it unchanged", Fix: FixSuperseded}
 	}
 	return nil
-}
-
-// supersededOutcome is the outcome of an item whose run must send nothing more.
-func supersededOutcome(err *ledger.SupersededError) *ItemOutcome {
-	end := skippedOutcome(Stale, err.Error()+"; trueup left it unchanged")
-	end.Fix = FixSuperseded
-	return end
 }
 
 // unclaimedOutcome is the outcome of a ledger error before anything was sent. A person is needed

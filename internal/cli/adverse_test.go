@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"trueup/internal/e2e/quirks"
 	"trueup/internal/exit"
-	"trueup/internal/sandbox"
 )
 
 // verdict is how an apply ends on an adverse platform: with which code, saying
@@ -65,7 +65,7 @@ var adverseVerdicts = map[string]struct{ first, change verdict }{
 // purged twice, and what ends well plans empty.
 func TestCorpusUnderAdverseQuirks(t *testing.T) {
 	sets := corpusCDNs(t)
-	for _, q := range sandbox.Quirks() {
+	for _, q := range quirks.All() {
 		if q.Group == "benign" {
 			continue
 		}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"trueup/internal/command"
+	"trueup/internal/config"
 	"trueup/internal/exit"
 
 	"github.com/spf13/cobra"
@@ -15,7 +17,7 @@ import (
 
 // completed asks as a shell does, and returns the candidates without what is shown
 // beside them, and the directive.
-func completed(t *testing.T, env Env, args ...string) (words []string, directive string) {
+func completed(t *testing.T, env config.Env, args ...string) (words []string, directive string) {
 	t.Helper()
 	var out, wrong bytes.Buffer
 	env.Stdin, env.Stdout, env.Stderr = strings.NewReader(""), &out, &wrong
@@ -67,7 +69,7 @@ func TestCompletionOffers(t *testing.T) {
 	if err := os.WriteFile(profiles, []byte("apiVersion: trueup/v1\nkind: Config\nprofiles: {production: {}, staging: {}}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	env := Env{Dir: dir, Getenv: func(name string) string {
+	env := config.Env{Cwd: dir, Getenv: func(name string) string {
 		return map[string]string{"XDG_CONFIG_HOME": filepath.Join(dir, "config")}[name]
 	}}
 	for line, want := range map[string]string{
@@ -108,11 +110,11 @@ func TestCompletionOffersPlainWordsOnly(t *testing.T) {
 		text.WriteString(cdnNamed(`"`+name+`"`) + "---\n")
 	}
 	dir := projectOf(t, map[string]string{"a$(id).yaml": text.String(), "b\x1b[2J.yaml": cdnNamed("fine"), "$(id)/x.yaml": ""})
-	words, _ := completed(t, Env{Dir: dir}, "plan", "--target", "")
+	words, _ := completed(t, config.Env{Cwd: dir}, "plan", "--target", "")
 	if got := strings.Join(words, " "); got != "cdn/fine cdn/ok.1" {
 		t.Errorf("%q", words)
 	}
-	words, _ = completed(t, Env{Dir: filepath.Dir(dir)}, "-C", dir, "validate", "")
+	words, _ = completed(t, config.Env{Cwd: filepath.Dir(dir)}, "-C", dir, "validate", "")
 	if len(words) != 0 {
 		t.Errorf("%q", words)
 	}
@@ -137,5 +139,5 @@ func TestCompletionOfEveryFlag(t *testing.T) {
 			each(below)
 		}
 	}
-	each(newRoot(newApp(Env{})))
+	each(newRoot(command.NewRun(config.Env{})))
 }

@@ -11,8 +11,9 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
 
+	"trueup/internal/command"
+	"trueup/internal/config"
 	"trueup/internal/kind"
-	"trueup/internal/project"
 	"trueup/schemas"
 )
 
@@ -39,7 +40,7 @@ func publishedSchema(t *testing.T, name string) *jsonschema.Schema {
 // Where it gives none, it does not ask for one either.
 func TestNoTokenIsGivenElsewhere(t *testing.T) {
 	s := newStage(t)
-	text, err := os.ReadFile(filepath.Join(s.dir, project.File))
+	text, err := os.ReadFile(filepath.Join(s.dir, config.ProjectFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,11 +52,11 @@ func TestNoTokenIsGivenElsewhere(t *testing.T) {
 		{"TRUEUP_LEDGER=s4://x", "is not of the form"},
 		{"TRUEUP_DELIVERY_URL=https://else.example.com", "was made for the delivery area at http://127.0.0.1"},
 	} {
-		a := newApp(s.env(io.Discard, io.Discard))
-		usual := a.env.Getenv
+		a := command.NewRun(s.env(io.Discard, io.Discard))
+		usual := a.Getenv
 		input := strings.NewReader(canary)
-		a.env.Stdin = input
-		a.env.Getenv = func(name string) string {
+		a.Stdin = input
+		a.Getenv = func(name string) string {
 			key, value, _ := strings.Cut(c.vars, "=")
 			switch {
 			case name == key:
@@ -67,16 +68,16 @@ func TestNoTokenIsGivenElsewhere(t *testing.T) {
 			}
 			return usual(name)
 		}
-		p, err := project.Parse(text)
+		p, err := config.ParseProject(text)
 		if err != nil {
 			t.Fatal(err)
 		}
 		p.Dir = s.dir
-		set, err := a.config().ResolveSettings()
+		set, err := a.ResolveSettings()
 		if err != nil {
 			t.Fatal(err)
 		}
-		w, _ := a.config().RealPlatform(set, p)
+		w, _ := a.RealPlatform(set, p)
 		token, err := w.API.Endpoints[kind.Delivery].Ask(t.Context())
 		w.Close()
 		given, asked := !token.IsZero(), input.Len() == 0

@@ -5,8 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"trueup/internal/command"
+	"trueup/internal/config"
 	"trueup/internal/exit"
-	"trueup/internal/explain"
 )
 
 func TestExplainOffersTheNearestField(t *testing.T) {
@@ -106,7 +107,7 @@ func TestExplainShowsValues(t *testing.T) {
 	if out := show("purge/x.spec.paths", "--live", "--sandbox"); !strings.Contains(out, "has no way") {
 		t.Error(out)
 	}
-	var doc explain.FieldFacts
+	var doc command.FieldFacts
 	if err := json.Unmarshal([]byte(show("cdn/legacy-blog.hostname", "--live", "--sandbox", "-o", "json")), &doc); err != nil || doc.Object == nil || !*doc.Object.Live {
 		t.Errorf("%v %+v", err, doc)
 	}
@@ -133,7 +134,7 @@ func TestTopicsAreCompleted(t *testing.T) {
 		"nothing.":                  ":4",
 		"":                          "adopt base blocked causes drift ledger lists plan prune risks status tests unknown cdn purge volumesnapshot config project requesttest cors-credentials",
 	} {
-		words, directive := completed(t, Env{Dir: dir}, "explain", begun)
+		words, directive := completed(t, config.Env{Cwd: dir}, "explain", begun)
 		if got := strings.Join(append(words, directive), " "); !strings.HasPrefix(got, want) {
 			t.Errorf("%q: %s, want %s", begun, got, want)
 		}

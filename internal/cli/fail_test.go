@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"trueup/internal/config"
 	"trueup/internal/exit"
 )
 
@@ -80,9 +81,9 @@ func TestAnInterruptedReadSaysSo(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var out, errs bytes.Buffer
-	code := Main(ctx, []string{"plan", "-o", "json"}, Env{
+	code := Main(ctx, []string{"plan", "-o", "json"}, config.Env{
 		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Sleep: Sleep, Now: time.Now,
-		Getenv: func(name string) string { return s.vars[name] }, Dir: s.dir,
+		Getenv: func(name string) string { return s.vars[name] }, Cwd: s.dir,
 	})
 	if code != exit.Interrupted {
 		t.Errorf("exit %d: %s", code, errs.String())

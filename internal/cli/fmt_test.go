@@ -20,7 +20,14 @@ func TestFmtAsJSON(t *testing.T) {
 	if err := publishedSchema(t, "fmt.schema.json").Validate(decoded(t, text)); err != nil {
 		t.Errorf("%#v", err)
 	}
-	var doc fmtDocument
+	var doc struct {
+		Result   string
+		ExitCode int
+		Files    []struct {
+			Path    string
+			Changed bool
+		}
+	}
 	if err := json.Unmarshal([]byte(text), &doc); err != nil {
 		t.Fatal(err)
 	}

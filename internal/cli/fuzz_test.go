@@ -16,9 +16,9 @@ import (
 	"unicode/utf8"
 
 	"trueup/internal/api"
+	"trueup/internal/command"
 	"trueup/internal/config"
 	"trueup/internal/diag"
-	"trueup/internal/project"
 )
 
 // hostileTexts break out of something somewhere.
@@ -41,7 +41,7 @@ func FuzzConfig(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		p, err := project.Parse(data)
+		p, err := config.ParseProject(data)
 		switch {
 		case err != nil:
 			checkShown(t, "the error of a project file", diag.OneLine(err))
@@ -75,10 +75,10 @@ func FuzzConfig(f *testing.F) {
 func checkShown(t *testing.T, what, text string) {
 	t.Helper()
 	var errs bytes.Buffer
-	a := newApp(Env{Stderr: &errs, Stdout: &errs, Now: time.Now, Getenv: func(string) string { return "" }})
-	for _, a.settings.logsJSON = range []bool{false, true} {
+	a := command.NewRun(config.Env{Stderr: &errs, Stdout: &errs, Now: time.Now, Getenv: func(string) string { return "" }})
+	for _, a.LogsJSON = range []bool{false, true} {
 		errs.Reset()
-		a.log(0, text)
+		a.Log(0, text)
 		checkOutput(t, what, errs.String())
 		if strings.Count(errs.String(), "\n") != 1 {
 			t.Fatalf("%s is more than one line: %q", what, errs.String())
@@ -158,9 +158,9 @@ func FuzzRun(f *testing.F) {
 		var out, errs bytes.Buffer
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		code := Main(ctx, args, Env{
+		code := Main(ctx, args, config.Env{
 			Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Getenv: func(name string) string { return vars[name] }, Now: time.Now,
-			Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }, Dir: dir,
+			Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }, Cwd: dir,
 			Retry: api.Retry{Initial: time.Millisecond, Max: time.Millisecond},
 		})
 		if ctx.Err() != nil || !slices.Contains([]int{0, 1, 2, 3, 4, 5, 6, 7, 8}, code) {

@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"trueup/internal/api"
+	"trueup/internal/config"
+	"trueup/internal/e2e/quirks"
 	"trueup/internal/sandbox"
 )
 
@@ -26,7 +28,7 @@ import (
 type stage struct {
 	t      *testing.T
 	dir    string
-	server *sandbox.Server
+	server *quirks.Server
 	vars   map[string]string
 	// passed is how much time has passed for program and platform.
 	passed time.Duration
@@ -42,10 +44,10 @@ const canary = "canary-5f2c9a"
 // workspace is what the corpus names in its manifests.
 var workspace = sandbox.WorkspaceKey{Name: "web-platform", UUID: "3c9f2b6e-0d51-4a77-8f0e-5b1f7f1f2a90"}
 
-func newStage(t *testing.T, quirks ...string) *stage {
+func newStage(t *testing.T, named ...string) *stage {
 	t.Helper()
-	server, err := sandbox.Open(sandbox.ServerOptions{
-		Now: time.Now, Quirks: quirks, Workspaces: []sandbox.WorkspaceKey{workspace},
+	server, err := quirks.Open(sandbox.ServerOptions{
+		Now: time.Now, Quirks: named, Workspaces: []sandbox.WorkspaceKey{workspace},
 		Tokens: map[string][]string{
 			canary + "-dlv":     {sandbox.RoleCDNAdmin, sandbox.RolePurger},
 			canary + "-compute": {sandbox.RoleComputeAdmin},
@@ -126,14 +128,14 @@ func (s *stage) run(args ...string) (code int, stdout, stderr string) {
 }
 
 // env is that of a run whose waiting costs no time.
-func (s *stage) env(out, errs io.Writer) Env {
-	return Env{
+func (s *stage) env(out, errs io.Writer) config.Env {
+	return config.Env{
 		Stdin: strings.NewReader(""), Stdout: out, Stderr: errs,
 		Getenv: func(name string) string { return s.vars[name] },
 		Now:    func() time.Time { return time.Now().Add(s.passed) },
 		Sleep:  func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
 		Retry:  api.Retry{Initial: time.Millisecond, Max: time.Millisecond, MaxRetryAfter: 60 * time.Millisecond, Second: time.Millisecond},
-		Dir:    s.dir,
+		Cwd:    s.dir,
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"trueup/internal/command"
+	"trueup/internal/config"
 	"trueup/internal/exit"
 
 	"github.com/spf13/cobra"
@@ -21,7 +23,7 @@ import (
 func TestHelpFitsTheTerminal(t *testing.T) {
 	help := func(width int, args ...string) string {
 		var out bytes.Buffer
-		env := Env{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Getenv: func(string) string { return "" }, Dir: t.TempDir(), Width: width}
+		env := config.Env{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Getenv: func(string) string { return "" }, Cwd: t.TempDir(), Width: width}
 		if code := Main(t.Context(), append(args, "--help"), env); code != exit.OK {
 			t.Errorf("%v: exit %d", args, code)
 		}
@@ -42,7 +44,7 @@ func TestHelpFitsTheTerminal(t *testing.T) {
 			all(below, append(args, below.Name())...)
 		}
 	}
-	all(newRoot(newApp(Env{})))
+	all(newRoot(command.NewRun(config.Env{})))
 	help(1)
 }
 
@@ -56,7 +58,7 @@ func TestTextsAreBrokenBetweenWords(t *testing.T) {
 		"äääääääääöö b":       "äääääääääöö b",
 		"":                    "",
 	} {
-		if got := fitted(text, 10); got != want {
+		if got := command.FitText(text, 10); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
@@ -74,7 +76,7 @@ func TestTextsHaveLines(t *testing.T) {
 	for _, f := range files {
 		texts[f.Name()] = true
 	}
-	for _, cmd := range shownCommands(newRoot(newApp(Env{}))) {
+	for _, cmd := range shownCommands(newRoot(command.NewRun(config.Env{}))) {
 		if before, _, has := strings.Cut(cmd.Long, "Exit codes:"); has && !strings.HasSuffix(before, "\n\n") {
 			t.Errorf("%s: exit codes stand in another paragraph", cmd.CommandPath())
 		}
@@ -127,7 +129,7 @@ func TestHelpShowsUsefulFlags(t *testing.T) {
 
 // TestFewCommandsAndFlags: all of them are more than anybody remembers.
 func TestFewCommandsAndFlags(t *testing.T) {
-	root := newRoot(newApp(Env{}))
+	root := newRoot(command.NewRun(config.Env{}))
 	if n := len(root.Commands()); n > 23 {
 		t.Errorf("%d commands", n)
 	}
@@ -156,7 +158,7 @@ func TestFlagsThatDoNothingAreRefused(t *testing.T) {
 		}
 	}
 	for _, line := range []string{"version --sand", "help --out", "completion bash --out", "ledger export --rep"} {
-		if offered, _ := completed(t, Env{Dir: t.TempDir()}, strings.Fields(line)...); len(offered) > 0 {
+		if offered, _ := completed(t, config.Env{Cwd: t.TempDir()}, strings.Fields(line)...); len(offered) > 0 {
 			t.Errorf("%s: completion offers %q", line, offered)
 		}
 	}

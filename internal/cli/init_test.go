@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"cmp"
 	"io"
 	"os"
 	"path/filepath"
@@ -10,11 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"trueup/internal/config"
 	"trueup/internal/exit"
+	"trueup/internal/generate"
 	"trueup/internal/kind"
-	"trueup/internal/project"
-	"trueup/internal/report"
-	"trueup/internal/scaffold"
 )
 
 // initIn runs init in a folder, where somebody at a terminal gives the answers;
@@ -22,9 +20,9 @@ import (
 func initIn(t *testing.T, dir string, answers []string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	code = Main(t.Context(), append([]string{"init"}, args...), Env{
+	code = Main(t.Context(), append([]string{"init"}, args...), config.Env{
 		Stdin: strings.NewReader(strings.Join(answers, "\n") + "\n"), Stdout: &out, Stderr: &errs,
-		Getenv: addressed(nil), Now: time.Now, Sleep: Sleep, Dir: dir, StdinIsTTY: answers != nil,
+		Getenv: addressed(nil), Now: time.Now, Sleep: Sleep, Cwd: dir, StdinIsTTY: answers != nil,
 	})
 	return code, out.String(), errs.String()
 }
@@ -49,31 +47,19 @@ func content(t *testing.T, dir, name string) string {
 	return string(text)
 }
 
-// TestInitKeepsAnswers: a token that can't be used is said before the first question, and a failure after the last one
-// repeats the answers as flags.
+// TestInitKeepsAnswers: a failure after the last question repeats the answers as flags.
 func TestInitKeepsAnswers(t *testing.T) {
-	dir := t.TempDir()
-	token := filepath.Join(dir, "token")
-	if err := os.WriteFile(token, []byte("secret"), 0o644); err != nil {
-		t.Fatal(err)
-	}
 	answers := []string{"acme", "5a1d", "file:.trueup/ledger", "examples", "no"}
-	run := func(vars map[string]string) string {
-		var errs bytes.Buffer
-		if code := Main(t.Context(), []string{"init"}, Env{
-			Stdin: strings.NewReader(strings.Join(answers, "\n") + "\n"), Stdout: io.Discard, Stderr: &errs,
-			Getenv: addressed(vars), Now: time.Now, Sleep: Sleep, Dir: dir, StdinIsTTY: true,
-		}); code != exit.Error {
-			t.Errorf("exit %d", code)
-		}
-		return errs.String()
-	}
-	if text := run(map[string]string{"TRUEUP_DELIVERY_TOKEN_FILE": token}); !strings.Contains(text, "chmod 600 ") || strings.Contains(text, "workspace") {
-		t.Error(text)
+	var errs bytes.Buffer
+	if code := Main(t.Context(), []string{"init"}, config.Env{
+		Stdin: strings.NewReader(strings.Join(answers, "\n") + "\n"), Stdout: io.Discard, Stderr: &errs,
+		Getenv: addressed(nil), Now: time.Now, Sleep: Sleep, Cwd: t.TempDir(), StdinIsTTY: true,
+	}); code != exit.Error {
+		t.Errorf("exit %d", code)
 	}
 	want := "to give these answers again: trueup init --workspace acme --uuid 5a1d --ledger file:.trueup/ledger --manifests examples\n"
-	if text := run(nil); !strings.Contains(text, want) {
-		t.Error(text)
+	if !strings.Contains(errs.String(), want) {
+		t.Error(errs.String())
 	}
 }
 
@@ -109,8 +95,8 @@ func TestInitAsksOnlyWhatItCannotKnow(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "manifests/.gitkeep", "")
 	var out bytes.Buffer
-	code := Main(t.Context(), []string{"init"}, Env{
-		Stdin: strings.NewReader("acme\nno\n"), Stdout: &out, Stderr: &out, Now: time.Now, Sleep: Sleep, Dir: dir, StdinIsTTY: true,
+	code := Main(t.Context(), []string{"init"}, config.Env{
+		Stdin: strings.NewReader("acme\nno\n"), Stdout: &out, Stderr: &out, Now: time.Now, Sleep: Sleep, Cwd: dir, StdinIsTTY: true,
 		Getenv: addressed(map[string]string{"TRUEUP_WORKSPACE": "5a1d", "TRUEUP_LEDGER": "file:" + t.TempDir()}),
 	})
 	if code != exit.Error || strings.Count(out.String(), "]: ")+strings.Count(out.String(), "(no default): ") != 2 {
@@ -120,7 +106,7 @@ func TestInitAsksOnlyWhatItCannotKnow(t *testing.T) {
 		"": "none", "/home/github/x.git": "none", "file:///github/x": "none", "../github.git": "none", "https://user:gitlab@host.example.com/x": "none",
 		"git@github.com:acme/x.git": "github", "https://gitlab.example.com/github/x": "gitlab", "ssh://git@GitHub.com:22/a/b": "github", "https://%zz": "none",
 	} {
-		if got := scaffold.UsualCI(remote); got != want {
+		if got := generate.UsualCI(remote); got != want {
 			t.Errorf("%s: %s, want %s", remote, got, want)
 		}
 	}
@@ -144,33 +130,6 @@ func TestInitWritesNothingWithoutAYes(t *testing.T) {
 	}
 }
 
-// TestInitLeavesWhatCameMeanwhile: what is written between the look and the
-// answer is nobody's to overwrite.
-func TestInitLeavesWhatCameMeanwhile(t *testing.T) {
-	for _, name := range []string{"trueup.yaml", ".gitignore"} {
-		for _, before := range []string{"", "mine\n"} {
-			dir := t.TempDir()
-			if before != "" && name != "trueup.yaml" {
-				write(t, dir, name, "{}\n")
-			}
-			a := newApp(Env{Getenv: func(string) string { return "" }, Dir: dir, Stdout: &bytes.Buffer{}, Now: time.Now})
-			opts := scaffold.Choices{Workspace: "acme", UUID: "5a1d", Ledger: "none", Manifests: "none"}
-			s, err := a.chooseSetup(t.Context(), &initOptions{Choices: opts, yes: true})
-			if err != nil {
-				t.Fatal(err)
-			}
-			write(t, dir, name, "another's\n")
-			if err := cmp.Or(s.WriteEdits(""), a.saySetup(new(report.Document), s)); err == nil {
-				t.Errorf("%s: no word of it", name)
-			}
-			if got := content(t, dir, name); got != "another's\n" {
-				t.Errorf("%s says %q", name, got)
-			}
-			s.Close()
-		}
-	}
-}
-
 func write(t *testing.T, dir, name, text string) {
 	t.Helper()
 	file := filepath.Join(dir, filepath.FromSlash(name))
@@ -186,7 +145,7 @@ func write(t *testing.T, dir, name, text string) {
 // manifest is not of the project, none is named.
 func TestSchemaIsNamedFromWhereAManifestIs(t *testing.T) {
 	dir := t.TempDir()
-	p := project.Project{Dir: dir}
+	p := config.Project{Dir: dir}
 	if got := p.SchemaAt(filepath.Join(dir, "a.yaml")); got != "" {
 		t.Errorf("there is no %s", got)
 	}
@@ -203,7 +162,7 @@ func TestSchemaIsNamedFromWhereAManifestIs(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
-	if got := (project.Project{}).SchemaAt(filepath.Join(dir, "a.yaml")); got != "" {
+	if got := (config.Project{}).SchemaAt(filepath.Join(dir, "a.yaml")); got != "" {
 		t.Errorf("without a project: %s", got)
 	}
 }
@@ -214,8 +173,8 @@ func TestALedgerOfTheEnvironmentStaysThere(t *testing.T) {
 	dir, at := t.TempDir(), t.TempDir()
 	run := func(store string) (int, string) {
 		var out bytes.Buffer
-		code := Main(t.Context(), []string{"init", "--workspace", "acme", "--uuid", "5a1d", "--manifests", "examples", "--auto-approve"}, Env{
-			Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Now: time.Now, Sleep: Sleep, Dir: dir,
+		code := Main(t.Context(), []string{"init", "--workspace", "acme", "--uuid", "5a1d", "--manifests", "examples", "--auto-approve"}, config.Env{
+			Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Now: time.Now, Sleep: Sleep, Cwd: dir,
 			Getenv: addressed(map[string]string{"TRUEUP_LEDGER": store}),
 		})
 		return code, out.String()
@@ -238,9 +197,9 @@ func TestInitDoubtsAnEmptyWorkspace(t *testing.T) {
 		s := newStage(t)
 		dir := t.TempDir()
 		var out bytes.Buffer
-		code := Main(t.Context(), []string{"init", "--workspace", workspace.Name, "--uuid", workspace.UUID, "--ledger", "none", "--manifests", "pull"}, Env{
+		code := Main(t.Context(), []string{"init", "--workspace", workspace.Name, "--uuid", workspace.UUID, "--ledger", "none", "--manifests", "pull"}, config.Env{
 			Stdin: strings.NewReader("yes\n" + answer + "\n"), Stdout: &out, Stderr: &out, Getenv: func(name string) string { return s.vars[name] }, Now: time.Now, Sleep: Sleep,
-			Dir: dir, StdinIsTTY: true,
+			Cwd: dir, StdinIsTTY: true,
 		})
 		if code != want || !strings.Contains(out.String(), ": is the UUID right?\nIf not, compare workspace: in trueup.yaml") ||
 			!strings.Contains(out.String(), "Type yes to go on [no]: ") {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"trueup/internal/e2e/quirks"
 	"trueup/internal/exit"
 	"trueup/internal/sandbox"
 )
@@ -66,7 +67,7 @@ func matrixFaults() []matrixFault {
 // it back.
 func (f matrixFault) moments(role string) []string {
 	effect := strings.FieldsFunc(f.effect, func(c rune) bool { return c == ' ' || c == '=' })[0]
-	either := slices.ContainsFunc(sandbox.FaultKinds(), func(k sandbox.FaultKind) bool {
+	either := slices.ContainsFunc(append(sandbox.FaultKinds(), quirks.Faults()...), func(k sandbox.FaultKind) bool {
 		return k.Either && (k.Name == effect || k.Name == "NNN" && len(effect) == 3)
 	})
 	hasNotActed := []string{limited, tooLong, denied, refused}
@@ -107,10 +108,10 @@ var mayEnd = map[string]map[string][]int{
 		redirected: {exit.Error, exit.Partial}, bare: {exit.Error, exit.Partial},
 		noSense: {exit.OK, exit.Error, exit.Stale, exit.Partial, exit.NeedsPerson}, wrongTime: {exit.OK, exit.Partial, exit.NeedsPerson},
 	},
-	// Without the time nothing is sent that is sent once.
+	// Without the time nothing is sent that is sent once. A 403 is about this object if another one was read before.
 	"clock": {
 		forEver: {exit.Partial},
-		tooLong: {exit.Partial}, denied: {exit.Auth}, refused: {exit.OK, exit.Partial}, redirected: {exit.Partial},
+		tooLong: {exit.Partial}, denied: {exit.Auth, exit.Partial}, refused: {exit.OK, exit.Partial}, redirected: {exit.Partial},
 		bare: {exit.OK, exit.Partial}, noSense: {exit.OK, exit.Partial}, wrongTime: {exit.OK, exit.Partial, exit.NeedsPerson},
 	},
 	// What was written is there: only whether it was kept is not known.
@@ -137,10 +138,11 @@ var mayEnd = map[string]map[string][]int{
 		tooLong: {exit.Partial}, denied: {exit.Auth}, refused: {exit.OK, exit.Partial}, redirected: {exit.OK, exit.Partial},
 		bare: {exit.OK, exit.Partial, exit.NotConverged}, noSense: {exit.OK, exit.Partial}, broken: {exit.OK, exit.Partial},
 	},
-	// A purge can't be read: it is sent again only where duplicates are refused. So is a 4xx that no document has.
+	// A purge can't be read: it is sent again only where duplicates are refused, or after a 409 that says that nothing
+	// was done. So is a 4xx that no document has.
 	"write purge": {
 		forEver: {exit.Partial, exit.NeedsPerson}, overdue: {exit.NeedsPerson},
-		tooLong: {exit.Partial}, denied: {exit.Auth}, refused: {exit.Partial, exit.NeedsPerson}, redirected: {exit.Partial, exit.NeedsPerson},
+		tooLong: {exit.Partial}, denied: {exit.Auth}, refused: {exit.OK, exit.Partial, exit.NeedsPerson}, redirected: {exit.Partial, exit.NeedsPerson},
 		noSense: {exit.OK, exit.NeedsPerson}, noAnswer: {exit.NeedsPerson}, broken: {exit.NeedsPerson}, wrongTime: {exit.OK, exit.NeedsPerson},
 	},
 	"write purge, proven": {

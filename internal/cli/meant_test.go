@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"trueup/internal/config"
 	"trueup/internal/exit"
 )
 
@@ -31,7 +32,7 @@ func TestSlipsAreExplained(t *testing.T) {
 		"explain upstream-unknon":         "did you mean upstream-unknown?",
 	} {
 		var out bytes.Buffer
-		env := Env{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Getenv: func(string) string { return "" }, Dir: dir, Now: time.Now}
+		env := config.Env{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Getenv: func(string) string { return "" }, Cwd: dir, Now: time.Now}
 		if code := Main(t.Context(), strings.Fields(line), env); code != exit.Error || !strings.Contains(out.String(), want) {
 			t.Errorf("%s: exit %d, %q, want %q", line, code, out.String(), want)
 		}

@@ -123,7 +123,7 @@ spec:
 func (h *ordered) apply(commit int, flags ...string) (code int, out string) {
 	var stdout, stderr bytes.Buffer
 	env := h.env(&stdout, &stderr)
-	env.Dir = filepath.Join(h.dir, ".clones", strconv.Itoa(commit))
+	env.Cwd = filepath.Join(h.dir, ".clones", strconv.Itoa(commit))
 	env.Now = func() time.Time { return time.Now().Add(time.Duration(h.passed.Load())) }
 	code = Main(h.t.Context(), append([]string{"apply", "--auto-approve"}, flags...), env)
 	return code, stdout.String() + stderr.String()

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"trueup/internal/e2e/quirks"
 	"trueup/internal/exit"
 	"trueup/internal/report"
 	"trueup/internal/sandbox"
@@ -43,7 +44,7 @@ func freeze(t *testing.T, build func(s *stage)) *frozen {
 // reopen serves the platform as its folder has it.
 func (f *frozen) reopen() {
 	f.t.Helper()
-	server, err := sandbox.Open(sandbox.ServerOptions{
+	server, err := quirks.Open(sandbox.ServerOptions{
 		Dir: f.platform, Now: func() time.Time { return f.now }, Workspaces: []sandbox.WorkspaceKey{workspace},
 		Tokens: map[string][]string{
 			canary + "-dlv":     {sandbox.RoleCDNAdmin, sandbox.RolePurger},

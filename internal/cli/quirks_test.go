@@ -11,6 +11,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"trueup/internal/e2e/quirks"
 	"trueup/internal/exit"
 	"trueup/internal/sandbox"
 )
@@ -45,7 +46,7 @@ func corpusCDNs(t *testing.T) map[string]map[string]any {
 func benign() map[string][]string {
 	all := []string{}
 	cases := map[string][]string{"none": nil}
-	for _, q := range sandbox.Quirks() {
+	for _, q := range quirks.All() {
 		if q.Group != "benign" {
 			continue
 		}

@@ -14,8 +14,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"trueup/internal/command"
+	"trueup/internal/config"
 	"trueup/internal/exit"
-	"trueup/internal/explain"
 	"trueup/internal/kind"
 	"trueup/internal/rules"
 )
@@ -29,7 +30,7 @@ func referenceFolder() string { return filepath.Join("..", "..", "docs", "refere
 // TestReference holds that docs/reference says what the program has; -update
 // writes it.
 func TestReference(t *testing.T) {
-	root := newRoot(newApp(Env{}))
+	root := newRoot(command.NewRun(config.Env{}))
 	want := map[string]string{
 		"README.md": referenceIndex(root), "commands.md": commandsPage(root), "environment.md": environmentPage(t),
 		"risks.md": risksPage(),
@@ -254,7 +255,7 @@ func eachField(f *kind.Field, path string, visit func(string, *kind.Field)) {
 
 // meaningOf is all that a schema says of a field, in a cell.
 func meaningOf(f *kind.Field, isSent bool) string {
-	facts := explain.FactsOf(f)
+	facts := command.FactsOf(f)
 	var parts []string
 	add := func(before, text string) {
 		if text != "" {

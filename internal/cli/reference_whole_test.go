@@ -17,6 +17,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"trueup/internal/command"
+	"trueup/internal/config"
 	"trueup/internal/kind"
 )
 
@@ -79,7 +81,7 @@ type helped struct {
 func helpOf(t *testing.T) (all []helped) {
 	t.Helper()
 	globals := map[string]bool{}
-	newRoot(newApp(Env{})).PersistentFlags().VisitAll(func(f *pflag.Flag) { globals["--"+f.Name] = true })
+	newRoot(command.NewRun(config.Env{})).PersistentFlags().VisitAll(func(f *pflag.Flag) { globals["--"+f.Name] = true })
 	var each func(args []string)
 	each = func(args []string) {
 		_, text, _ := ran(t, t.TempDir(), append(slices.Clone(args), "--help")...)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"trueup/internal/config"
 	"trueup/internal/exit"
 	"trueup/internal/kind"
 )
@@ -16,8 +17,8 @@ import (
 func ran(t *testing.T, dir string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, wrong bytes.Buffer
-	env := Env{
-		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &wrong, Getenv: func(string) string { return "" }, Dir: dir,
+	env := config.Env{
+		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &wrong, Getenv: func(string) string { return "" }, Cwd: dir,
 		Now: time.Now, Sleep: Sleep,
 	}
 	code = Main(t.Context(), args, env)

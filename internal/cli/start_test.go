@@ -7,15 +7,16 @@ import (
 	"testing"
 	"time"
 
+	"trueup/internal/config"
 	"trueup/internal/exit"
 )
 
 // TestStartIsCheap: what every run does before it begins stays small. Allocations
 // are counted and not time, which depends on what else the machine does.
 func TestStartIsCheap(t *testing.T) {
-	env := Env{
+	env := config.Env{
 		Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard,
-		Getenv: func(string) string { return "" }, Now: time.Now, Dir: t.TempDir(),
+		Getenv: func(string) string { return "" }, Now: time.Now, Cwd: t.TempDir(),
 	}
 	const most, mostBytes = 4000, 640 << 10
 	for _, command := range []string{"version", "--help", "plan --help"} {

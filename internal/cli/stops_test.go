@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"trueup/internal/command"
 	"trueup/internal/config"
 	"trueup/internal/e2e/long"
 	"trueup/internal/e2e/servers"
@@ -21,7 +22,6 @@ import (
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
-	"trueup/internal/project"
 	"trueup/internal/reconcile"
 )
 
@@ -154,11 +154,11 @@ func (s *stage) repository() {
 }
 
 // entered is a run of the program that has read its manifests.
-func (s *stage) entered() (*app, project.Loaded) {
+func (s *stage) entered() (*command.Run, config.LoadedProject) {
 	s.t.Helper()
-	a := newApp(s.env(io.Discard, io.Discard))
-	newRoot(a) // which gives the flags their defaults
-	l, err := a.load(s.t.Context(), nil)
+	a := command.NewRun(s.env(io.Discard, io.Discard))
+	a.ReadSettings()
+	l, err := a.Load(s.t.Context(), nil)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -169,7 +169,7 @@ func (s *stage) entered() (*app, project.Loaded) {
 func (s *stage) prove() {
 	s.t.Helper()
 	a, loaded := s.entered()
-	w, err := a.config().OpenPlatform(loaded.Project)
+	w, err := a.OpenPlatform(loaded.Project)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -193,9 +193,9 @@ func (s *stage) prove() {
 func (s *stage) applyOn(w *wire) int {
 	s.t.Helper()
 	a, l := s.entered()
-	env := a.reconcileEnv(l, nil)
-	env.Open = func(ctx context.Context, p project.Project, set *manifest.Set) (*config.Platform, error) {
-		platform, err := a.openPlatform(ctx, p, set)
+	env := a.ReconcileEnv(l, nil)
+	env.Open = func(ctx context.Context, p config.Project, set *manifest.Set) (*config.Platform, error) {
+		platform, err := a.Open(ctx, p, set)
 		if err != nil {
 			return nil, err
 		}

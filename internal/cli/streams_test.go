@@ -7,7 +7,6 @@ import (
 	"io"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"trueup/internal/exit"
 )
@@ -56,24 +55,6 @@ func TestNobodyAnswers(t *testing.T) {
 	if writes := s.writes(); len(writes) > 0 {
 		t.Errorf("there were %d writes", len(writes))
 	}
-}
-
-// TestInputIsWhatWasRead: all of it, in its order, with its end.
-func TestInputIsWhatWasRead(t *testing.T) {
-	want := strings.Repeat("0123456789", 50_000)
-	got, err := io.ReadAll(&input{ctx: t.Context(), r: strings.NewReader(want)})
-	if err != nil || string(got) != want {
-		t.Errorf("%d bytes of %d, %v", len(got), len(want), err)
-	}
-	synctest.Test(t, func(t *testing.T) {
-		r, w := io.Pipe()
-		defer func() { _ = w.Close() }()
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		if _, err := io.ReadAll(&input{ctx: ctx, r: r}); !errors.Is(err, context.Canceled) {
-			t.Errorf("got %v", err)
-		}
-	})
 }
 
 // full is a disk without room.
@@ -127,60 +108,6 @@ func TestLostOutputIsNoSuccess(t *testing.T) {
 	var errs bytes.Buffer
 	if code := Main(t.Context(), []string{"plan", "--detailed-exitcode"}, s.env(&full{}, &errs)); code != exit.Changes {
 		t.Errorf("exit %d: the code of the run is not hidden", code)
-	}
-}
-
-// TestColor is the whole table: NO_COLOR, FORCE_COLOR and
-// CLICOLOR_FORCE, CLICOLOR, TERM, and last whether it is a terminal.
-func TestColor(t *testing.T) {
-	values := []struct {
-		name string
-		is   []string
-	}{
-		{"NO_COLOR", []string{"", "1", "0"}},
-		{"FORCE_COLOR", []string{"", "1", "0"}},
-		{"CLICOLOR_FORCE", []string{"", "1", "0"}},
-		{"CLICOLOR", []string{"", "1", "0"}},
-		{"TERM", []string{"", "dumb", "xterm"}},
-	}
-	rows := []map[string]string{{}}
-	for _, v := range values {
-		var more []map[string]string
-		for _, row := range rows {
-			for _, is := range v.is {
-				next := map[string]string{v.name: is}
-				for name, value := range row {
-					next[name] = value
-				}
-				more = append(more, next)
-			}
-		}
-		rows = more
-	}
-	for _, row := range rows {
-		for _, terminal := range []bool{false, true} {
-			a := newApp(Env{Getenv: func(name string) string { return row[name] }})
-			want := terminal
-			// The weakest first.
-			if row["TERM"] == "dumb" {
-				want = false
-			}
-			if row["CLICOLOR"] == "0" {
-				want = false
-			}
-			if row["CLICOLOR_FORCE"] == "1" {
-				want = true
-			}
-			if row["FORCE_COLOR"] != "" {
-				want = true
-			}
-			if row["NO_COLOR"] != "" {
-				want = false
-			}
-			if got := a.useColor(terminal); got != want {
-				t.Errorf("terminal %v, %v: %v", terminal, row, got)
-			}
-		}
 	}
 }
 

@@ -1,5 +1,6 @@
-// Package config finds the platform and the ledger of a run: from flags, the environment and the
-// user's profiles file, never from a repository. It also opens the embedded sandbox.
+// Package config reads what a run is told. Where the platform and the ledger are comes from flags, the
+// environment and the user's profiles file, never from a repository. What a repository manages comes from
+// trueup.yaml, which holds no secret; the package opens the manifests that it names, and the embedded sandbox.
 package config
 
 import (
@@ -21,18 +22,38 @@ import (
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
-	"trueup/internal/project"
 )
+
+// Env is everything that a run takes from its process.
+type Env struct {
+	Stdin io.Reader
+	// Stdout is closed at the end of the run if it can be: some file systems report a full disk only
+	// then.
+	Stdout io.Writer
+	Stderr io.Writer
+	Getenv func(string) string
+	Now    func() time.Time
+	Sleep  func(context.Context, time.Duration) error
+	// Hurry is closed at a second signal, so that the run stops waiting for requests in flight. It may be
+	// nil.
+	Hurry <-chan struct{}
+	// Retry says how to retry reads; the zero value means the defaults.
+	Retry api.Retry
+	// Cwd is the folder that the program was started in.
+	Cwd string
+	// Width is the number of columns if standard output is a terminal, or else 0.
+	Width       int
+	StdinIsTTY  bool
+	StderrIsTTY bool
+	// StderrWidth returns the number of columns for a bar if standard error is a terminal, or else 0. It
+	// may be nil.
+	StderrWidth func() int
+}
 
 // Options are what a run takes from its flags and from its process.
 type Options struct {
-	Getenv func(string) string
-	// Cwd is the folder that trueup was started in, and Dir the one that it works in (-C).
-	Cwd, Dir      string
-	Stdin         io.Reader
-	StdinIsTTY    bool
-	Now           func() time.Time
-	Sleep         func(context.Context, time.Duration) error
+	Env
+	Dir           string // the folder that trueup works in (-C)
 	Log           func(slog.Level, string)
 	Verbose       bool
 	Clean         func(string) string // makes control characters of a text visible
@@ -47,7 +68,7 @@ type Options struct {
 	API           api.ClientConfig // the configuration of clients, without addresses and tokens
 	Tool          string           // names the program and its version
 	// Open opens the platform of a run, or the sandbox. Begin begins a phase that may take long.
-	Open  func(context.Context, project.Project, *manifest.Set) (*Platform, error)
+	Open  func(context.Context, Project, *manifest.Set) (*Platform, error)
 	Begin func(doing string) (progress func(done, of int), end func())
 }
 
@@ -60,7 +81,7 @@ func VariableName(area kind.Area, part string) string {
 func InCI(getenv func(string) string) bool { return getenv("CI") != "" && getenv("CI") != "false" }
 
 // LedgerConfig returns which ledger a project uses, and who uses it.
-func (o Options) LedgerConfig(p project.Project) ledger.Config {
+func (o Options) LedgerConfig(p Project) ledger.Config {
 	pin, _ := o.FindPin(p) // Platform returns the error
 	store, below := pin.ledgerLimits()
 	cfg := ledger.Config{
@@ -185,7 +206,7 @@ func (w *Platform) GetAll(ctx context.Context, k *kind.Kind) (map[string]kind.Li
 }
 
 // OpenPlatform finds the real platform. It reads nothing of it.
-func (o Options) OpenPlatform(p project.Project) (*Platform, error) {
+func (o Options) OpenPlatform(p Project) (*Platform, error) {
 	pin, err := o.FindPin(p)
 	if err = cmp.Or(err, o.checkWrite(pin)); err != nil {
 		return nil, err
@@ -211,7 +232,7 @@ func (o Options) OpenPlatform(p project.Project) (*Platform, error) {
 }
 
 // RealPlatform returns the real platform, and which addresses are wrong.
-func (o Options) RealPlatform(s Settings, p project.Project) (w *Platform, wrong map[kind.Area]error) {
+func (o Options) RealPlatform(s Settings, p Project) (w *Platform, wrong map[kind.Area]error) {
 	pin, err := o.FindPin(p)
 	w = &Platform{
 		Workspace: p.Workspace, Origins: map[kind.Area]string{}, API: o.apiConfig(p.Workspace),
@@ -267,7 +288,7 @@ func (w *Platform) AdmitAreas(ctx context.Context, areas ...kind.Area) error {
 }
 
 // WithLedger calls do with the platform and the ledger of a project.
-func (o Options) WithLedger(ctx context.Context, p project.Project, set *manifest.Set, do func(*Platform, *ledger.Ledger) error) error {
+func (o Options) WithLedger(ctx context.Context, p Project, set *manifest.Set, do func(*Platform, *ledger.Ledger) error) error {
 	w, err := o.Open(ctx, p, set)
 	if err != nil {
 		return err

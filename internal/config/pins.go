@@ -14,7 +14,6 @@ import (
 	"trueup/internal/exit"
 	"trueup/internal/files"
 	"trueup/internal/kind"
-	"trueup/internal/project"
 )
 
 // The variables that hold what a trueup.yaml must not change: the workspace and the store of the ledger of one project,
@@ -47,7 +46,7 @@ type Shared struct {
 func (o Options) shared() *Shared { return cmp.Or(o.Shared, &Shared{}) }
 
 // FindPin returns what the environment holds for a project.
-func (o Options) FindPin(p project.Project) (Pin, error) {
+func (o Options) FindPin(p Project) (Pin, error) {
 	one, file := Pin{Workspace: o.Getenv(WorkspacePin), Ledger: o.Getenv(LedgerPin), Origin: WorkspacePin}, o.Getenv(ProjectsPin)
 	switch {
 	case file == "":
@@ -62,7 +61,7 @@ func (o Options) FindPin(p project.Project) (Pin, error) {
 	}
 	pin, at := Pin{Origin: ProjectsPin}, filepath.ToSlash(files.ShownPath(top, dir))
 	for _, entry := range list {
-		if project.MatchesPath(entry.Path, at) {
+		if MatchesPath(entry.Path, at) {
 			pin.Workspace = cmp.Or(pin.Workspace, entry.Workspace)
 			pin.Ledger, pin.Profile = cmp.Or(pin.Ledger, entry.Ledger), cmp.Or(pin.Profile, entry.Profile)
 		}
@@ -159,7 +158,7 @@ func readPins(file string) (list []Pin, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := project.UnmarshalStrict(data, "pins", &list); err != nil {
+	if err := UnmarshalYAML(data, "pins", &list); err != nil {
 		return nil, err
 	}
 	for i, pin := range list {
@@ -181,7 +180,7 @@ func (p Pin) CheckWorkspace(ws kind.Workspace) error {
 		return nil
 	}
 	return exit.WithCode(exit.Invalid, fmt.Errorf("%s names workspace %s, and %s allows only %s, so nothing was read or sent: correct workspace.uuid or the variable",
-		project.File, cmp.Or(ws.UUID, "none"), p.Origin, p.Workspace))
+		ProjectFile, cmp.Or(ws.UUID, "none"), p.Origin, p.Workspace))
 }
 
 // checkWrite refuses to write in a read-only run, to a project that the file of pins lacks, and in CI to one of many without a pin.

@@ -13,7 +13,6 @@ import (
 
 	"trueup/internal/canon"
 	"trueup/internal/kind"
-	"trueup/internal/project"
 	"trueup/internal/safetext"
 	"trueup/schemas"
 )
@@ -35,13 +34,13 @@ func userOptions(t *testing.T, text string, vars map[string]string) (o Options, 
 	}
 	dir := t.TempDir()
 	return Options{
-		Stdin: strings.NewReader(""), Clean: func(s string) string { return safetext.Clean(s).Guarded().String() }, Cwd: dir, Dir: dir, Log: func(_ slog.Level, text string) { said.WriteString(text + "\n") },
-		Getenv: func(name string) string {
+		Env: Env{Stdin: strings.NewReader(""), Cwd: dir, Getenv: func(name string) string {
 			if name == "XDG_CONFIG_HOME" {
 				return home
 			}
 			return vars[name]
-		},
+		}},
+		Dir: dir, Clean: func(s string) string { return safetext.Clean(s).Guarded().String() }, Log: func(_ slog.Level, text string) { said.WriteString(text + "\n") },
 	}, said, file
 }
 
@@ -152,15 +151,15 @@ func TestFlagOverEnvironmentOverProfileOverDefault(t *testing.T) {
 		{name: "default"},
 		{
 			name: "profile by flag", flag: "prod",
-			url:   want{"https://prod.example.com/delivery/v2.1", "profile prod at <file>:6"},
-			token: want{"file <dir>/delivery.token", "profile prod at <file>:7"},
-			cas:   want{"<dir>/ca.pem", "profile prod at <file>:8"}, proxy: "http://***@proxy.example.com:3128", profileFrom: "--profile",
+			url:   want{"https://prod.example.com/delivery/v2.1", "profile prod at <file>"},
+			token: want{"file <dir>/delivery.token", "profile prod at <file>"},
+			cas:   want{"<dir>/ca.pem", "profile prod at <file>"}, proxy: "http://***@proxy.example.com:3128", profileFrom: "--profile",
 		},
 		{
 			name: "profile by variable", vars: map[string]string{"TRUEUP_PROFILE": "prod"},
-			url:   want{"https://prod.example.com/delivery/v2.1", "profile prod at <file>:6"},
-			token: want{"file <dir>/delivery.token", "profile prod at <file>:7"},
-			cas:   want{"<dir>/ca.pem", "profile prod at <file>:8"}, proxy: "http://***@proxy.example.com:3128", profileFrom: "TRUEUP_PROFILE",
+			url:   want{"https://prod.example.com/delivery/v2.1", "profile prod at <file>"},
+			token: want{"file <dir>/delivery.token", "profile prod at <file>"},
+			cas:   want{"<dir>/ca.pem", "profile prod at <file>"}, proxy: "http://***@proxy.example.com:3128", profileFrom: "TRUEUP_PROFILE",
 		},
 		{name: "the flag wins over the variable", flag: "other", vars: map[string]string{"TRUEUP_PROFILE": "prod"}, profileFrom: "--profile"},
 		{
@@ -228,7 +227,7 @@ func TestAProfilesTokenGoesToItsOwnAddress(t *testing.T) {
 			t.Errorf("%v: %v, want %q", c.vars, err, c.says)
 		}
 		// Doctor asks for the token all the same.
-		w, _ := o.RealPlatform(settings, project.Project{})
+		w, _ := o.RealPlatform(settings, Project{})
 		token, asked := w.API.Endpoints[kind.Delivery].Ask(t.Context())
 		if c.says != "" && (!token.IsZero() || asked == nil || asked.Error() != err.Error()) {
 			t.Errorf("%v: the token was given out: %v", c.vars, asked)

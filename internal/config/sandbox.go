@@ -24,7 +24,6 @@ import (
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
-	"trueup/internal/project"
 	"trueup/internal/sandbox"
 )
 
@@ -33,7 +32,7 @@ import (
 const sandboxOrigin = "http://sandbox.invalid"
 
 // SandboxDir returns the folder of the sandbox and its ledger.
-func (o Options) SandboxDir(p project.Project) (string, error) {
+func (o Options) SandboxDir(p Project) (string, error) {
 	return files.OwnFolder(cmp.Or(p.Dir, o.Dir), ".trueup/sandbox")
 }
 
@@ -46,7 +45,7 @@ func SandboxUUID(name string) string {
 }
 
 // SandboxWorkspace returns the workspace of the project, or without one the namespace that all manifests have.
-func SandboxWorkspace(p project.Project, set *manifest.Set) (kind.Workspace, error) {
+func SandboxWorkspace(p Project, set *manifest.Set) (kind.Workspace, error) {
 	if p.Exists() {
 		return p.Workspace, nil
 	}
@@ -66,7 +65,7 @@ func SandboxWorkspace(p project.Project, set *manifest.Set) (kind.Workspace, err
 
 // OpenSandboxPlatform starts the sandbox on loopback and opens its ledger. It looks at no real address,
 // token or ledger.
-func (o Options) OpenSandboxPlatform(ctx context.Context, p project.Project, set *manifest.Set) (_ *Platform, err error) {
+func (o Options) OpenSandboxPlatform(ctx context.Context, p Project, set *manifest.Set) (_ *Platform, err error) {
 	ws, err := SandboxWorkspace(p, set)
 	if err == nil {
 		_, err = o.FindPin(p)
@@ -240,13 +239,9 @@ func AnnounceSandbox(dir, base string) (leave func() error, err error) {
 // file, so it must be a loopback address.
 func servedAddress(dir string) (string, error) {
 	file := addressFile(dir)
-	info, err := os.Lstat(file)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > 100 {
-		return "", errNotServed
-	}
-	text, err := os.ReadFile(file)
+	text, _, err := files.Read(file, 100)
 	if err != nil {
-		return "", fmt.Errorf("sandbox: %w", err)
+		return "", errNotServed
 	}
 	address := strings.TrimSpace(string(text))
 	if !OnLoopback(address) {

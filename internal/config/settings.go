@@ -15,14 +15,12 @@ import (
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
 	"golang.org/x/net/http/httpproxy"
 
 	"trueup/internal/api"
 	"trueup/internal/diag"
 	"trueup/internal/files"
 	"trueup/internal/kind"
-	"trueup/internal/project"
 )
 
 // Setting is a value and who chose it.
@@ -57,7 +55,7 @@ func (o Options) ResolveSettings() (Settings, error) {
 	s.URLs, s.Tokens = map[kind.Area]Setting{}, map[kind.Area]TokenSetting{}
 	for _, area := range kind.Areas() {
 		url := VariableName(area, "URL")
-		s.URLs[area] = firstSetting(Setting{o.Getenv(url), url}, Setting{s.Profile.areaSettings(area).URL, s.Profile.fieldOrigin(string(area) + ".url")})
+		s.URLs[area] = firstSetting(Setting{o.Getenv(url), url}, Setting{s.Profile.areaSettings(area).URL, s.Profile.origin()})
 		token := o.tokenSetting(s.Profile, area)
 		token.refused = s.ownToken(area, token) // doctor continues, and must not send it
 		s.Tokens[area] = token
@@ -74,10 +72,10 @@ func (o Options) networkSettings() (Settings, error) {
 	var err error
 	s.Profile, s.ProfileFrom, err = o.readProfile()
 	s.CAFile = firstSetting(Setting{absolutePath(o.Cwd, o.Getenv("TRUEUP_CA_FILE")), "TRUEUP_CA_FILE"},
-		Setting{s.Profile.filePath(s.Profile.CAFile), s.Profile.fieldOrigin("caFile")})
+		Setting{s.Profile.filePath(s.Profile.CAFile), s.Profile.origin()})
 	// Requests to loopback use no proxy, so only https goes through one: plain http is for loopback.
 	chosen := firstSetting(Setting{o.Getenv("https_proxy"), "https_proxy"}, Setting{o.Getenv("HTTPS_PROXY"), "HTTPS_PROXY"},
-		Setting{s.Profile.Proxy, s.Profile.fieldOrigin("proxy")})
+		Setting{s.Profile.Proxy, s.Profile.origin()})
 	if chosen.Value == "" {
 		return s, err
 	}
@@ -145,9 +143,8 @@ func (o Options) tokenSetting(p Profile, area kind.Area) TokenSetting {
 	}
 	t := TokenSetting{TokenSource: p.areaSettings(area).Token}
 	if !t.IsZero() {
-		field := string(area) + ".token"
-		t.File, t.Origin, t.ofProfile = p.filePath(t.File), p.fieldOrigin(field), true
-		t.setting = field + " of " + t.Origin
+		t.File, t.Origin, t.ofProfile = p.filePath(t.File), p.origin(), true
+		t.setting = string(area) + ".token of " + t.Origin
 	}
 	return t
 }
@@ -220,6 +217,7 @@ func (s Settings) OverriddenVariables() []string {
 	return list
 }
 
+// maxFile limits a file of settings, in bytes.
 const maxFile = 1 << 20
 
 // Profiles is the user's profiles file. Nothing in a repository changes it (schemas/config.schema.json).
@@ -236,9 +234,8 @@ type Profile struct {
 	CAFile   string       `json:"caFile"`
 	Proxy    string       `json:"proxy"`
 
-	Name  string         `json:"-"` // Name is empty if no profile was chosen. File is the profiles file.
-	File  string         `json:"-"`
-	lines map[string]int // has the lines of all fields of the file
+	Name string `json:"-"` // Name is empty if no profile was chosen. File is the profiles file.
+	File string `json:"-"`
 }
 
 // AreaSettings are an area's address, and where its token comes from.
@@ -254,13 +251,8 @@ func (p Profile) areaSettings(area kind.Area) AreaSettings {
 	return p.Delivery
 }
 
-func (p Profile) fieldOrigin(field string) string {
-	at := p.File
-	if line := p.lines["profiles."+p.Name+"."+field]; line > 0 {
-		at = fmt.Sprintf("%s:%d", p.File, line)
-	}
-	return "profile " + p.Name + " at " + at
-}
+// origin names the profile in messages.
+func (p Profile) origin() string { return "profile " + p.Name + " at " + p.File }
 
 // filePath returns the whole path of a file in the profile. A relative one starts from the folder of
 // the profiles file, never from the one that trueup runs in.
@@ -341,23 +333,18 @@ func ParseConfig(data []byte) (Profiles, error) {
 	if m, found := diag.FindMisread(data); found {
 		return cfg, m
 	}
-	if err := project.UnmarshalStrict(data, "config", &cfg); err != nil {
+	if err := UnmarshalYAML(data, "config", &cfg); err != nil {
 		return cfg, err
 	}
 	if cfg.APIVersion != "trueup/v1" || cfg.Kind != "Config" {
 		return cfg, errors.New("not a profiles file: write apiVersion: trueup/v1 and kind: Config")
-	}
-	lines := map[string]int{}
-	var doc yaml.Node
-	if yaml.Unmarshal(data, &doc) == nil && len(doc.Content) > 0 {
-		addLines(lines, "", doc.Content[0])
 	}
 	for _, name := range slices.Sorted(maps.Keys(cfg.Profiles)) {
 		p := cfg.Profiles[name]
 		if err := p.checkProfile(); err != nil {
 			return cfg, fmt.Errorf("profiles.%s.%w", name, err)
 		}
-		p.Name, p.lines = name, lines
+		p.Name = name
 		cfg.Profiles[name] = p
 	}
 	return cfg, nil
@@ -385,16 +372,4 @@ func (p Profile) checkProfile() error {
 		}
 	}
 	return nil
-}
-
-// addLines adds the line of each field below a node. Fields of fields are joined by dots.
-func addLines(lines map[string]int, prefix string, node *yaml.Node) {
-	if node.Kind != yaml.MappingNode {
-		return
-	}
-	for i := 0; i+1 < len(node.Content); i += 2 {
-		field := prefix + node.Content[i].Value
-		lines[field] = node.Content[i].Line
-		addLines(lines, field+".", node.Content[i+1])
-	}
 }

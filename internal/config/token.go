@@ -3,7 +3,6 @@ package config
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -22,7 +21,6 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/files"
 	"trueup/internal/kind"
-	"trueup/internal/project"
 	"trueup/internal/sandbox"
 )
 
@@ -153,17 +151,6 @@ func (o Options) readToken(ctx context.Context, t TokenSetting, p Profile) (api.
 	return token, nil
 }
 
-// CheckTokenFiles returns an error if a file that has a token can't be used.
-func (o Options) CheckTokenFiles(ctx context.Context) error {
-	s, err := o.ResolveSettings()
-	for _, area := range kind.Areas() {
-		if t := s.Tokens[area]; err == nil && t.File != "" && t.File != stdin {
-			_, err = o.readToken(ctx, t, s.Profile)
-		}
-	}
-	return err
-}
-
 func (o Options) tokenFromInput() (string, error) {
 	if o.StdinIsTTY {
 		return "", errors.New("standard input is a terminal, which would show the token: use a pipe")
@@ -232,7 +219,7 @@ func (c *capped) Write(p []byte) (int, error) {
 // tokenFromCommand runs the user's own command. It runs in the folder of the profiles file, so that nothing in a
 // repository can change what it does, without a terminal, and without the tokens of the environment.
 func (o Options) tokenFromCommand(ctx context.Context, c TokenCommand, p Profile) (string, error) {
-	limit := project.ParseDuration(c.Timeout, usualExecTime)
+	limit := ParseDuration(c.Timeout, usualExecTime)
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	program := c.Command[0]
@@ -262,17 +249,17 @@ func (o Options) tokenFromCommand(ctx context.Context, c TokenCommand, p Profile
 			err = missing.Err
 		}
 		return "", fmt.Errorf("%s: %w%s", name, files.WithoutPath(err), words)
+	case len(bytes.TrimSpace(out.kept)) == 0:
+		return "", fmt.Errorf("%s printed nothing to standard output", name)
+	case out.kept[0] == '{':
+		return "", fmt.Errorf("%s printed JSON: print the token alone, such as with jq -r .token", name)
 	case out.over:
 		return "", fmt.Errorf("%s printed more than %d KiB, which is too much for a token", name, maxToken>>10)
 	}
 	if words != "" && o.Verbose {
 		o.Log(slog.LevelDebug, name+words)
 	}
-	text, err := printedToken(out.kept, o.Now())
-	if err != nil {
-		return "", fmt.Errorf("%s %w", name, err)
-	}
-	return text, nil
+	return string(out.kept), nil
 }
 
 func (p Profile) holdsToken(variable string) bool {
@@ -288,41 +275,13 @@ func lineOnStderr(wrote *capped, printed string) string {
 	if wrote.over {
 		said = said[:strings.LastIndexAny(said, " \t\r\n")+1]
 	}
-	var answer struct{ Token string }
-	_ = json.Unmarshal([]byte(printed), &answer)
-	for _, secret := range append(strings.Fields(printed), answer.Token) {
+	for _, secret := range strings.Fields(printed) {
 		diag.KnowSecret(secret)
 	}
 	if words := diag.QuoteAnswer(said, maxSaid).String(); words != "" {
 		return ": " + words
 	}
 	return ""
-}
-
-// printedToken reads what a command printed: the token alone, or a JSON object with token and perhaps expiresAt.
-func printedToken(out []byte, now time.Time) (string, error) {
-	trimmed := bytes.TrimSpace(out)
-	if !bytes.HasPrefix(trimmed, []byte("{")) {
-		if len(trimmed) == 0 {
-			return "", errors.New("printed nothing to standard output")
-		}
-		return string(out), nil
-	}
-	var answer struct{ Token, ExpiresAt string }
-	err := json.Unmarshal(trimmed, &answer)
-	until, wrong := time.Parse(time.RFC3339, answer.ExpiresAt)
-	switch {
-	case err != nil: // which may quote the answer
-		return "", errors.New(`printed neither a token nor JSON such as {"token": "...", "expiresAt": "2026-11-21T12:00:00Z"}`)
-	case answer.Token == "":
-		return "", errors.New("printed JSON without token")
-	case answer.ExpiresAt == "":
-	case wrong != nil:
-		return "", errors.New("printed an expiresAt that is not a time such as 2026-11-21T12:00:00Z")
-	case !until.After(now):
-		return "", fmt.Errorf("printed a token that has expired at %s", until.UTC().Format(time.RFC3339))
-	}
-	return answer.Token, nil
 }
 
 // shortestToken is the least length at which TokenIn looks for a token.

@@ -131,13 +131,20 @@ func Read(name string, limit int64) ([]byte, fs.FileInfo, error) {
 	return data, info, nil
 }
 
-// ReadFS reads a file of at most limit bytes.
+// ReadFS reads a regular file of at most limit bytes.
 func ReadFS(fsys fs.FS, name string, limit int64) ([]byte, error) {
 	f, err := fsys.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("it is not a regular file")
+	}
+	if err != nil {
+		return nil, err
+	}
 	return io.ReadAll(AtMost(f, limit))
 }
 

@@ -14,8 +14,8 @@ import (
 	"strings"
 	"testing"
 
+	"trueup/internal/config"
 	"trueup/internal/e2e/long"
-	"trueup/internal/project"
 )
 
 // TestChangedSinceEqualsBruteForce makes random histories with renames, moves and merges, and compares the selection with
@@ -139,7 +139,7 @@ func places() []string { return []string{"a", "b", "g/c", "g/d", "deep/e/f", "x.
 
 func (s *story) projects() (list []string) {
 	for _, place := range places() {
-		if _, err := os.Lstat(s.at(path.Join(s.root, place, project.File))); err == nil {
+		if _, err := os.Lstat(s.at(path.Join(s.root, place, config.ProjectFile))); err == nil {
 			list = append(list, path.Join(s.root, place))
 		}
 	}
@@ -158,7 +158,7 @@ func (s *story) add() {
 		return
 	}
 	s.count++
-	s.write(path.Join(place, project.File), s.settings(fmt.Sprintf("id-%d-%d", s.count, s.r.Uint32())))
+	s.write(path.Join(place, config.ProjectFile), s.settings(fmt.Sprintf("id-%d-%d", s.count, s.r.Uint32())))
 	s.manifest(place)
 	s.manifest(place)
 }
@@ -199,12 +199,12 @@ func (s *story) edit() {
 	case 5:
 		s.rename(place, path.Join(s.root, pick(s, append(places(), ".off/p")...)))
 	case 6:
-		text, _ := os.ReadFile(s.at(path.Join(place, project.File)))
+		text, _ := os.ReadFile(s.at(path.Join(place, config.ProjectFile)))
 		id := "id-none"
-		if p, err := project.Parse(text); err == nil {
+		if p, err := config.ParseProject(text); err == nil {
 			id = p.Workspace.UUID
 		}
-		s.write(path.Join(place, project.File), s.settings(id)+pick(s, "", "overrides: [{kind: CDN, path: spec.locations, ignore: true}]\n", "# a comment\n", "broken: true\n"))
+		s.write(path.Join(place, config.ProjectFile), s.settings(id)+pick(s, "", "overrides: [{kind: CDN, path: spec.locations, ignore: true}]\n", "# a comment\n", "broken: true\n"))
 	case 7:
 		_ = os.RemoveAll(s.at(place))
 	case 8:
@@ -229,7 +229,7 @@ func (s *story) rename(from, to string) {
 
 // link moves a part of a project away, and puts a link in its place.
 func (s *story) link(place string) {
-	name := pick(s, "manifests", "manifests", project.File, "manifests/shop.yaml")
+	name := pick(s, "manifests", "manifests", config.ProjectFile, "manifests/shop.yaml")
 	from, to := s.at(path.Join(place, name)), s.at(path.Join(place, "real"))
 	if _, err := os.Lstat(to); err != nil && os.Rename(from, to) == nil {
 		_ = os.Symlink(pick(s, strings.Repeat("../", strings.Count(name, "/"))+"real", "real", "nowhere"), from)
@@ -259,7 +259,7 @@ func (s *story) states(root string) map[string]state {
 	states := map[string]state{}
 	for _, place := range places() {
 		dir := filepath.Join(root, place)
-		if _, err := os.Lstat(filepath.Join(dir, project.File)); err == nil {
+		if _, err := os.Lstat(filepath.Join(dir, config.ProjectFile)); err == nil {
 			states[place] = s.state(dir)
 		}
 	}
@@ -267,9 +267,9 @@ func (s *story) states(root string) map[string]state {
 }
 
 func (s *story) state(dir string) (st state) {
-	data, _ := os.ReadFile(filepath.Join(dir, project.File))
+	data, _ := os.ReadFile(filepath.Join(dir, config.ProjectFile))
 	text := string(data)
-	_, notLink := os.Readlink(filepath.Join(dir, project.File))
+	_, notLink := os.Readlink(filepath.Join(dir, config.ProjectFile))
 	st.aside = notLink == nil
 	_ = filepath.WalkDir(dir, func(name string, e fs.DirEntry, _ error) error {
 		if info, err := e.Info(); err == nil && !e.IsDir() {
@@ -280,7 +280,7 @@ func (s *story) state(dir string) (st state) {
 		}
 		return nil
 	})
-	p, err := project.ReadProject(dir)
+	p, err := config.ReadProject(dir)
 	if err != nil {
 		st.loaded = text + strings.ReplaceAll(err.Error(), dir, "")
 		return st

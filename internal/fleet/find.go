@@ -13,23 +13,23 @@ import (
 	"slices"
 	"strings"
 
+	"trueup/internal/config"
 	"trueup/internal/diag"
 	"trueup/internal/exit"
 	"trueup/internal/files"
-	"trueup/internal/project"
 )
 
 // ProjectFolder is a folder with a trueup.yaml.
 type ProjectFolder struct {
 	Path     string // from the folder of the search, with slashes; "." is that folder itself
 	Dir      string // absolute
-	Settings project.Project
+	Settings config.Project
 	Err      error     // why trueup can't run there: it fails alone
 	Warnings diag.List // about hosts that another project has, too
 }
 
 // FilePath returns the path of its trueup.yaml from the folder of the search.
-func (p ProjectFolder) FilePath() string { return path.Join(p.Path, project.File) }
+func (p ProjectFolder) FilePath() string { return path.Join(p.Path, config.ProjectFile) }
 
 // FindProjects returns the projects in root and below it, sorted by path. Like the reader of manifests, it skips folders whose
 // name starts with a dot, and follows no link. A folder that can't be listed is an error: it must not look empty.
@@ -43,7 +43,7 @@ func FindProjects(ctx context.Context, root string) ([]ProjectFolder, error) {
 			return fmt.Errorf("read folder %s: %w", files.ShownPath(root, name), files.WithoutPath(err))
 		case e.IsDir() && name != root && strings.HasPrefix(e.Name(), "."):
 			return fs.SkipDir
-		case e.Name() == project.File && name != root:
+		case e.Name() == config.ProjectFile && name != root:
 			found = append(found, readProject(root, filepath.Dir(name)))
 		}
 		return nil
@@ -54,11 +54,11 @@ func FindProjects(ctx context.Context, root string) ([]ProjectFolder, error) {
 
 func readProject(root, dir string) ProjectFolder {
 	p := ProjectFolder{Path: filepath.ToSlash(files.ShownPath(root, dir)), Dir: dir}
-	if p.Settings, p.Err = project.ReadProject(dir); p.Err == nil && !p.Settings.Exists() {
+	if p.Settings, p.Err = config.ReadProject(dir); p.Err == nil && !p.Settings.Exists() {
 		p.Err = fmt.Errorf("%s: it was deleted just now: run trueup again when nothing changes the files", p.FilePath())
 	}
 	if p.Err != nil { // its path is that on this machine
-		text := strings.Replace(p.Err.Error(), filepath.Join(dir, project.File), p.FilePath(), 1)
+		text := strings.Replace(p.Err.Error(), filepath.Join(dir, config.ProjectFile), p.FilePath(), 1)
 		p.Err = exit.WithCode(exit.Of(p.Err), errors.New(text))
 	}
 	return p

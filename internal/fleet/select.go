@@ -14,8 +14,8 @@ import (
 	"slices"
 	"strings"
 
+	"trueup/internal/config"
 	"trueup/internal/git"
-	"trueup/internal/project"
 )
 
 // Selection says which projects of a folder to take.
@@ -114,14 +114,14 @@ func (s Selection) findCandidates(ctx context.Context, root string) ([]ProjectFo
 		return nil, err
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("there is no %s in this folder or below it: run trueup init, or name another folder", project.File)
+		return nil, fmt.Errorf("there is no %s in this folder or below it: run trueup init, or name another folder", config.ProjectFile)
 	}
 	all = slices.DeleteFunc(all, func(p ProjectFolder) bool { return matchesAny(s.Exclude, p.Path) })
 	if len(all) == 0 {
 		return nil, errors.New("--exclude leaves no project: exclude less")
 	}
 	for _, glob := range s.Select {
-		if !slices.ContainsFunc(all, func(p ProjectFolder) bool { return project.MatchesPath(glob, p.Path) }) {
+		if !slices.ContainsFunc(all, func(p ProjectFolder) bool { return config.MatchesPath(glob, p.Path) }) {
 			return nil, fmt.Errorf("--select %s matches no project: trueup each --list lists them", glob)
 		}
 	}
@@ -158,7 +158,7 @@ func (s Selection) Describe(since string) string {
 }
 
 func matchesAny(globs []string, path string) bool {
-	return slices.ContainsFunc(globs, func(glob string) bool { return project.MatchesPath(glob, path) })
+	return slices.ContainsFunc(globs, func(glob string) bool { return config.MatchesPath(glob, path) })
 }
 
 // Shard is one of several parts of the projects. The zero value is all of them.
@@ -278,7 +278,7 @@ func (f *Fleet) addPast(ctx context.Context, then past) error {
 	for _, change := range then.changes {
 		folder, name := path.Split(change.Name)
 		switch at := path.Clean(folder); {
-		case name != project.File || strings.Contains("/"+folder, "/."): // no project
+		case name != config.ProjectFile || strings.Contains("/"+folder, "/."): // no project
 		case exists[at]:
 			_, twice := isNew[at] // git has two changes for a file that it no longer tracks
 			isNew[at] = change.Was == git.Absent && !twice
@@ -322,7 +322,7 @@ func movedTo(tree fs.FS, name string, all []ProjectFolder) string {
 	if err != nil {
 		return "" // a link
 	}
-	was, err := project.Parse(text)
+	was, err := config.ParseProject(text)
 	i := slices.IndexFunc(all, func(p ProjectFolder) bool { return p.Settings.Workspace.UUID == was.Workspace.UUID })
 	if err != nil || i < 0 {
 		return ""

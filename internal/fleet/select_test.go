@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"trueup/internal/project"
+	"trueup/internal/config"
 )
 
 // TestShards: each project is in one shard, and shards are about as large as each other.
@@ -94,7 +94,7 @@ func TestMatches(t *testing.T) {
 		{".", "shops", true},
 		{"eu", "shops/eu", false},
 	} {
-		if got := project.MatchesPath(c.glob, c.path); got != c.want {
+		if got := config.MatchesPath(c.glob, c.path); got != c.want {
 			t.Errorf("%s, %s: %t", c.glob, c.path, got)
 		}
 	}

@@ -195,12 +195,6 @@ func (r Repository) CountMissing(ctx context.Context, commit, other string, name
 	return strconv.Atoi(out)
 }
 
-// LastChangeOf returns the newest commit before HEAD that changed the name, or "" if this clone has none. The name starts
-// from the repository's folder.
-func (r Repository) LastChangeOf(ctx context.Context, name string) (string, error) {
-	return r.runForLine(ctx, "rev-list", "-1", "HEAD", "--", ":(literal)"+name)
-}
-
 // BlobID returns git's id of a file's content.
 func (r Repository) BlobID(content []byte) string {
 	var h hash.Hash

@@ -52,8 +52,8 @@ type LogEntry struct {
 	Live    *LiveBefore `json:"-"`
 }
 
-// ReadLog calls each for the writes to the wanted objects, the newest first, until it returns false. If wants is nil, it
-// wants all objects, and the entries about holds.
+// ReadLog calls each for the writes to the wanted objects and for their holds, the newest first, until it returns false. If
+// wants is nil, it wants all of them, and the applies that went on despite a hold.
 func (l *Ledger) ReadLog(ctx context.Context, wants func(kind.Key) bool, each func(LogEntry) bool) error {
 	l.forgetState()
 	if _, err := l.readUsable(ctx); err != nil {
@@ -87,7 +87,7 @@ func (w *logWalk) findStart(ctx context.Context, log *logStore) (last, from int,
 		}
 		for key, line := range log.state.lines {
 			if w.wants(key) {
-				from, w.left = max(from, line.At), w.left+1
+				from, w.left = max(from, line.At, log.state.genesisAt), w.left+1
 			}
 		}
 		return nil
@@ -127,7 +127,7 @@ type logWalk struct {
 }
 
 func (w *logWalk) addEntry(n int, p segment) error {
-	if w.wants == nil && p.Genesis != nil {
+	if p.Genesis != nil {
 		w.addHolds(n, *p.Genesis, len(p.lines) > 0)
 	}
 	for i := range p.lines {
@@ -155,11 +155,11 @@ func (w *logWalk) addEntry(n int, p segment) error {
 // addHolds adds what an entry says of holds. isApply means that an apply wrote it.
 func (w *logWalk) addHolds(n int, g Genesis, isApply bool) {
 	for _, h := range g.Holds {
-		if by := cmp.Or(h.Ended, &Applied{Claim: h.Claim, At: h.At}); h.Seq == g.Seq {
+		if by := cmp.Or(h.Ended, &Applied{Claim: h.Claim, At: h.At}); h.Seq == g.Seq && (w.wants == nil || h.holdsAny(w.wants)) {
 			w.add(LogEntry{Entry: n, At: by.At, Did: DidHold, Claim: &by.Claim, Hold: &h})
 		}
 	}
-	if isApply && g.Head != nil && g.Head.DespiteHold != "" {
+	if isApply && w.wants == nil && g.Head != nil && g.Head.DespiteHold != "" {
 		w.add(LogEntry{Entry: n, At: g.Head.At, Did: DidHold, Claim: &g.Head.Claim, Reason: g.Head.DespiteHold})
 	}
 }

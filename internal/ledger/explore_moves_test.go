@@ -147,8 +147,11 @@ func (x *explorer) effect(s situation, t turn) (situation, reply) {
 		if old.Seq != t.expect {
 			return s, reply{kind: conflict}
 		}
-		if old.State == ledger.Claimed && now.State == ledger.Claimed && !old.FirstClaimAt.Equal(*now.FirstClaimAt) {
-			s.forgot = true
+		switch {
+		case old.State == ledger.Claimed && now.State == ledger.Claimed && !old.FirstClaimAt.Equal(*now.FirstClaimAt):
+			s.breach = firstForgotten
+		case old.State == ledger.Abandoned && now.State == ledger.Claimed:
+			s.breach = revived
 		}
 		s.purges[t.purge].record = t.record
 	case toPost:

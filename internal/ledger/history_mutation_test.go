@@ -14,12 +14,14 @@ import (
 // edit replaces one piece of a file's code.
 type edit struct{ file, code, mistake string }
 
-// mistakes are such as the design was chosen to prevent, and what the histories
-// say of each.
-var mistakes = []struct {
+// mistake is a mistake in the code, and what the histories say of it.
+type mistake struct {
 	name, finds string
 	edits       []edit
-}{
+}
+
+// mistakes are such as the design was chosen to prevent.
+var mistakes = []mistake{
 	{"a take-over is a new intent", "was executed 2 times", []edit{
 		{"machine.go", "first, i.Before = *r.FirstClaimAt", "_, i.Before = *r.FirstClaimAt"},
 	}},

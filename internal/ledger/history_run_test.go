@@ -178,6 +178,7 @@ func (r *run) clock() func(context.Context, *kind.Kind) (ledger.Instant, error) 
 			if r.stale {
 				at = *first
 			}
+			r.world.tellModel(r.lookEvent(at))
 			return nil
 		}})
 		return at, err
@@ -235,6 +236,9 @@ func (r *run) Create(_ context.Context, k *kind.Kind, body []byte) (kind.LiveObj
 		}
 		o, err = w.platform.post(k, name, spec, w.platform.ours)
 		w.judge(key)
+		if err == nil {
+			w.tellModel(modelEvent{what: "arrives", run: nobody})
+		}
 		return err
 	}})
 	if err != nil {

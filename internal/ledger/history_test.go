@@ -32,6 +32,8 @@ type theory struct {
 	stale, credulous bool
 	// most bounds the runs of a history.
 	most int
+	// plain leaves out what the model does not know: other clients, and odd refusals of a duplicate.
+	plain bool
 }
 
 // live draws a history, lives it to its end, and returns its world.
@@ -48,7 +50,7 @@ func (th theory) live(t *rapid.T) *world {
 	for range w.draw("visits", 4) {
 		w.at(w.batchDelay(start), w.visit)
 	}
-	if w.draw("others", 6) == 5 {
+	if w.draw("others", 6) == 5 && !th.plain {
 		o := w.set.Objects[w.draw("which", len(w.set.Objects))]
 		w.at(w.batchDelay(start), func() { w.platform.meddle(o.Kind, o.Name, o.Spec) })
 	}
@@ -66,9 +68,11 @@ func (th theory) live(t *rapid.T) *world {
 	return w
 }
 
+var historyStart = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
+
 func (th theory) begin(t *rapid.T) *world {
 	w := &world{
-		t: t, now: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), store: th.store(), tally: th.tally,
+		t: t, now: historyStart, store: th.store(), tally: th.tally,
 		records: map[kind.Key]ledger.Record{}, lastPost: map[kind.Key]time.Time{},
 	}
 	w.nature = nature{
@@ -76,6 +80,9 @@ func (th theory) begin(t *rapid.T) *world {
 		proven: w.draw("proven", 2) == 1, dateless: w.draw("dateless", 4) == 3, gap: delay,
 	}
 	how := refuses(w.draw("refuses", 5))
+	if th.plain && how != notAtAll {
+		how = byConflict
+	}
 	switch {
 	case th.credulous:
 		how, w.nature.proven = notAtAll, true

@@ -51,6 +51,8 @@ type world struct {
 	tally *tally
 	// wrong is what must not be.
 	wrong []string
+	// model is what the model is told of it.
+	model []modelEvent
 	trace []step
 }
 
@@ -227,6 +229,9 @@ func (w *world) let(group []*call) {
 		answers[i] = w.meet(c, what)
 	}
 	w.held = nil
+	if c.sort == aPost && !c.spoilt {
+		w.tellModel(modelEvent{what: "sends", run: c.run.id, values: heardOf(answers[0])})
+	}
 	for i, c := range group {
 		if !errors.Is(answers[i], errWaits) {
 			c.done <- answers[i]
@@ -296,7 +301,7 @@ func (r *run) gate(s ledger.RecordStore) ledger.RecordStore {
 		Write: func(_ int, rec ledger.Record, do func() error) error {
 			return r.ask(&call{
 				sort: aWrite, what: fmt.Sprintf("put %s %d %s", rec.Key, rec.Seq, rec.State),
-				do: func() error { return r.world.put(rec, do) },
+				do: func() error { return r.world.put(r.id, rec, do) },
 			})
 		},
 	}
@@ -307,18 +312,19 @@ func (w *world) direct(s ledger.RecordStore) ledger.RecordStore {
 	return ledger.Gated{
 		RecordStore: s,
 		Gate:        func(_ string, do func() error) error { return w.store.outside(do) },
-		Write:       func(_ int, rec ledger.Record, do func() error) error { return w.put(rec, do) },
+		Write:       func(_ int, rec ledger.Record, do func() error) error { return w.put(nobody, rec, do) },
 	}
 }
 
 // put writes a record, and judges what was written.
-func (w *world) put(rec ledger.Record, do func() error) error {
+func (w *world) put(run int, rec ledger.Record, do func() error) error {
 	if err := w.store.outside(do); err != nil {
 		return err
 	}
 	old := w.records[rec.Key]
 	w.records[rec.Key] = rec
 	w.tally.moved(old, rec, w)
+	w.tellModel(w.writeEvent(run, rec))
 	if rec.State == ledger.Posted && w.platform.executed(rec.Key) == 0 {
 		w.fault("%s is recorded as posted, and was never executed", rec.Key)
 	}

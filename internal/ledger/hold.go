@@ -34,6 +34,14 @@ func (h Hold) Covers(key kind.Key) bool {
 	return len(h.Objects) == 0 || slices.Contains(h.Objects, key.String())
 }
 
+// holdsAny reports whether it holds one of the wanted objects.
+func (h Hold) holdsAny(wants func(kind.Key) bool) bool {
+	return len(h.Objects) == 0 || slices.ContainsFunc(h.Objects, func(name string) bool {
+		key, err := kind.ParseKey(name)
+		return err == nil && wants(key)
+	})
+}
+
 // subject names what it holds.
 func (h Hold) subject() string { return cmp.Or(diag.First(h.Objects, 5), "every object") }
 

@@ -186,7 +186,7 @@ func (l *Ledger) unboundProblem(g Genesis, area kind.Area) *ProblemError {
 		first = fmt.Sprintf("if %s is right,", configured)
 	}
 	p := newProblem(first+" run trueup ledger init, which adds it to the ledger",
-		"ledger %s has no address for the %s area, so trueup won't send purges or snapshots there", g.LedgerID, area)
+		"ledger %s has no address for the %s area, so trueup sends nothing there", g.LedgerID, area)
 	p.Elsewhere = len(g.Origins) > 0 && l.cfg.Origins[area] != ""
 	return p
 }

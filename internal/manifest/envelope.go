@@ -41,12 +41,6 @@ const (
 	projectKind    = "Project"
 )
 
-const notMapping = "the document is not a mapping"
-
-// HoldsNothing reports whether a finding says that a document is a list or plain text, which can hold
-// no object.
-func HoldsNothing(f diag.Finding) bool { return f.Rule == ruleUnknownKind && f.Message == notMapping }
-
 // convertDocument checks one document and converts it to an object.
 func (w *worker) convertDocument(doc *yaml.Node) {
 	w.file.Start()
@@ -56,7 +50,7 @@ func (w *worker) convertDocument(doc *yaml.Node) {
 	}
 	marks := w.file.TakeMarks(w.file.EndOf(root.Line))
 	if root.Kind != yaml.MappingNode {
-		w.file.Fail(root.Line, root.Column, ruleUnknownKind, "", notMapping,
+		w.file.Fail(root.Line, root.Column, ruleUnknownKind, "", "the document is not a mapping",
 			"write apiVersion, kind, metadata and spec")
 		return
 	}

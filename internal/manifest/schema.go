@@ -1,11 +1,9 @@
 package manifest
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +14,7 @@ import (
 	"trueup/internal/canon"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
+	"trueup/internal/rules"
 	"trueup/internal/yamltext"
 )
 
@@ -28,16 +27,13 @@ var validators = sync.OnceValue(func() map[*kind.Kind]func() *jsonschema.Schema 
 	return v
 })
 
-// compileSchema compiles a schema of the program, and panics if it can't. It loads no other document: a
-// schema must not make this program read a file or an address.
-func compileSchema(name string, schema []byte) *jsonschema.Schema {
-	c := jsonschema.NewCompiler()
-	c.Draft = jsonschema.Draft2020
-	c.LoadURL = func(url string) (io.ReadCloser, error) { return nil, fmt.Errorf("%s is not embedded", url) }
-	if err := c.AddResource("trueup:///"+name, bytes.NewReader(schema)); err != nil {
+// compileSchema compiles a schema of the program, and panics if it can't.
+func compileSchema(name string, text []byte) *jsonschema.Schema {
+	schema, err := rules.CompileSchema("trueup:///"+name, text)
+	if err != nil {
 		panic(fmt.Sprintf("schema %s: %v", name, err))
 	}
-	return c.MustCompile("trueup:///" + name)
+	return schema
 }
 
 // acceptsValue reports whether a field accepts a value. Valid manifests need no validator then, which takes
@@ -105,7 +101,8 @@ func (s *schemaErrors) leaves(e *jsonschema.ValidationError) {
 
 func (s *schemaErrors) leaf(e *jsonschema.ValidationError) {
 	keyword := e.KeywordLocation[strings.LastIndexByte(e.KeywordLocation, '/')+1:]
-	path, v, f := s.resolve(e.InstanceLocation)
+	path, v := rules.FindValue(s.doc, e.InstanceLocation)
+	f, _ := s.root.FieldAt(kind.PathParts(path)) // nil for what the schema does not list
 	name := path[strings.LastIndexByte(path, '.')+1:]
 	switch {
 	case f == nil || f.Type == kind.AnyType || keyword == "additionalProperties": // rules say what these accept
@@ -143,25 +140,6 @@ func (s *schemaErrors) missing(path, name string, f *kind.Field) {
 	if f.Required {
 		s.report(path, path+" is missing", exampleFix(name, f))
 	}
-}
-
-// resolve follows a JSON pointer through document and schema. The field is nil for what the schema does not list.
-func (s *schemaErrors) resolve(pointer string) (path string, v any, f *kind.Field) {
-	v, f = s.doc, s.root
-	for _, token := range strings.Split(pointer, "/")[1:] {
-		if f == nil {
-			break
-		}
-		token = strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
-		switch t := v.(type) {
-		case map[string]any:
-			path, v, f = kind.JoinField(path, token), t[token], f.Fields[token]
-		case []any:
-			i, _ := strconv.Atoi(token)
-			path, v, f = kind.JoinIndex(path, i), t[i], f.Item
-		}
-	}
-	return path, v, f
 }
 
 func (s *schemaErrors) wrongType(path, name string, v any, f *kind.Field) {

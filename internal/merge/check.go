@@ -107,7 +107,9 @@ func (c *checker) checkKept(n node, was any, sent sentPart) {
 	switch want := n.want.(type) {
 	case map[string]any:
 		if have, ok := have.(map[string]any); ok {
-			for _, k := range unionOfKeys(want, have) {
+			all := maps.Clone(want)
+			maps.Copy(all, have)
+			for _, k := range canon.SortedKeys(all) {
 				was := fieldOf(was, k)
 				c.checkPlace(n.fieldNode(k), was, sent.sentField(k, was))
 			}
@@ -122,12 +124,6 @@ func (c *checker) checkKept(n node, was any, sent sentPart) {
 	if !Covers(n.rules, n.want, n.have) && !n.rules.areEmpty(ManagedPart(n.rules, n.want), ManagedPart(n.rules, n.have)) {
 		c.reportMismatch(n, sent.isWhole)
 	}
-}
-
-func unionOfKeys(a, b map[string]any) []string {
-	all := maps.Clone(a)
-	maps.Copy(all, b)
-	return canon.SortedKeys(all)
 }
 
 // checkList checks the elements of a list, and their order.

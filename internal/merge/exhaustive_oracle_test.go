@@ -231,8 +231,8 @@ func (l *law) rename(want, live []any, records had) ([]any, had) {
 		return live, records
 	}
 	same := l.saysRest(now[0], was[0])
-	if old.isKnown() {
-		same = l.saysRest(now[0], old[0]) && l.saysRest(old[0], now[0])
+	if record := l.recordOf(old, was[0]); record != nil {
+		same = l.saysRest(now[0], record) && l.saysRest(record, now[0])
 	}
 	if !same {
 		return live, records
@@ -270,6 +270,17 @@ func (l *law) saysRest(a, b any) bool {
 		}
 	}
 	return true
+}
+
+// recordOf is what the records have for an element of live: what was applied last, unless live has what is pending instead.
+func (l *law) recordOf(records had, live any) any {
+	last := records[0]
+	for _, v := range records {
+		if v != nil && (last == nil || !l.saysRest(last, live) && l.saysRest(v, live)) {
+			last = v
+		}
+	}
+	return last
 }
 
 // sentList is git's list with what goal keeps of live's elements.

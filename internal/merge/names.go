@@ -125,9 +125,7 @@ func FormatPlace(at []Step) string {
 }
 
 // FieldPath names a place by its fields alone, as overrides do: locations.cache.edgeTTL.
-func FieldPath(at []Step) string { return joinFields("", at) }
-
-func joinFields(path string, at []Step) string {
+func FieldPath(at []Step) (path string) {
 	for _, s := range at {
 		if !s.Element {
 			path = kind.JoinField(path, s.Field)

@@ -47,21 +47,16 @@ func (p *Planner) adviseOnPlan(out *Plan, all *study, classes map[kind.Key][]out
 			found.addFindings(o.Sift(a.unpurged(it, o, all.waiting, classes[it.Key])))
 		}
 		if o != nil && o.Kind.RequestOnly() {
-			found = newAdvised(manifest.Advise(o, o.Tree(), manifest.LoadSettings{Precedence: p.in.Project.Platform.Precedence}))
-			found.addFindings(o.Sift(a.ofRequest(o)))
+			found = p.adviseOnManifest(o, o.Tree())
+			spec := parseSpec(o.Spec)
+			by, hosts := a.servesPaths(spec.Hostname), hostsOf(spec.Hostname, spec.Subdomains)
+			found.addFindings(o.Sift(append(adviseOnEverything(o, spec, by, hosts), a.adviseOnUnmatched(o, spec, by, hosts)...)))
 		}
 		out.Advice = append(out.Advice, keepFew(found.shown)...)
 		out.Silenced = append(out.Silenced, keepFew(found.silenced)...)
 	}
 	out.Advice.Sort()
 	out.Silenced.Sort()
-}
-
-// ofRequest runs the rules of requests that need more than the manifest.
-func (a *adviser) ofRequest(o *manifest.Object) diag.List {
-	spec := parseSpec(o.Spec)
-	by, hosts := a.servesPaths(spec.Hostname), hostsOf(spec.Hostname, spec.Subdomains)
-	return append(adviseOnEverything(o, spec, by, hosts), a.adviseOnUnmatched(o, spec, by, hosts)...)
 }
 
 // served is the object that serves a hostname, before and after apply.
@@ -146,18 +141,17 @@ func adviseOnEverything(o *manifest.Object, spec purge.Spec, by served, hosts ma
 	if at < 0 {
 		return nil
 	}
-	message := fmt.Sprintf("%s invalidates everything cached for %s", spec.Paths[at], diag.First(slices.Sorted(maps.Keys(hosts)), 5))
+	message, servers := fmt.Sprintf("%s invalidates everything cached for %s", spec.Paths[at], diag.First(slices.Sorted(maps.Keys(hosts)), 5)), map[string]bool{}
 	if len(locations) > 0 {
 		message += fmt.Sprintf(", which is %s of %s", countNoun(len(locations), "location"), by.key)
-		servers := map[string]bool{}
-		for _, l := range locations {
-			for _, name := range l.Servers() {
-				servers[name] = true
-			}
+	}
+	for _, l := range locations {
+		for _, name := range l.Servers() {
+			servers[name] = true
 		}
-		if len(servers) > 0 {
-			message += " and comes from " + countNoun(len(servers), "server")
-		}
+	}
+	if len(servers) > 0 {
+		message += " and comes from " + countNoun(len(servers), "server")
 	}
 	return diag.List{newAdvice(o, rules.PurgeEverything, fmt.Sprintf("spec.paths[%d]", at), message,
 		"name the paths that changed, or send it when the servers can handle every request")}
@@ -165,12 +159,10 @@ func adviseOnEverything(o *manifest.Object, spec purge.Spec, by served, hosts ma
 
 // locationsOf returns the locations of a site that are for some of the hosts.
 func locationsOf(s *routing.CDNConfig, hosts map[string]bool) (list []*routing.Location) {
+	names := slices.Collect(maps.Keys(hosts))
 	for i := range s.Locations {
-		for host := range hosts {
-			if l := &s.Locations[i]; l.MayServe(host) {
-				list = append(list, l)
-				break
-			}
+		if l := &s.Locations[i]; slices.ContainsFunc(names, l.MayServe) {
+			list = append(list, l)
 		}
 	}
 	return list

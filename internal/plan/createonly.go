@@ -3,7 +3,6 @@ package plan
 import (
 	"cmp"
 	"fmt"
-	"iter"
 	"strings"
 	"time"
 
@@ -194,11 +193,11 @@ func (d *decision) foundElsewhere() bool {
 
 // wasRenamed reports whether the server renamed another object, and no other open request fits this one.
 func (d *decision) wasRenamed(obj kind.LiveObject) (renames bool) {
-	for key, rec := range d.eachRecord() {
-		if key != d.item.Key && rec.IsOpen() && d.fitsRecord(rec, obj) {
+	for key, rec := range d.in.Ledger.Records {
+		if key.Kind == d.item.Kind && key != d.item.Key && rec.IsOpen() && d.fitsRecord(rec, obj) {
 			return false
 		}
-		renames = renames || rec.IsOurs() && rec.RemoteName != "" && rec.RemoteName != key.Name
+		renames = renames || key.Kind == d.item.Kind && rec.IsOurs() && rec.RemoteName != "" && rec.RemoteName != key.Name
 	}
 	return renames
 }
@@ -207,9 +206,11 @@ func (d *decision) wasRenamed(obj kind.LiveObject) (renames bool) {
 // their name or uid, and none was there before the claim.
 func (d *decision) findCandidates() []kind.LiveObject {
 	names, uids := map[string]bool{}, map[string]bool{"": false}
-	for key, rec := range d.eachRecord() {
-		names[key.Name] = true
-		if key != d.item.Key {
+	for key, rec := range d.in.Ledger.Records {
+		if key.Kind != d.item.Kind {
+			continue
+		}
+		if names[key.Name] = true; key != d.item.Key {
 			names[rec.RemoteName] = true
 			uids[rec.UID] = rec.UID != ""
 		}
@@ -223,17 +224,6 @@ func (d *decision) findCandidates() []kind.LiveObject {
 		}
 	}
 	return found
-}
-
-// eachRecord returns the records of the kind.
-func (d *decision) eachRecord() iter.Seq2[kind.Key, ledger.Record] {
-	return func(yield func(kind.Key, ledger.Record) bool) {
-		for key, rec := range d.in.Ledger.Records {
-			if key.Kind == d.item.Kind && !yield(key, rec) {
-				return
-			}
-		}
-	}
 }
 
 // showCandidates adds to the question about an open request what a person has to choose from.

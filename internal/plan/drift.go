@@ -229,12 +229,6 @@ func (d *decision) leaveAll() {
 	d.item.Record = d.in.Ledger.Problem == "" && d.rec.Applied != nil && !d.isReplaced() && !d.appliedNow()
 }
 
-// isUnsettled reports whether an object is kept although git may have changed it, because there is no record. Requests
-// that depend on such a change must not be sent before it.
-func (it Item) isUnsettled() bool {
-	return it.Op == Kept && slices.ContainsFunc(it.Changes, func(c Change) bool { return c.Class == merge.UnknownBase })
-}
-
 // areUnsure reports whether there are changes, and no record shows who made any of them.
 func areUnsure(changes []Change) bool {
 	return len(changes) > 0 && !slices.ContainsFunc(changes, func(c Change) bool {

@@ -9,6 +9,7 @@ import (
 	"trueup/internal/canon"
 	"trueup/internal/kind"
 	"trueup/internal/merge"
+	"trueup/internal/routing"
 )
 
 // Line is a change that reports show as one.
@@ -19,7 +20,7 @@ type Line struct {
 	List     string
 	Elements []string
 	// Unserved are the hostnames and paths of locations that the object no longer serves, or only in part, because
-	// the line takes them away. ServedLines sets it.
+	// the line takes them away.
 	Unserved []string
 }
 
@@ -32,9 +33,9 @@ const (
 	Lost    merge.ChangeKind = "lost"
 )
 
-// AllLines returns all that a report may show of an item: its ServedLines, its notes, and lines of the classes above.
+// AllLines returns all that a report may show of an item: its Lines, its notes, and lines of the classes above.
 func (it Item) AllLines() []Line {
-	lines := it.ServedLines()
+	lines := it.Lines()
 	for _, c := range it.Notes {
 		lines = append(lines, Line{Change: c})
 	}
@@ -73,8 +74,7 @@ type lineKey struct {
 }
 
 // Lines returns the changes of an item in their order. If one field changes from the same value to the same
-// other value in several elements of a list, that is one line, where the first of them is. ServedLines
-// also says what is no longer served.
+// other value in several elements of a list, that is one line, where the first of them is.
 func (it Item) Lines() []Line {
 	lines, first := make([]Line, 0, len(it.Changes)), map[lineKey]int{}
 	for _, c := range it.Changes {
@@ -100,6 +100,7 @@ func (it Item) Lines() []Line {
 		}
 		l.Elements, l.Risk = append(l.Elements, element), max(l.Risk, c.Risk)
 	}
+	it.addUnserved(lines)
 	return lines
 }
 
@@ -235,4 +236,68 @@ func decodedObject(text []byte) map[string]any {
 	}
 	object, _ := v.(map[string]any)
 	return object
+}
+
+// StopsServing returns the hostnames and the paths of locations that the object no longer serves, or only in part, once
+// the request is sent.
+func (it Item) StopsServing() (names []string) {
+	for _, s := range it.Stops {
+		if !slices.Contains(names, s.Name) {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
+// addUnserved adds to each line what it takes away. If the hostname changes, its line takes away what that served, and no line
+// of a location says it again.
+func (it Item) addUnserved(lines []Line) {
+	if len(it.Stops) == 0 {
+		return
+	}
+	k, _ := kind.FindKind(it.Kind)
+	isHostname := func(l Line) bool { return k != nil && l.Path == k.HostField && !l.Left }
+	at := slices.IndexFunc(lines, isHostname)
+	for _, s := range it.Stops {
+		if at >= 0 && kind.HostKey(textAt(it.fromBefore(lines[at]).Live)) == s.Host {
+			lines[at].Unserved = append(lines[at].Unserved, s.Name)
+			continue
+		}
+		for i := range lines {
+			if l := &lines[i]; !l.Left && it.fromBefore(*l).takesAway(s) {
+				l.Unserved = append(l.Unserved, s.Name)
+			}
+		}
+	}
+}
+
+// fromBefore returns a line whose Live is the value before: what happened outside git went from git's value to live's.
+func (it Item) fromBefore(l Line) Line {
+	if it.Happened {
+		l.Live, l.Desired = l.Desired, l.Live
+	}
+	return l
+}
+
+// locations is the list of a CDN's locations.
+const locations = "locations"
+
+// takesAway reports whether the line removes or renames a location that answered requests.
+func (l Line) takesAway(s routing.Stop) bool {
+	was, _ := l.Live.(string)
+	isLocation := strings.HasPrefix(l.Path, locations+"[") && strings.HasSuffix(l.Path, "]")
+	if location, isObject := l.Live.(map[string]any); isObject && isRemoval(l.Change) && isLocation {
+		l := routing.Read(map[string]any{locations: []any{location}}).Locations[0]
+		return s.HadAnswerOf(l.Host, l.Path)
+	}
+	list, name, field := inElement(l.Path)
+	names := []string{name}
+	if l.Elements != nil {
+		list, names, field = l.List, l.Elements, strings.TrimPrefix(l.Path, l.List+".")
+	}
+	return list == locations && slices.ContainsFunc(names, func(element string) bool {
+		name, _ := kind.StepName("[" + element)
+		host, path, _ := strings.Cut(name, "/") // of the location, once it is renamed
+		return field == "host" && s.HadAnswerOf(was, "/"+path) || field == "path" && s.HadAnswerOf(host, was)
+	})
 }

@@ -70,13 +70,15 @@ func (p *Planner) MakePlan() (*Plan, diag.List) {
 	}
 	all := p.planObjects((*decision).planObject)
 	findings, ops, unsettled := all.findings, all.ops, map[kind.Key]bool{}
-	for _, it := range all.items {
-		if it.isUnsettled() {
-			unsettled[it.Key] = true
+	for _, it := range all.items { // kept although git may have changed it, because there is no record
+		if it.Op == Kept && slices.ContainsFunc(it.Changes, func(c Change) bool { return c.Class == merge.UnknownBase }) {
+			unsettled[it.Key] = true // a request that depends on it must not be sent before it
 		}
 	}
 	out.Items = slices.DeleteFunc(all.items, func(it Item) bool { return !p.isTargeted(it.Key) })
-	p.noteHolds(out)
+	for _, hold := range ledger.ActiveHolds(in.Ledger.Holds, in.At.Early) {
+		out.addNote("%s", hold)
+	}
 	p.manyCreates(out, ops)
 	p.lacksLedger(out)
 	p.doubtWorkspace(out)
@@ -125,7 +127,11 @@ func (p *Planner) lacksLedger(out *Plan) {
 	if view.Problem == "" {
 		return
 	}
-	note := noLedger + ": " + view.Problem + "; trueup can't detect removals and won't send purges or snapshots"
+	effect := "apply sends nothing"
+	if p.in.LedgerStore == "" {
+		effect = "apply sends no purges or snapshots"
+	}
+	note := noLedger + ": " + view.Problem + "; trueup can't detect removals, and " + effect
 	if !slices.ContainsFunc(out.Items, func(it Item) bool { return it.Reason == noLedger }) {
 		note += "; to fix it, " + view.Fix
 	}
@@ -192,13 +198,6 @@ type decision struct {
 	// git and was are the decoded specs of the manifest and of live, nil until they are needed; patch is of the second.
 	git, was any
 	patch    map[string]any
-}
-
-// decisionOf returns the decision about an object of the set, which is still to be made.
-func (p *Planner) decisionOf(o *manifest.Object) *decision {
-	d := &decision{Planner: p, manifest: o, rec: p.in.Ledger.Records[o.Key()]}
-	d.live, d.exists = p.in.Live.Objects[o.Key()]
-	return d
 }
 
 // beginItem begins the item of an object. It copies the digests, because a pointer would keep the whole object in memory.

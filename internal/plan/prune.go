@@ -260,16 +260,12 @@ func newAreas(in Inputs) map[kind.Area]*area {
 		}
 	}
 	for key, rec := range in.Ledger.Records {
-		if k, ok := kind.FindKind(key.Kind); ok && !k.RequestOnly() && in.wasApplied(key, rec) {
+		// In the sandbox, objects that are not in git are samples.
+		if k, ok := kind.FindKind(key.Kind); ok && !k.RequestOnly() && wasLive(rec) && (!in.Sandbox || in.Set.Find(key) != nil) {
 			areas[k.Area].applied = true
 		}
 	}
 	return areas
-}
-
-// wasApplied reports whether trueup applied an object. In the sandbox, objects that are not in git are samples.
-func (in Inputs) wasApplied(key kind.Key, rec ledger.Record) bool {
-	return wasLive(rec) && (!in.Sandbox || in.Set.Find(key) != nil)
 }
 
 // wasLive reports whether the ledger says that an object was live.

@@ -59,7 +59,7 @@ func TestWhatIsServedNoLonger(t *testing.T) {
 func notServed(t *testing.T, live, want string) string {
 	t.Helper()
 	var lines []string
-	for _, l := range git(t, cdn("shop", want)).has(shop, live).applied(shop, live).item(shop).ServedLines() {
+	for _, l := range git(t, cdn("shop", want)).has(shop, live).applied(shop, live).item(shop).Lines() {
 		path := l.Path
 		if name, is := strings.CutSuffix(path, "]"); is {
 			path = strings.TrimPrefix(name, "locations[")

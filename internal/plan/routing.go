@@ -79,6 +79,12 @@ func (p *Planner) newSite() *routing.Site {
 
 func answersRequests(k *kind.Kind) bool { return k.CanPatch() && k.HostField != "" }
 
+// ChangesRequests reports whether apply changes an object that answers requests.
+func (it Item) ChangesRequests() bool {
+	k, ok := kind.FindKind(it.Kind)
+	return ok && answersRequests(k) && (it.Op == Patch || it.Op == Create) && !it.Happened
+}
+
 // findLive returns the live object of a manifest, or none if it is being deleted.
 func (p *Planner) findLive(key kind.Key) kind.LiveObject {
 	if o := p.in.Live.Objects[key]; !o.Terminating {

@@ -101,25 +101,17 @@ func shortText(v any) string {
 	return text
 }
 
-// listedOnce returns what differs in an object that only one plan lists; empty if both do.
-func listedOnce(then, now *Item) string {
+// itemDifferences returns what differs in one object, which one of the plans may not list: in git, live or the ledger.
+func itemDifferences(then, now *Item) []string {
 	switch {
 	case then == nil && now.DesiredDigest != nil:
-		return "git: its manifest was added"
+		return []string{"git: its manifest was added"}
 	case then == nil:
-		return "apply would now " + now.describeOp() + "; the plan does not list it"
+		return []string{"apply would now " + now.describeOp() + "; the plan does not list it"}
 	case now == nil && then.DesiredDigest != nil:
-		return "git: its manifest is gone, or trueup did not read it; the plan would " + then.describeOp()
+		return []string{"git: its manifest is gone, or trueup did not read it; the plan would " + then.describeOp()}
 	case now == nil:
-		return "the plan would " + then.describeOp() + "; now there is nothing to do"
-	}
-	return ""
-}
-
-// itemDifferences returns what differs in one object: in git, live or the ledger.
-func itemDifferences(then, now *Item) (d []string) {
-	if text := listedOnce(then, now); text != "" {
-		return []string{text}
+		return []string{"the plan would " + then.describeOp() + "; now there is nothing to do"}
 	}
 	a, b := then.assertItem(), now.assertItem()
 	fields := slices.DeleteFunc(keysOfBoth(a, b), func(name string) bool {
@@ -128,12 +120,19 @@ func itemDifferences(then, now *Item) (d []string) {
 	if len(fields) == 0 {
 		return nil
 	}
+	return listedDifferences(then, now, fields)
+}
+
+// listedDifferences returns what differs in an object that both plans list; fields name what they assert otherwise.
+func listedDifferences(then, now *Item, fields []string) (d []string) {
 	source := "live: "
 	if sumText(then.DesiredDigest) != sumText(now.DesiredDigest) {
 		source = "git: "
 	}
 	if then.Live.Exists == now.Live.Exists {
-		d = atMost(maxPaths, valueDifferences(then, now, source))
+		if d = valueDifferences(then, now, source); len(d) > maxPaths {
+			d = append(d[:maxPaths], fmt.Sprintf("and %d more of its values", len(d)-maxPaths))
+		}
 	} else {
 		d = append(d, "live: it was "+map[bool]string{true: "created", false: "deleted"}[now.Live.Exists])
 	}
@@ -191,13 +190,6 @@ func valueDifferences(then, now *Item, source string) (d []string) {
 		case !has && strings.HasPrefix(what, source):
 			d = append(d, fmt.Sprintf("%s was %s; now it needs no change", what, cmp.Or(was, "none")))
 		}
-	}
-	return d
-}
-
-func atMost(n int, d []string) []string {
-	if more := len(d) - n; more > 0 {
-		return append(d[:n], fmt.Sprintf("and %d more of its values", more))
 	}
 	return d
 }

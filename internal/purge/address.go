@@ -14,7 +14,7 @@ import (
 	"trueup/internal/diag"
 )
 
-// Address is a path, perhaps with a host, that a person, a list or a sitemap wants to purge.
+// Address is a path, perhaps with a host, that a person or a list wants to purge.
 type Address struct {
 	Host string // a hostKey, or empty
 	Path string

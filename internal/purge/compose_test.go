@@ -82,7 +82,7 @@ func TestAddressesAreASCII(t *testing.T) {
 		if again, err := ParseAddress(a.Path); err != nil || again != a {
 			t.Fatalf("%q became %q, %v", a.Path, again.Path, err)
 		}
-		served, _ := Mappings{{To: Address{Path: "/"}}}.ServedAddresses(rapid.StringN(0, 20, -1).Draw(t, "name"), false)
+		served, _ := Mappings{{To: Address{Path: "/"}}}.ServedAddresses(rapid.StringN(0, 20, -1).Draw(t, "name"), CleanPages)
 		for _, a := range served {
 			if strings.ContainsAny(a.Path, "?#*\\ \n") {
 				t.Fatalf("%q does not stand for itself", a.Path)
@@ -128,7 +128,7 @@ func TestMappings(t *testing.T) {
 		{"public/a b/ü.html", []Address{{Path: "/a%20b/%C3%BC.html"}}},
 		{"public/100%?#\\.html", []Address{{Path: "/100%25%3F%23%5C.html"}}},
 		{"public/index.html", []Address{{Path: "/index.html"}, {Path: "/"}}},
-		{"public/a/index.html", []Address{{Path: "/a/index.html"}, {Path: "/a/"}}},
+		{"public/a/index.html", []Address{{Path: "/a/index.html"}, {Path: "/a/"}, {Path: "/a"}}},
 		{"public/xindex.html", []Address{{Path: "/xindex.html"}}},
 		{"public/blog/x", []Address{{"blog.example.com", "/x"}, {Path: "/b/x"}}},
 		{"public/latin\xe9", []Address{{Path: "/latin%E9"}}},
@@ -137,16 +137,21 @@ func TestMappings(t *testing.T) {
 		{"docs/a", []Address{{Path: "/d%C3%B6cs/a"}}},
 		{"publication/a", nil},
 	} {
-		got, err := m.ServedAddresses(c.name, true)
+		got, err := m.ServedAddresses(c.name, IndexPages)
 		if err != nil || !slices.Equal(got, c.want) {
 			t.Errorf("Serve(%q) = %v, %v, want %v", c.name, got, err, c.want)
 		}
 	}
-	if _, err := m.ServedAddresses("public/a*b", true); err == nil {
+	if _, err := m.ServedAddresses("public/a*b", IndexPages); err == nil {
 		t.Error("a name with a star is served")
 	}
-	if got, _ := m.ServedAddresses("public/index.html", false); len(got) != 1 {
-		t.Errorf("without folders: %v", got)
+	for pages, want := range map[string][]Address{FilePages: {{Path: "/a.html"}}, IndexPages: {{Path: "/a.html"}}, CleanPages: {{Path: "/a.html"}, {Path: "/a"}}} {
+		if got, _ := m.ServedAddresses("public/a.html", pages); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", pages, got, want)
+		}
+	}
+	if got, _ := m.ServedAddresses("public/a/index.html", FilePages); len(got) != 1 {
+		t.Errorf("files alone: %v", got)
 	}
 	for _, text := range []string{
 		"", "public/", "public/ > /", " -> /", "/abs/ -> /", "../up/ -> /", "public/../../x/ -> /", "public -> /", "public/ -> /x",
@@ -166,38 +171,6 @@ func TestReadLines(t *testing.T) {
 	}
 	if _, err := ReadLines(strings.NewReader("/" + strings.Repeat("a", maxLine))); err == nil {
 		t.Error("a line without an end is read")
-	}
-}
-
-func TestReadSitemap(t *testing.T) {
-	const page = `<?xml version="1.0" encoding="UTF-8"?>
-<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:image="http://www.google.com/schemas/sitemap-image/1.1">
-  <url><loc> https://shop.example.com/a?b=1&amp;c </loc><image:image><image:loc>https://shop.example.com/i.png</image:loc></image:image></url>
-  <url><lastmod>2026-11-21</lastmod><loc><![CDATA[https://shop.example.com/ü]]></loc></url>
-</urlset>`
-	got, err := ReadSitemap(strings.NewReader(page))
-	want := []ListEntry{{"https://shop.example.com/a?b=1&c", 3}, {"https://shop.example.com/ü", 4}}
-	if err != nil || !slices.Equal(got.Pages, want) || got.Index != nil {
-		t.Errorf("got %v, %v", got, err)
-	}
-	got, err = ReadSitemap(strings.NewReader(`<sitemapindex><sitemap><loc>https://shop.example.com/1.xml</loc></sitemap></sitemapindex>`))
-	if err != nil || got.Pages != nil || len(got.Index) != 1 {
-		t.Errorf("got %v, %v", got, err)
-	}
-	for name, text := range map[string]string{
-		"empty":     "",
-		"no pages":  "<urlset/>",
-		"cut short": "<urlset><url><loc>https://shop.example.com/</loc></url>",
-		"a page":    "<html><body>no</body></html>",
-		"an entity": `<urlset><url><loc>&x;</loc></url></urlset>`,
-		"a DTD":     `<!DOCTYPE urlset [<!ENTITY x SYSTEM "file:///etc/passwd">]><urlset><url><loc>&x;</loc></url></urlset>`,
-		"deep":      strings.Repeat("<a>", 1000),
-		"long":      "<urlset><url><loc>" + strings.Repeat("a", maxLine+1) + "</loc></url></urlset>",
-		"latin 1":   `<?xml version="1.0" encoding="ISO-8859-1"?><urlset><url><loc>/</loc></url></urlset>`,
-	} {
-		if got, err := ReadSitemap(strings.NewReader(text)); err == nil {
-			t.Errorf("%s: %v", name, got)
-		}
 	}
 }
 
@@ -360,31 +333,5 @@ func TestSpecCovers(t *testing.T) {
 		if wide.CoversSpec(c.spec) != c.want {
 			t.Errorf("%d: %v covers %v: %v", i, wide, c.spec, !c.want)
 		}
-	}
-}
-
-func TestReaching(t *testing.T) {
-	links := map[string]string{
-		"public/latest":  "v2",
-		"public/x.css":   "../src/x.css",
-		"public/y.css":   "../src/y.css",
-		"public/again":   "latest/app.css",
-		"public/further": "./again",
-		"public/old":     "v1",
-		"public/loop":    "loop",
-		"public/out":     "../../etc/app.css",
-		"public/abs":     "/public/v2/app.css",
-		"all":            ".",
-		"site":           "public",
-		"a/b/up":         "../../..",
-		"a/b/src":        "../../src/deep/er",
-	}
-	got := LinksReaching(links, []string{"public/v2/app.css", "src/x.css"})
-	want := []string{"all", "public/again", "public/further", "public/latest", "public/x.css", "site"}
-	if !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	if got := LinksReaching(links, nil); !slices.Equal(got, []string{"all"}) {
-		t.Errorf("of nothing: %q", got)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
@@ -44,62 +43,6 @@ func ReadLines(r io.Reader) ([]ListEntry, error) {
 		err = fmt.Errorf("it has a line of more than %d bytes: write one entry a line", maxLine)
 	}
 	return list, err
-}
-
-// Sitemap lists pages, or other sitemaps (sitemaps.org).
-type Sitemap struct {
-	Pages []ListEntry
-	Index []ListEntry // the addresses of other sitemaps
-}
-
-// errDTD rejects a document type, which could name files and addresses.
-var errDTD = errors.New("it has a document type (<!DOCTYPE …>), which a sitemap does not need: remove it")
-
-// ReadSitemap reads a sitemap, and opens nothing that it names.
-func ReadSitemap(r io.Reader) (s Sitemap, err error) {
-	d := xml.NewDecoder(r)
-	d.CharsetReader = func(charset string, _ io.Reader) (io.Reader, error) {
-		return nil, fmt.Errorf("it is encoded as %.40s, and sitemaps must be UTF-8", charset)
-	}
-	var root struct {
-		XMLName xml.Name
-		Pages   []ListEntry `xml:"url>loc"`
-		Index   []ListEntry `xml:"sitemap>loc"`
-	}
-	for root.XMLName.Local == "" && err == nil {
-		var token xml.Token
-		token, err = d.Token()
-		switch t := token.(type) {
-		case xml.Directive:
-			return s, errDTD
-		case xml.StartElement:
-			err = d.DecodeElement(&root, &t)
-		}
-	}
-	if err != nil && !errors.Is(err, io.EOF) {
-		return s, fmt.Errorf("it is not a sitemap: %w", err)
-	}
-	switch root.XMLName.Local {
-	case "urlset":
-		s.Pages = root.Pages
-	case "sitemapindex":
-		s.Index = root.Index
-	}
-	if len(s.Pages)+len(s.Index) == 0 {
-		return s, errors.New("it has no page: a sitemap has <urlset> with a <loc> for each page (sitemaps.org)")
-	}
-	return s, nil
-}
-
-// UnmarshalXML reads the text of an element, and the line where it ends.
-func (l *ListEntry) UnmarshalXML(d *xml.Decoder, start xml.StartElement) error {
-	err := d.DecodeElement(&l.Text, &start)
-	if len(l.Text) > maxLine {
-		err = fmt.Errorf("it has an address of more than %d bytes", maxLine)
-	}
-	l.Text = strings.TrimSpace(l.Text)
-	l.Line, _ = d.InputPos()
-	return err
 }
 
 // LegacyList converts lists of the older purge service (docs/platform.md 9).
@@ -220,7 +163,7 @@ func (l LegacyList) wantedOn(host string) (Wanted, error) {
 	case strings.Contains(host, "*"):
 		return Wanted{}, errors.New("has a * in its host, but a purge must name each subdomain: write one address for each subdomain")
 	case !ok:
-		return Wanted{}, fmt.Errorf("has the host %s, which no known CDN serves: check the host, or name the hostname of its CDN: --cdn HOSTNAME", host)
+		return Wanted{}, fmt.Errorf("has the host %s, which no known CDN serves: check the host, or pull the manifest of its CDN", host)
 	case !isSubdomain(subdomain, hostname):
 		return Wanted{}, fmt.Errorf("has the host %s, and the part before %s is not a subdomain: check the host", host, hostname)
 	}
@@ -262,138 +205,23 @@ func isSubdomain(subdomain, hostname string) bool {
 	return subdomain == "" || labels().MatchString(subdomain) && !strings.Contains(subdomain, hostKey(hostname))
 }
 
-// ReadLegacyList reads a list of addresses, one a line or as JSON. In JSON, it takes every text of a list, and the
-// texts in objects that look like an address or a path. Members prefixes, hosts and purge_everything mean what they say.
-// Other values of a list are entries, too, which have no place.
-func ReadLegacyList(data []byte) ([]ListEntry, error) {
+// ReadLegacyList reads a list of addresses, one a line or as a JSON list of texts.
+func ReadLegacyList(data []byte) (entries []ListEntry, err error) {
 	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
-	if first := bytes.TrimLeft(data, " \t\r\n"); len(first) > 0 && (first[0] == '[' || first[0] == '{') {
-		return readJSON(data)
+	if first := bytes.TrimLeft(data, " \t\r\n"); len(first) == 0 || first[0] != '[' && first[0] != '{' {
+		return ReadLines(bytes.NewReader(data))
 	}
-	list, err := ReadLines(bytes.NewReader(data))
-	for i := range list {
-		list[i].Text = removeQuotes(list[i].Text)
+	var texts []string
+	if json.Unmarshal(data, &texts) != nil {
+		return nil, errors.New(`it is not a JSON list of texts, such as ["https://HOST/PATH"]`)
 	}
-	return list, err
-}
-
-// removeQuotes removes quotes and a comma around a line, such as one copied from source code.
-func removeQuotes(text string) string {
-	for _, quote := range []string{`"`, `'`} {
-		inner, quoted := strings.CutPrefix(text, quote)
-		if inner, closed := strings.CutSuffix(strings.TrimSuffix(inner, ","), quote); quoted && closed {
-			return inner
-		}
+	tokens, line, at := json.NewDecoder(bytes.NewReader(data)), 1, int64(0)
+	_, _ = tokens.Token() // the list begins
+	for _, text := range texts {
+		_, _ = tokens.Token() // it was read before
+		line += bytes.Count(data[at:tokens.InputOffset()], []byte("\n"))
+		at = tokens.InputOffset()
+		entries = append(entries, ListEntry{strings.TrimSpace(text), line})
 	}
-	return text
-}
-
-type jsonList struct {
-	*json.Decoder
-	data     []byte
-	at, line int // line is the line of offset at
-	entries  []ListEntry
-}
-
-// maxNested limits nested lists and objects.
-const maxNested = 1000
-
-func readJSON(data []byte) ([]ListEntry, error) {
-	l := &jsonList{Decoder: json.NewDecoder(bytes.NewReader(data)), data: data, line: 1}
-	l.UseNumber()
-	for {
-		token, err := l.Token()
-		if errors.Is(err, io.EOF) {
-			return l.entries, nil
-		}
-		if err == nil {
-			err = l.readValue(token, "", false, maxNested)
-		}
-		if errors.Is(err, io.EOF) {
-			return nil, fmt.Errorf("line %d: the JSON ends too early", l.lineAt(len(data)))
-		}
-		if err != nil {
-			return nil, fmt.Errorf("line %d: it is not JSON: %w", l.lineAt(int(l.InputOffset())), err)
-		}
-	}
-}
-
-// lineAt returns the line of an offset, which must not be before an earlier one.
-func (l *jsonList) lineAt(offset int) int {
-	l.line += bytes.Count(l.data[l.at:offset], []byte("\n"))
-	l.at = offset
-	return l.line
-}
-
-// readValue reads a value of an object or a list; of is the name of the member that it is, or is below in lists.
-func (l *jsonList) readValue(token json.Token, of string, inObject bool, depth int) error {
-	if delim, isDelim := token.(json.Delim); isDelim {
-		return l.readValues(of, delim == '{', depth)
-	}
-	text, isText := token.(string)
-	text = strings.TrimSpace(text)
-	switch {
-	case inObject && isNoEntry(of, token), of == everything && fmt.Sprint(token) == "false":
-		return nil
-	case of == everything:
-		text = "purge_everything" // has no place
-	case !isText:
-		text = fmt.Sprint(token)
-	case of == "prefixes":
-		text = strings.TrimSuffix(text, "*")
-		if _, host, _ := strings.Cut(text, "//"); labels().MatchString(strings.ToLower(cmp.Or(host, text))) {
-			text += "/"
-		}
-		text += "*"
-	case of == "hosts":
-		text = strings.TrimRight(text, "/*") + "/*"
-	}
-	l.entries = append(l.entries, ListEntry{text, l.lineAt(int(l.InputOffset()))})
-	return nil
-}
-
-// isNoEntry reports whether the value of an object's member is neither an entry nor an address or a path.
-func isNoEntry(name string, token json.Token) bool {
-	text, _ := token.(string)
-	text = strings.TrimSpace(text)
-	return token == nil || !slices.Contains(entryMembers(), name) && !isPageAddress(text) && !strings.HasPrefix(text, "/")
-}
-
-// everything is the member, without underscores, by which other tools purge all that they have.
-const everything = "purgeeverything"
-
-// entryMembers returns the members whose values are entries. The first three say the same of all below them.
-func entryMembers() []string {
-	return []string{everything, "prefixes", "hosts", "files", "urls", "url", "tags"}
-}
-
-// memberBelow returns the member that values are of: one that says the same of all below it stays, but for headers.
-func memberBelow(outer, name string) string {
-	name = strings.ToLower(strings.ReplaceAll(name, "_", ""))
-	if name == "headers" || !slices.Contains(entryMembers()[:3], outer) {
-		return name
-	}
-	return outer
-}
-
-func (l *jsonList) readValues(of string, ofObject bool, depth int) error {
-	if of == "headers" { // an address in there is not to be purged
-		before := len(l.entries)
-		defer func() { l.entries = l.entries[:before] }()
-	}
-	if depth == 0 {
-		return fmt.Errorf("it is nested more than %d deep", maxNested)
-	}
-	outer := of
-	for isKey := ofObject; ; isKey = ofObject && !isKey {
-		token, err := l.Token()
-		if err != nil || token == json.Delim(']') || token == json.Delim('}') {
-			return err
-		}
-		if name, isText := token.(string); isKey && isText {
-			of = memberBelow(outer, name)
-		} else if err := l.readValue(token, of, ofObject, depth-1); err != nil {
-			return err
-		}
-	}
+	return entries, nil
 }

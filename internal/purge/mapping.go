@@ -3,7 +3,6 @@ package purge
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -47,12 +46,17 @@ func ParseMapping(text string) (Mapping, error) {
 // Mappings map the files of a repository to addresses.
 type Mappings []Mapping
 
-// Index is the file that is also served at the address of its directory.
-const Index = "index.html"
+// How a site serves pages: an index.html also at the path of its directory, with and without a slash at its end; with
+// CleanPages, another page also without its .html; or each file only at its own path.
+const (
+	IndexPages = "index"
+	CleanPages = "clean"
+	FilePages  = "files"
+)
 
-// ServedAddresses returns the addresses of a file by the mappings with the longest From that serve it. withFolder
-// adds the address of the directory of an Index.
-func (m Mappings) ServedAddresses(name string, withFolder bool) (served []Address, err error) {
+// ServedAddresses returns the addresses of a file by the mappings with the longest From that serve it, if the site serves
+// pages that way.
+func (m Mappings) ServedAddresses(name, pages string) (served []Address, err error) {
 	longest := 0
 	for _, each := range m {
 		if !each.ServesFile(name) || len(each.From) < longest {
@@ -65,13 +69,26 @@ func (m Mappings) ServedAddresses(name string, withFolder bool) (served []Addres
 		if strings.Contains(rest, "*") {
 			return nil, errors.New("has a * in its name, which a path of a purge can't have") // it would mean everything
 		}
-		a := Address{Host: each.To.Host, Path: each.To.Path + encodeText(rest, inName)}
-		served = append(served, a)
-		if folder, is := strings.CutSuffix(a.Path, "/"+Index); is && withFolder {
-			served = append(served, Address{Host: a.Host, Path: folder + "/"})
+		for _, p := range pathsOfPage(each.To.Path+encodeText(rest, inName), pages) {
+			served = append(served, Address{Host: each.To.Host, Path: p})
 		}
 	}
 	return served, nil
+}
+
+func pathsOfPage(file, pages string) []string {
+	folder, isIndex := strings.CutSuffix(file, "/index.html")
+	page, isPage := strings.CutSuffix(file, ".html")
+	switch {
+	case pages == FilePages:
+	case isIndex && folder == "":
+		return []string{file, "/"}
+	case isIndex:
+		return []string{file, folder + "/", folder}
+	case isPage && pages == CleanPages:
+		return []string{file, page}
+	}
+	return []string{file}
 }
 
 // ServesFile reports whether the mapping serves this file.
@@ -85,58 +102,4 @@ func (m Mapping) ServesFile(name string) bool {
 // CoversFile reports whether a mapping serves this file, or files below it.
 func (m Mappings) CoversFile(name string) bool {
 	return slices.ContainsFunc(m, func(each Mapping) bool { return each.ServesFile(name) || strings.HasPrefix(each.From, name+"/") })
-}
-
-// maxLinks is how many links in a row LinksReaching follows, like operating systems.
-const maxLinks = 40
-
-// LinksReaching returns the symbolic links, sorted, that lead to one of the names, to a directory that has one,
-// or to another such link. links maps them to their targets.
-func LinksReaching(links map[string]string, names []string) []string {
-	// reached has the names and the directories above them; whole has the names alone.
-	reached, whole := map[string]bool{}, map[string]bool{}
-	reach := func(name string) {
-		whole[name] = true
-		for ; name != "." && !reached[name]; name = path.Dir(name) {
-			reached[name] = true
-		}
-	}
-	for _, name := range names {
-		reach(name)
-	}
-	var found []string
-	rest := slices.Sorted(maps.Keys(links))
-	for range maxLinks {
-		before := len(found)
-		rest = slices.DeleteFunc(rest, func(link string) bool {
-			if !leadsTo(link, links[link], reached, whole) {
-				return false
-			}
-			found = append(found, link)
-			reach(link)
-			return true
-		})
-		if len(found) == before {
-			break
-		}
-	}
-	slices.Sort(found)
-	return found
-}
-
-// leadsTo reports whether a link leads to something reached, or to something below a whole name.
-func leadsTo(link, target string, reached, whole map[string]bool) bool {
-	if path.IsAbs(target) {
-		return false
-	}
-	target = path.Join(path.Dir(link), target)
-	if target == "." || reached[target] {
-		return true
-	}
-	for target = path.Dir(target); target != "."; target = path.Dir(target) {
-		if whole[target] {
-			return true
-		}
-	}
-	return false
 }

@@ -1,7 +1,6 @@
 package reconcile
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -10,13 +9,13 @@ import (
 	"time"
 
 	"trueup/internal/canon"
+	"trueup/internal/config"
 	"trueup/internal/diag"
 	"trueup/internal/exit"
 	"trueup/internal/files"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
-	"trueup/internal/project"
 )
 
 // Options choose what to plan. Most are flags.
@@ -60,43 +59,8 @@ func Acceptances() []Acceptance {
 	}
 }
 
-// acceptForms returns the forms of --accept as a sentence has them.
-func acceptForms() string {
-	var forms []string
-	for _, a := range Acceptances() {
-		forms = append(forms, a.Form)
-	}
-	last := len(forms) - 1
-	return strings.Join(forms[:last], ", ") + " or " + forms[last]
-}
-
-// checkAccept rejects what has none of the forms.
-func (o Options) checkAccept() error {
-	for _, value := range o.Accept {
-		form := value
-		if what, _, named := strings.Cut(value, "="); named {
-			form = what + "=KIND/NAME"
-		}
-		if !slices.ContainsFunc(Acceptances(), func(a Acceptance) bool { return a.Form == form }) {
-			return fmt.Errorf("--accept is %q: write %s", value, acceptForms())
-		}
-	}
-	return nil
-}
-
 // accepts reports whether a person accepts something that is about no object.
 func (o Options) accepts(what string) bool { return slices.Contains(o.Accept, what) }
-
-// acceptedFor returns the objects for which a person accepts something.
-func (o Options) acceptedFor(what string) (map[kind.Key]bool, error) {
-	var names []string
-	for _, value := range o.Accept {
-		if name, ok := strings.CutPrefix(value, what+"="); ok {
-			names = append(names, name)
-		}
-	}
-	return ParseKeys("--accept "+what, names)
-}
 
 // CheckValues returns an error for a value that no manifest could match.
 func (o Options) CheckValues() error {
@@ -104,14 +68,29 @@ func (o Options) CheckValues() error {
 	return err
 }
 
+// planOptions returns the options of a plan, with what --target and --accept name.
 func (o Options) planOptions() (all plan.Options, err error) {
-	var wrong [3]error
 	all = o.Options
-	all.Targets, wrong[0] = TargetFilter(o.Patterns)
-	all.TakeOver, wrong[1] = o.acceptedFor(takeOver)
-	all.AllowRecreate, wrong[2] = o.acceptedFor(recreate)
+	if all.Targets, err = kind.ParseFilter(o.Patterns...); err != nil {
+		return all, fmt.Errorf("--target is %w", err)
+	}
+	named := map[string][]string{}
+	for _, value := range o.Accept {
+		form, name, isNamed := strings.Cut(value, "=")
+		if isNamed {
+			named[form] = append(named[form], name)
+			form += "=KIND/NAME"
+		}
+		if !slices.ContainsFunc(Acceptances(), func(a Acceptance) bool { return a.Form == form }) {
+			return all, fmt.Errorf("--accept is %q: write %s=KIND/NAME, %s=KIND/NAME, %s, %s or %s", value, takeOver, recreate, emptyLive, normalised, olderCommit)
+		}
+	}
+	if all.TakeOver, err = ParseKeys("--accept "+takeOver, named[takeOver]); err != nil {
+		return all, err
+	}
 	all.AllowEmptyLive = o.accepts(emptyLive)
-	return all, cmp.Or(o.checkAccept(), cmp.Or(wrong[:]...))
+	all.AllowRecreate, err = ParseKeys("--accept "+recreate, named[recreate])
+	return all, err
 }
 
 // MatchManifests rejects an option that names no manifest: with a typing error, trueup must not report that
@@ -128,7 +107,7 @@ func (o Options) MatchManifests(set *manifest.Set) error {
 
 // leaveOutBroken returns the manifests of files without errors, and the files that have some. There are no such files if
 // the run can't go on without them.
-func (o Options) leaveOutBroken(l project.Loaded) (sound *manifest.Set, broken []string) {
+func (o Options) leaveOutBroken(l config.LoadedProject) (sound *manifest.Set, broken []string) {
 	if !o.PastErrors {
 		return nil, nil
 	}
@@ -165,15 +144,6 @@ func namesOf(set *manifest.Set) []string {
 		names[i] = obj.Key().String()
 	}
 	return names
-}
-
-// TargetFilter returns the filter of --target, or nil without patterns.
-func TargetFilter(patterns []string) (func(kind.Key) bool, error) {
-	filter, err := kind.ParseFilter(patterns...)
-	if err != nil {
-		err = fmt.Errorf("--target is %w", err)
-	}
-	return filter, err
 }
 
 // ParseKeys returns the objects that a flag names.

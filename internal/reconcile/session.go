@@ -1,5 +1,6 @@
-// Package reconcile compares a project's manifests with the platform, and applies the plan. It parses no
-// flags, asks no questions, and writes no output.
+// Package reconcile compares a project's manifests with the platform, and applies the plan. It reads from git what
+// was there before: removed manifests, and the commits that name who made a change. It parses no flags, asks no
+// questions and no remote, and writes no output.
 package reconcile
 
 import (
@@ -15,27 +16,25 @@ import (
 	"trueup/internal/apply"
 	"trueup/internal/config"
 	"trueup/internal/exit"
-	"trueup/internal/history"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/live"
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
-	"trueup/internal/project"
 )
 
 // Env is the environment of a run.
 type Env struct {
 	config.Options
 	Paths   []string // the PATH arguments
-	History *history.CommitReader
+	History *CommitReader
 	Report  func(apply.Event) // Report gets the events of apply. Hurry is that of apply.Deps.
 	Hurry   <-chan struct{}
 }
 
 // Session is a run from manifests to plan and apply.
 type Session struct {
-	Loaded   project.Loaded // has the manifests, and all findings
+	Loaded   config.LoadedProject // has the manifests, and all findings
 	Platform *config.Platform
 	Ledger   *ledger.Ledger
 	Plan     *plan.Plan  // nil if findings stopped the run
@@ -48,17 +47,13 @@ type Session struct {
 	options      Options
 	inputs       plan.Inputs
 	planner      *plan.Planner
-	order        history.Order
+	order        CommitOrder
 	warnedOfSkew sync.Once // limits the warning that clocks differ
 }
 
 // PrepareSession makes the plan. If findings are errors, the session has none.
-func PrepareSession(ctx context.Context, env Env, l project.Loaded, o Options) (*Session, error) {
+func PrepareSession(ctx context.Context, env Env, l config.LoadedProject, o Options) (*Session, error) {
 	s := &Session{env: env, Loaded: l, options: o}
-	options, err := o.planOptions()
-	if err != nil {
-		return nil, err
-	}
 	var broken []string
 	if l.Findings.HasErrors() {
 		if l.Set, broken = o.leaveOutBroken(l); broken == nil {
@@ -66,7 +61,11 @@ func PrepareSession(ctx context.Context, env Env, l project.Loaded, o Options) (
 		}
 		s.Loaded.Set = l.Set
 	}
-	if err := cmp.Or(o.MatchManifests(l.Set), l.Project.AllowOverrides(env.Getenv("TRUEUP_ALLOW_OVERRIDES"))); err != nil {
+	var err error
+	if s.inputs, err = o.planInputs(env, l); err == nil {
+		err = l.Project.AllowOverrides(env.Getenv("TRUEUP_ALLOW_OVERRIDES"))
+	}
+	if err != nil {
 		return nil, err
 	}
 	if s.Platform, err = env.Open(ctx, l.Project, l.Set); err != nil {
@@ -75,14 +74,12 @@ func PrepareSession(ctx context.Context, env Env, l project.Loaded, o Options) (
 	if len(env.Paths) == 0 {
 		WarnOfNothing(l, env.Log)
 	}
-	setProject(&options, l.Project, env)
+	options := &s.inputs.Options
 	options.PartOfTree = options.PartOfTree || broken != nil
 	options.Unread, options.ShowUnmanaged = manifest.Unread(l.Findings), env.Verbose
-	s.inputs = plan.Inputs{
-		Tool: env.Tool, Sandbox: env.Sandbox, Set: l.Set, Options: options, Project: l.Project.PlanSettings(env.Dir),
-		Target:      plan.Destination{Origins: s.Platform.Origins, Workspace: s.Platform.Workspace},
-		LedgerStore: s.Platform.Ledger.Store, ReadOnly: o.ReadOnly, ForDrift: o.ForDrift,
-	}
+	s.inputs.Target = plan.Destination{Origins: s.Platform.Origins, Workspace: s.Platform.Workspace}
+	s.inputs.LedgerStore = s.Platform.Ledger.Store
+	s.inputs.ReadOnly, s.inputs.ForDrift = o.ReadOnly, o.ForDrift
 	if o.Prune {
 		s.inputs.Base = env.History.ReadBase(ctx, o.BaseRef)
 	}
@@ -96,14 +93,21 @@ func PrepareSession(ctx context.Context, env Env, l project.Loaded, o Options) (
 	return s, nil
 }
 
-// setProject sets the options that trueup.yaml has.
-func setProject(o *plan.Options, p project.Project, env Env) {
-	o.Overrides, o.PartOfTree = p.Overrides, p.ReadsPartly(env.Dir, env.Paths)
-	o.MaxCreates, o.MaxDeletes = p.MaxCreates, p.DeletesAllowed()
+// planInputs returns what a plan is made of, without what only the platform has.
+func (o Options) planInputs(env Env, l config.LoadedProject) (plan.Inputs, error) {
+	options, err := o.planOptions()
+	if err == nil {
+		err = o.MatchManifests(l.Set)
+	}
+	options.Overrides, options.PartOfTree = l.Project.Overrides, l.Project.ReadsPartly(env.Dir, env.Paths)
+	options.MaxCreates, options.MaxDeletes = l.Project.MaxCreates, l.Project.DeletesAllowed()
+	return plan.Inputs{
+		Tool: env.Tool, Sandbox: env.Sandbox, Set: l.Set, Options: options, Project: l.Project.PlanSettings(env.Dir), ForDrift: o.ForDrift,
+	}, err
 }
 
 // WarnOfNothing warns if there are no manifests, and says how to get some.
-func WarnOfNothing(l project.Loaded, log func(slog.Level, string)) {
+func WarnOfNothing(l config.LoadedProject, log func(slog.Level, string)) {
 	switch {
 	case !l.IsEmpty():
 	case !l.Project.Exists():
@@ -224,7 +228,7 @@ func (s *Session) readLedger(ctx context.Context) (err error) {
 	if s.Ledger, err = s.Platform.OpenLedger(ctx); err != nil {
 		return err
 	}
-	known := append(kind.KeysOf(s.inputs.Set.Objects), history.RemovedKeys(s.inputs.Base, s.inputs.Set)...)
+	known := append(kind.KeysOf(s.inputs.Set.Objects), RemovedKeys(s.inputs.Base, s.inputs.Set)...)
 	view, err := s.Ledger.ReadView(ctx, known)
 	if err != nil && s.options.ReadOnly && !errors.Is(err, ledger.ErrStore) {
 		// A fork's pull request may not read the ledger, and still sees the rest.
@@ -242,15 +246,15 @@ func (s *Session) readLedger(ctx context.Context) (err error) {
 	return err
 }
 
-// admitPlatform rejects a platform that the ledger was not made for, which must not get the tokens. It also rejects
-// a run without the ledger that the environment names.
+// admitPlatform rejects a platform that the ledger was not made for, which must not get the tokens. It also rejects an
+// apply that could not record what it sends in the project's ledger.
 func (s *Session) admitPlatform(ctx context.Context) error {
 	read, _ := s.areas()
 	if err := s.Platform.AdmitAreas(ctx, read...); err != nil {
 		return err
 	}
-	if view := s.inputs.Ledger; view.Problem != "" && s.Platform.Ledger.StoreFromEnv && !s.options.ReadOnly {
-		return fmt.Errorf("trueup sends nothing without the ledger that the environment names: %s: %s", view.Problem, view.Fix)
+	if view := s.inputs.Ledger; view.Problem != "" && s.Platform.Ledger.Store != "" && !s.options.ReadOnly {
+		return fmt.Errorf("trueup sends nothing that it can't record: %s: %s", view.Problem, view.Fix)
 	}
 	return nil
 }
@@ -316,21 +320,15 @@ func (s *Session) canRead(area kind.Area) bool {
 
 // PlanOffline returns the plan of what git changed since the base. It needs no token, platform or ledger; store is
 // that of the project.
-func PlanOffline(ctx context.Context, env Env, l project.Loaded, o Options, store string) (*plan.Plan, error) {
-	options, err := o.planOptions()
+func PlanOffline(ctx context.Context, env Env, l config.LoadedProject, o Options, store string) (*plan.Plan, error) {
+	inputs, err := o.planInputs(env, l)
 	if err != nil {
-		return nil, err
-	}
-	if err := o.MatchManifests(l.Set); err != nil {
 		return nil, err
 	}
 	past := env.History.ReadPast(ctx, o.BaseRef, true)
 	if past.Set == nil {
 		return nil, fmt.Errorf("--offline has nothing to compare with: %s (%s)", past.Blame.Problem, cmp.Or(past.Blame.Fix, "plan compares with live"))
 	}
-	setProject(&options, l.Project, env)
-	return plan.MakeOffline(plan.Inputs{
-		Tool: env.Tool, Target: plan.Destination{Workspace: l.Project.Workspace}, LedgerStore: store,
-		Set: l.Set, Options: options, Project: l.Project.PlanSettings(env.Dir),
-	}, past), nil
+	inputs.Target, inputs.LedgerStore = plan.Destination{Workspace: l.Project.Workspace}, store
+	return plan.MakeOffline(inputs, past), nil
 }

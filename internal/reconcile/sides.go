@@ -7,17 +7,17 @@ import (
 	"slices"
 
 	"trueup/internal/canon"
+	"trueup/internal/config"
 	"trueup/internal/effect"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
-	"trueup/internal/project"
 	"trueup/internal/routing"
 )
 
 // SidesOf returns the CDNs of the manifests, and those that they had in a base if baseRef names one.
-func SidesOf(ctx context.Context, env Env, l project.Loaded, baseRef string) ([]routing.Side, error) {
-	sides := []routing.Side{gitSide(l)}
+func SidesOf(ctx context.Context, env Env, l config.LoadedProject, baseRef string) ([]routing.Side, error) {
+	sides := []routing.Side{newSide(routing.Git, l.Set.Objects)}
 	if baseRef == "" {
 		return sides, nil
 	}
@@ -28,10 +28,14 @@ func SidesOf(ctx context.Context, env Env, l project.Loaded, baseRef string) ([]
 	if past.Unclear || past.Partial {
 		env.Log(slog.LevelWarn, fmt.Sprintf("--base-ref %s: %s", baseRef, past.Blame.Problem))
 	}
-	return append(sides, baseSide(past, l)), nil
+	then := slices.Clone(past.Set.Objects)
+	for _, o := range l.Set.Objects {
+		if past.Same[o.Path] && past.Set.Find(o.Key()) == nil {
+			then = append(then, o)
+		}
+	}
+	return append(sides, newSide(routing.Base, then)), nil
 }
-
-func gitSide(l project.Loaded) routing.Side { return newSide(routing.Git, l.Set.Objects) }
 
 func newSide(name string, objects []*manifest.Object) routing.Side {
 	cdns := make([]*routing.CDN, len(objects))
@@ -39,17 +43,6 @@ func newSide(name string, objects []*manifest.Object) routing.Side {
 		cdns[i] = o.CDN()
 	}
 	return routing.Side{Name: name, Site: routing.NewSite(cdns...)}
-}
-
-// baseSide returns the CDNs that git had before.
-func baseSide(past plan.Past, l project.Loaded) routing.Side {
-	then := slices.Clone(past.Set.Objects)
-	for _, o := range l.Set.Objects {
-		if past.Same[o.Path] && past.Set.Find(o.Key()) == nil {
-			then = append(then, o)
-		}
-	}
-	return newSide(routing.Base, then)
 }
 
 // RequestSides returns the CDNs as they are live, and as apply makes them true to git: with the live fields that git does

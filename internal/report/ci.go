@@ -45,7 +45,7 @@ func (c command) command() safe {
 	for i := range lines {
 		lines[i] = commandData(lines[i])
 	}
-	return safetext.F("::%s %s::%s", view.LevelNames[c.Level].Command, safetext.Join(properties, ","), safetext.Join(lines, "%0A"))
+	return safetext.F("::%s %s::%s", c.Level.Names().Command, safetext.Join(properties, ","), safetext.Join(lines, "%0A"))
 }
 
 // commandData escapes text for a command. Safe text has no line breaks, and Guarded breaks
@@ -111,7 +111,7 @@ func restOf(doc Document, l view.Level, rest []command) remark {
 		last.text = safetext.F("and %d more of this kind, %d of them below; for the others %s", n, shown, nameOtherReports(doc))
 	default:
 		last.text = safetext.F("and %d more of this kind, %d of them below; the others have %s, %s; %s", n, shown,
-			safetext.Count(counted.Count(), "change"), classesOf(counted), nameOtherReports(doc))
+			safetext.Count(counted.Count(), "change"), counted.CountedText(), nameOtherReports(doc))
 	}
 	return last
 }
@@ -175,7 +175,7 @@ func writeCodeQuality(w io.Writer, doc Document, _ view.TextOptions) error {
 // codeIssueOf puts remarks about no file at trueup.yaml: the format requires a file.
 func codeIssueOf(r remark, at Place) codeIssue {
 	issue := codeIssue{
-		Description: r.Join("; "), CheckName: r.ID(), Fingerprint: r.Fingerprint, Severity: view.LevelNames[r.Level].Code,
+		Description: r.Join("; "), CheckName: r.ID(), Fingerprint: r.Fingerprint, Severity: r.Level.Names().Code,
 	}
 	issue.Location.Path = cmp.Or(r.file, at.project())
 	issue.Location.Lines.Begin = max(r.Line, 1)

@@ -2,7 +2,6 @@ package report
 
 import (
 	"strings"
-	"unicode"
 
 	"github.com/sergi/go-diff/diffmatchpatch"
 
@@ -128,47 +127,3 @@ func alignLines(x, y []safe) (all []safe) {
 	add(" ", end)
 	return all
 }
-
-// Texts shorter than minMarked are easier to read without marks.
-const minMarked = 16
-
-// linePart is a piece of a line.
-type linePart struct {
-	Text    safe
-	Differs bool
-}
-
-// splitDifferences splits two texts at the words that they share at their start and at their end. ok is false for short texts,
-// for numbers, and if less than a third is equal.
-func splitDifferences(before, after safe) (a, b []linePart, ok bool) {
-	x, y := []rune(before.String()), []rune(after.String())
-	if min(len(x), len(y)) < minMarked || !isWordy(before) || !isWordy(after) {
-		return nil, nil, false
-	}
-	head, tail := view.SharedEnds(x, y)
-	for inWord(x, head) || inWord(y, head) {
-		head--
-	}
-	for inWord(x, len(x)-tail) || inWord(y, len(y)-tail) {
-		tail--
-	}
-	split := func(t safe, n int) (parts []linePart) {
-		for i, text := range []safe{t.Slice(0, head), t.Slice(head, n-tail), t.Slice(n-tail, n)} {
-			if !text.Empty() {
-				parts = append(parts, linePart{text, i == 1})
-			}
-		}
-		return parts
-	}
-	return split(before, len(x)), split(after, len(y)), 3*(head+tail) >= max(len(x), len(y))
-}
-
-// inWord reports whether a place in a text is between two characters of a word.
-func inWord(text []rune, i int) bool {
-	return i > 0 && i < len(text) && isWord(text[i-1]) && isWord(text[i])
-}
-
-func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' }
-
-// isWordy reports whether a value is not a number, quoted or not.
-func isWordy(s safe) bool { return strings.Trim(s.String(), `"0123456789+-.eE`) != "" }

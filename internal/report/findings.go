@@ -1,14 +1,11 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"trueup/internal/diag"
-	"trueup/internal/plan"
-	"trueup/internal/requesttest"
 	"trueup/internal/safetext"
 	"trueup/internal/view"
 )
@@ -70,7 +67,7 @@ func shownFindings(doc Document, opts view.TextOptions) []equalFindings {
 	quiet := map[string][]diag.Finding{}
 	isQuiet := func(diag.Finding) bool { return false }
 	if doc.Plan != nil && !opts.Verbose {
-		isQuiet = untouchedBy(doc.Plan)
+		isQuiet = view.ManifestsOf(doc.Plan).IsUntouched
 	}
 	for _, f := range doc.Findings {
 		if isQuiet(f) {
@@ -94,7 +91,7 @@ func shownFindings(doc Document, opts view.TextOptions) []equalFindings {
 
 // quietLine counts the warnings about what a plan does not change; empty without any.
 func quietLine(doc Document) safe {
-	isQuiet, n := untouchedBy(doc.Plan), 0
+	isQuiet, n := view.ManifestsOf(doc.Plan).IsUntouched, 0
 	for _, f := range doc.Findings {
 		n += view.OneIf(isQuiet(f))
 	}
@@ -102,15 +99,6 @@ func quietLine(doc Document) safe {
 		return safe{}
 	}
 	return safetext.F("%d about objects that this plan does not change. -v shows them.", n)
-}
-
-// untouchedBy returns a function that reports whether a finding is a warning about what a plan does not change.
-func untouchedBy(pl *plan.Plan) func(diag.Finding) bool {
-	items := itemsByFile(pl)
-	return func(f diag.Finding) bool {
-		item := itemAt(items[f.Path], f.Line)
-		return f.Severity == diag.Warning && f.Line > 0 && f.Rule != requesttest.Rule && (item == nil || !item.Touches(f.Field))
-	}
 }
 
 func manyAsOne(same []diag.Finding) diag.Finding {
@@ -125,35 +113,17 @@ func manyAsOne(same []diag.Finding) diag.Finding {
 	}
 }
 
-// itemsByFile returns the items of each manifest in order of their lines.
-func itemsByFile(pl *plan.Plan) map[string][]*plan.Item {
-	items := map[string][]*plan.Item{}
-	for i := range pl.Items {
-		if item := &pl.Items[i]; item.Path != "" {
-			items[item.Path] = append(items[item.Path], item)
-		}
+// silencedLines returns a line for each finding that a comment in a manifest hides, with the reason.
+func silencedLines(doc Document) (lines []safe) {
+	found := doc.Silenced
+	if doc.Plan != nil {
+		found = slices.Concat(found, doc.Plan.Silenced)
 	}
-	for _, list := range items {
-		slices.SortStableFunc(list, func(a, b *plan.Item) int { return cmp.Compare(a.Line, b.Line) })
+	for _, f := range found {
+		name := safetext.F("%s%s", view.Place(f), clean(f.Rule).Cut(view.MaxPath))
+		lines = append(lines, safetext.Join(safetext.Filled(name, view.Message(f.Silenced)), ": "))
 	}
-	return items
-}
-
-// itemAt returns the item that contains the line, or nil. The items must be sorted by line.
-func itemAt(items []*plan.Item, line int) *plan.Item {
-	i, _ := slices.BinarySearchFunc(items, line+1, func(it *plan.Item, line int) int { return cmp.Compare(it.Line, line) })
-	if i == 0 {
-		return nil
-	}
-	return items[i-1]
-}
-
-// silencedFindings returns the warnings and the advice that comments in manifests hide.
-func silencedFindings(doc Document) diag.List {
-	if doc.Plan == nil {
-		return doc.Silenced
-	}
-	return slices.Concat(doc.Silenced, doc.Plan.Silenced)
+	return lines
 }
 
 const tabWidth = 4

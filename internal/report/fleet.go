@@ -25,8 +25,6 @@ type ProjectResult struct {
 	// Result is the name of the exit code, or NotStarted.
 	Result   string `json:"result"`
 	ExitCode int    `json:"exitCode"`
-	// Running is set from before the first request of an apply until its end.
-	Running bool `json:"running,omitempty"`
 	// Digest is that of its own plan, or empty. A merged plan has none.
 	Digest string `json:"digest,omitempty"`
 }
@@ -57,28 +55,11 @@ type FleetRun struct {
 	Shards int `json:"shards"`
 }
 
-// difference says in what a run differs from another one, with the files of both.
-func (r FleetRun) difference(other FleetRun, here, there string) string {
-	for _, f := range []struct{ what, is, was string }{
-		{"version of trueup", r.Tool, other.Tool},
-		{"command", r.Command, other.Command},
-		{"commit", r.Commit, other.Commit},
-		{"selection", r.Selection, other.Selection},
-		{"flags", r.Flags, other.Flags},
-		{"number of shards", fmt.Sprint(r.Shards), fmt.Sprint(other.Shards)},
-	} {
-		if f.is != f.was {
-			return fmt.Sprintf("the %s is %.120q in %s and %.120q in %s", f.what, f.is, here, f.was, there)
-		}
-	}
-	return ""
-}
-
 // ShardFormat is the version of Shard (schemas/shard.schema.json).
 const ShardFormat = "trueup.shard/v1"
 
 // ShardHead says which projects one process of trueup each runs. It is the first line of the file of their results, so that
-// a missing result is noticed. Another try of an apply adds it again.
+// a missing result is noticed.
 type ShardHead struct {
 	Format string `json:"format"`
 	Shard  int    `json:"shard"` // from 1

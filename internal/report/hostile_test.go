@@ -56,7 +56,7 @@ func hostile(s string, v any, op plan.Op, class merge.ChangeKind, n int) Documen
 	statuses := []apply.Status{apply.Failed, apply.Done, apply.Skipped, apply.Status(s)}
 	doc := Document{
 		Command: s, Result: s, Sandbox: n%3 == 0, Objects: n, Errors: []string{s}, Messages: []string{s}, RunURL: s, Files: []SideReport{{Format: s, Path: s}}, Place: Place{Top: s, Folder: s, Project: s},
-		Project:  &ProjectResult{Path: s, Workspace: s, Result: s, ExitCode: n, Running: n%2 == 0, Digest: s},
+		Project:  &ProjectResult{Path: s, Workspace: s, Result: s, ExitCode: n, Digest: s},
 		Projects: []ProjectResult{{Path: s, Workspace: s, Result: s, ExitCode: n, Digest: s}},
 		Fleet: &FleetFacts{FleetRun: FleetRun{Command: s, Flags: s, Selection: s, Commit: s, Tool: s, Shards: n}, Missing: []string{s}, NotReached: []string{s}, NotPlanned: []string{s}, Facts: fleet.Facts{
 			Since: s, Added: []string{s}, Removed: []string{s}, Moved: []fleet.Move{{From: s, To: s}}, Unselected: n,

@@ -3,7 +3,6 @@ package report
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
@@ -33,7 +32,8 @@ func writeHTML(w io.Writer, doc Document, opts view.TextOptions) error {
 	page := newHTMLPage(doc, opts)
 	style, script := embeddedFile("style.css"), embeddedFile("script.js")
 	page.Style, page.Script = template.CSS(style), template.JS(script)
-	page.Policy = contentPolicy(style, script)
+	// It forbids everything except this style and this script.
+	page.Policy = "default-src 'none'; style-src '" + hashOf(style) + "'; script-src '" + hashOf(script) + "'; base-uri 'none'; form-action 'none'"
 	tmpl, err := template.New("page.tmpl").Funcs(template.FuncMap{
 		"sandboxBanner": func() string { return Banner },
 		"offlineBanner": func() string { return offlineBanner },
@@ -42,11 +42,10 @@ func writeHTML(w io.Writer, doc Document, opts view.TextOptions) error {
 		"link":          func(k kind.Key) string { return page.links[k].String() },
 		"class":         func(s diag.Severity) string { return [...]string{"wait", "bad", "hint"}[s] },
 		"look":          func(m view.Mark) look { return tableOfMarks[m] },
-		"outcome":       func(o apply.ItemOutcome) look { return tableOfOutcomeLooks[view.OutcomeKindOf(o).What] },
-		"label":         func(o apply.ItemOutcome) safe { return clean(view.OutcomeKindOf(o).Label) },
+		"outcome":       outcomeLook,
 		"message":       view.Message,
 		"location":      view.Location,
-		"source":        sourceView,
+		"source":        excerptOf,
 		"named":         view.Named,
 		"breakable":     breakPath,
 		"sentence":      view.WholeSentence,
@@ -108,12 +107,6 @@ func embeddedFile(name string) string {
 	return string(text)
 }
 
-// contentPolicy forbids everything except this style and this script.
-func contentPolicy(style, script string) string {
-	return "default-src 'none'; style-src '" + hashOf(style) + "'; script-src '" + hashOf(script) +
-		"'; base-uri 'none'; form-action 'none'"
-}
-
 // hashOf returns a hash in the form of a content security policy.
 func hashOf(text string) string {
 	sum := sha256.Sum256([]byte(text))
@@ -154,10 +147,7 @@ type htmlPage struct {
 	Named []htmlItem
 	Ask   string
 	// MoreFound and MoreAdvice count what is left out of Found and Advice.
-	MoreFound, MoreAdvice     int
-	MaxText, MaxBody, MaxOpen int
-	// many is set if no object has its request.
-	many bool
+	MoreFound, MoreAdvice, MaxOpen int
 	// links maps objects to their anchors.
 	links map[kind.Key]safe
 }
@@ -179,8 +169,7 @@ func newHTMLPage(doc Document, opts view.TextOptions) *htmlPage {
 	p := &htmlPage{
 		Document: doc, Settings: view.SettingsOf(doc.Plan), links: map[kind.Key]safe{},
 		Found: shownFindings(doc, view.TextOptions{Verbose: true}), FoundOf: findingCounts(doc),
-		MaxText: maxHTMLText, MaxBody: maxHTMLBody, MaxOpen: maxUnfoldedObjects,
-		Ask: "trueup plan --target KIND/NAME",
+		MaxOpen: maxUnfoldedObjects, Ask: "trueup plan --target KIND/NAME",
 	}
 	if doc.Command == "drift" {
 		p.Ask = "trueup drift --target KIND/NAME"
@@ -199,12 +188,7 @@ func newHTMLPage(doc Document, opts view.TextOptions) *htmlPage {
 	} else if doc.Plan == nil {
 		p.manifests()
 	}
-	var texts []safe
-	for _, f := range silencedFindings(doc) {
-		text := safetext.F("%s%s", view.Place(f), clean(f.Rule).Cut(view.MaxPath))
-		texts = append(texts, safetext.Join(safetext.Filled(text, view.Message(f.Silenced)), " - "))
-	}
-	p.list("Silenced by comments", "finding", texts)
+	p.list("Silenced by comments", "finding", silencedLines(doc))
 	p.list("Projects", "project", projectLines(doc.Projects))
 	return p
 }
@@ -217,29 +201,28 @@ func (p *htmlPage) plan(pl *plan.Plan, opts view.TextOptions) {
 	}
 	p.items(pl, opts)
 	p.Requests = view.RequestsOf(pl, view.TextOptions{})
-	files := itemsByFile(pl)
+	manifests := view.ManifestsOf(pl)
 	p.Advice = alikeFindings(pl.Advice)
 	for i, a := range p.Advice {
-		if item := itemAt(files[a.Path], a.Line); item != nil {
-			p.Advice[i].Link = p.links[item.Key]
-		}
+		p.Advice[i].Link = p.links[manifests.ObjectAt(a.Path, a.Line)]
 	}
 	p.Advice, p.MoreAdvice = firstFindings(p.Advice)
-	if len(p.Requests.Lines) > 0 {
-		p.Below = append(p.Below, htmlLink{"requests", p.Requests.Title})
-	}
 	p.FoundBelow = len(p.Found) > 0 && !p.Findings.HasErrors()
-	if p.FoundBelow {
-		p.Below = append(p.Below, htmlLink{"findings", safetext.Count(len(p.Findings), "finding")})
-	}
 	notes := len(p.Notes) + view.OneIf(!p.Base.Empty())
-	if notes > 0 {
-		p.Below = append(p.Below, htmlLink{"notes", safetext.Count(notes, "note")})
+	for _, l := range []struct {
+		isThere bool
+		link    htmlLink
+	}{
+		{len(p.Requests.Lines) > 0, htmlLink{"requests", p.Requests.Title}},
+		{p.FoundBelow, htmlLink{"findings", safetext.Count(len(p.Findings), "finding")}},
+		{notes > 0, htmlLink{"notes", safetext.Count(notes, "note")}},
+		{len(p.Advice) > 0, htmlLink{"advice", view.Advices(len(pl.Advice))}},
+	} {
+		if l.isThere {
+			p.Below = append(p.Below, l.link)
+		}
 	}
-	if len(p.Advice) > 0 {
-		p.Below = append(p.Below, htmlLink{"advice", view.Advices(len(pl.Advice))})
-	}
-	p.list("Unchanged", "object", unchangedNames(pl))
+	p.list("Unchanged", "object", view.HiddenNames(pl))
 	p.list("Not in git", "object", view.NamesOf(pl.Unmanaged))
 }
 
@@ -262,16 +245,11 @@ func (p *htmlPage) outcomes() {
 			p.Outcomes = append(p.Outcomes, o)
 		}
 	}
-	slices.SortStableFunc(p.Outcomes, func(a, b apply.ItemOutcome) int { return cmp.Compare(view.OutcomeRank(a), view.OutcomeRank(b)) })
-}
-
-func unchangedNames(pl *plan.Plan) (names []safe) {
-	for _, item := range pl.Items {
-		if view.Hidden(item, view.TextOptions{}) {
-			names = append(names, view.Named(item.Key))
-		}
-	}
-	return names
+	slices.SortStableFunc(p.Outcomes, func(a, b apply.ItemOutcome) int {
+		_, rankA := view.OutcomeKindOf(a)
+		_, rankB := view.OutcomeKindOf(b)
+		return rankA - rankB
+	})
 }
 
 // factsOfRun returns the inputs of the plan and of the run.
@@ -292,29 +270,13 @@ func factsOfRun(doc Document) []fact {
 	return slices.DeleteFunc(all, fact.empty)
 }
 
-// htmlSource is a line of a file; At is the word at the finding's column.
-type htmlSource struct{ Before, At, After safe }
+// sourceColumns is the most columns of a source line.
+const sourceColumns = 240
 
-// Limits of the columns of a source line before and after the start of the marked word.
-const (
-	sourceBefore = 80
-	sourceAfter  = 160
-)
-
-func sourceView(f diag.Finding) *htmlSource {
-	if f.Source == "" {
-		return nil
-	}
-	runes := []rune(f.Source)
-	at := min(max(f.Column-1, 0), len(runes))
-	end := at
-	if f.Column > 0 {
-		for end < len(runes) && end < at+sourceBefore && isWord(runes[end]) {
-			end++
-		}
-		end = min(max(end, at+1), len(runes))
-	}
-	return &htmlSource{shownSource(runes[:at]).CutLeft(sourceBefore), shownSource(runes[at:end]), shownSource(runes[end:]).Cut(sourceAfter)}
+// excerptOf returns the source line of a finding, around its column; empty without any.
+func excerptOf(f diag.Finding) safe {
+	code, _ := excerptLine(f.Source, f.Column, sourceColumns)
+	return code
 }
 
 type htmlFilter struct {
@@ -324,13 +286,13 @@ type htmlFilter struct {
 
 // NamedObjects counts the objects of Named.
 func (p *htmlPage) NamedObjects() int {
-	return sum(p.Named, func(i htmlItem) int { return max(i.Many(), 1) })
+	return sum(p.Named, func(i htmlItem) int { return max(len(i.Keys), 1) })
 }
 
 func (p *htmlPage) filters(pl *plan.Plan, opts view.TextOptions) {
 	filters := []htmlFilter{{"Cause", "why", view.Causes(pl, opts)}, {Name: "What", By: "op"}, {Name: "Kind", By: "kind"}}
 	for _, i := range p.Items {
-		n := max(i.Many(), 1)
+		n := max(len(i.Keys), 1)
 		filters[1].count(i.State, i.State, n)
 		filters[2].count(i.Kind().String(), i.Kind().String(), n)
 	}

@@ -1,8 +1,6 @@
 package report
 
 import (
-	"bytes"
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -62,7 +60,7 @@ func (i htmlItem) Kind() safe { return clean(i.Key.Kind).Cut(view.MaxPath) }
 // Name is the name after the kind.
 func (i htmlItem) Name() safe {
 	switch {
-	case i.Many() == 0:
+	case len(i.Keys) == 0:
 		return view.InProject(clean(i.Key.Name).Cut(view.MaxPath), i.Key.Project)
 	case i.SameName():
 		return safetext.F("%s in %s", clean(i.Key.Name).Cut(view.MaxPath), i.Where())
@@ -70,28 +68,12 @@ func (i htmlItem) Name() safe {
 	return safetext.Count(len(i.Keys), "object")
 }
 
-// Left says that the page leaves out the body of the request; empty if it does not.
-func (i htmlItem) Left() safe {
-	if !i.page.many || i.Request == nil {
-		return safe{}
-	}
-	return safetext.F("body of the request: %s; -o json has it", safetext.Count(len(i.Request.Body), "byte"))
-}
-
-// Body is that of the request; nil for several objects, and if there are many others.
-func (i htmlItem) Body() *htmlBody {
-	if i.page.many {
-		return nil
-	}
-	return bodyView(i.Request)
-}
-
 // items adds the visible objects and their anchors. Equal changes of many projects, or of many objects, are one object.
 func (p *htmlPage) items(pl *plan.Plan, opts view.TextOptions) {
 	shown, taken := 0, map[safe]bool{}
 	opts.Brief = false
 	objects := view.ShownObjects(pl, opts, len(p.Projects) > 0)
-	if p.many = len(objects) > maxHTMLObjects; p.many {
+	if len(objects) > maxHTMLObjects {
 		objects = view.ShownObjects(pl, opts, true)
 	}
 	for n, o := range objects {
@@ -135,13 +117,7 @@ func isAddressable(s string) bool {
 	return s != "" && len(s) <= view.MaxName && strings.Trim(s, literals) == ""
 }
 
-// The most columns of a text of the request map or of a body, and the most lines of a body. The page counts the rest.
-const (
-	maxHTMLText = 8000
-	maxHTMLBody = 400
-)
-
-// Limits of a whole page. Of more than maxHTMLObjects objects, equal changes are one, and no body is shown. Once the
+// Limits of a whole page. Of more than maxHTMLObjects objects, equal changes are one. Once the
 // details of objects have maxHTMLDetails bytes, the rest are lines.
 const (
 	maxUnfoldedObjects = 40
@@ -160,33 +136,21 @@ type htmlDiff struct {
 	New     bool
 }
 
-// htmlCell is one side of a change: a value in short, and the lines below it. New marks the right side.
+// htmlCell is one side of a change: a value in short, and the lines below it.
 type htmlCell struct {
-	Parts []linePart
+	Text  safe
 	Lines []safe
-	New   bool
 }
 
 // cellsOf returns the two sides of a change.
 func cellsOf(r view.Row) (c struct{ Before, After htmlCell }) {
-	x, y, ok := splitDifferences(r.Before, r.After)
-	if !ok {
-		x, y = wholePart(r.Before), wholePart(r.After)
-	}
-	c.Before, c.After = htmlCell{Parts: x}, htmlCell{Parts: y, New: true}
+	c.Before.Text, c.After.Text = r.Before, r.After
 	side := &c.After
 	if r.After.Empty() {
 		side = &c.Before
 	}
 	side.Lines = view.Wrap(r.Details, markdownColumns, r.Whole)
 	return c
-}
-
-func wholePart(text safe) []linePart {
-	if text.Empty() {
-		return nil
-	}
-	return []linePart{{text, false}}
 }
 
 // elementsOf returns the list elements that a change is about, if they are many.
@@ -227,24 +191,4 @@ func breakPath(path safe) []safe {
 		out, text = append(out, clean(text[:end])), text[end:]
 	}
 	return out
-}
-
-type htmlBody struct {
-	Of    safe
-	Lines []safe
-	Rest  int // how many more lines there are
-}
-
-func bodyView(r *plan.Request) *htmlBody {
-	var text bytes.Buffer
-	if r == nil || string(r.Body) == "null" || json.Indent(&text, r.Body, "", "  ") != nil {
-		return nil
-	}
-	v := &htmlBody{Of: safetext.F("%s, %s", clean(r.ContentType).Cut(view.MaxName), safetext.Count(len(r.Body), "byte"))}
-	for line := range strings.Lines(safetext.CleanJSON(text.Bytes()).String()) {
-		v.Lines = append(v.Lines, view.CutText(clean(strings.TrimSuffix(line, "\n")), maxHTMLText))
-	}
-	v.Rest = max(0, len(v.Lines)-maxHTMLBody)
-	v.Lines = v.Lines[:min(len(v.Lines), maxHTMLBody)]
-	return v
 }

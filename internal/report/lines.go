@@ -46,7 +46,7 @@ func (l LineWriter) Piped() LineWriter {
 func (l LineWriter) Printf(format string, args ...any) error {
 	text := fmt.Sprintf(format, safetext.Args(args)...)
 	if l.width == 0 {
-		return l.write(text)
+		return l.Text(text)
 	}
 	var b bytes.Buffer
 	p := newPrinter(&b, view.TextOptions{Width: l.width})
@@ -62,8 +62,11 @@ func (l LineWriter) Printf(format string, args ...any) error {
 	return l.raw(lines)
 }
 
-// Text writes several lines.
-func (l LineWriter) Text(text string) error { return l.write(text) }
+// Text writes several lines. It escapes all control characters except line breaks and tabs.
+func (l LineWriter) Text(text string) error {
+	_, err := io.WriteString(Help(l.w), text)
+	return err
+}
 
 // Source writes the text of a file, such as a manifest: unchanged to a pipe or a file,
 // escaped to a terminal.
@@ -84,7 +87,7 @@ func (l LineWriter) Table(margin string, rows [][]string) error {
 		_, _ = io.WriteString(w, margin+line+"\n") // a Builder takes everything
 	}
 	_ = w.Flush()
-	return l.write(b.String())
+	return l.Text(b.String())
 }
 
 // JSON writes v as JSON on several lines.
@@ -93,18 +96,12 @@ func (l LineWriter) JSON(v any) error {
 	if err != nil {
 		return err
 	}
-	return l.write(CleanJSON(text) + "\n")
+	return l.Text(CleanJSON(text) + "\n")
 }
 
 // JSONLine writes a JSON text without line breaks after a constant prefix.
 func (l LineWriter) JSONLine(before string, text []byte) error {
-	return l.write(clean(before).String() + CleanJSON(bytes.TrimRight(text, "\n")) + "\n")
-}
-
-// write escapes all control characters except line breaks and tabs.
-func (l LineWriter) write(text string) error {
-	_, err := io.WriteString(Help(l.w), text)
-	return err
+	return l.Text(clean(before).String() + CleanJSON(bytes.TrimRight(text, "\n")) + "\n")
 }
 
 // raw writes control sequences.

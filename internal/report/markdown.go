@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"trueup/internal/apply"
-	"trueup/internal/kind"
 	"trueup/internal/plan"
 	"trueup/internal/safetext"
 	"trueup/internal/view"
@@ -50,31 +49,11 @@ func markdown(doc Document, opts view.TextOptions, budget int) markup {
 	if !omitted.Empty() {
 		body = body.Add(safetext.M("\n**%s.** %s\n", omitted, where))
 	}
-	return head.Add(notWhole(doc.score, where), body, tail)
-}
-
-// notWhole says how much of what must be shown is missing, and where it is; empty if nothing is.
-func notWhole(score *view.Score, where markup) markup {
-	n := score.Count()
-	if n == 0 {
-		return markup{}
+	if n := doc.score.Count(); n > 0 {
+		text := safetext.F("This is not whole: it leaves out %s, %s", safetext.Count(n, "change"), doc.score.CountedText())
+		head = head.Add(safetext.M("\n> **%s.** %s\n", safetext.Constant(text), where))
 	}
-	text := safetext.F("This is not whole: it leaves out %s, %s", safetext.Count(n, "change"), classesOf(score))
-	return safetext.M("\n> **%s.** %s\n", safetext.Constant(text), where)
-}
-
-// classesOf says how many changes of each class a report counts.
-func classesOf(score *view.Score) safe {
-	var parts []safe
-	if deleted := score.CountedDeletions(); deleted > 0 {
-		parts = append(parts, safetext.F("%d that can't be undone, because they delete an object", deleted))
-	}
-	for _, risk := range kind.Risks() {
-		if counted := score.Counted(risk); counted > 0 {
-			parts = append(parts, safetext.F("%d that %s", counted, risk.Meaning()))
-		}
-	}
-	return safetext.Join(parts, "; ")
+	return head.Add(body, tail)
 }
 
 // section is a part of the report: lines in a fence, folded below its summary.
@@ -166,8 +145,8 @@ func planBlocks(pl *plan.Plan, opts view.TextOptions) []section {
 		if !o.Source.Empty() {
 			summary = safetext.M("%s (%s)", summary, safetext.Code(o.Source))
 		}
-		b := section{rank: o.Rank, summary: summary, diff: true, pieces: diffPieces(o, maxSeen)}
-		if last := len(b.pieces) - 1; o.Many() > 0 {
+		b := section{rank: o.Rank, summary: summary, diff: true, pieces: rowPieces(o.Lines())}
+		if last := len(b.pieces) - 1; len(o.Keys) > 0 {
 			b.names, b.pieces = b.pieces[last].lines, b.pieces[:last]
 		}
 		blocks = append(blocks, b)
@@ -181,7 +160,7 @@ func planBlocks(pl *plan.Plan, opts view.TextOptions) []section {
 // settingPieces keeps what changed in a setting together with its effect.
 func settingPieces(pl *plan.Plan) (out []lineBlock) {
 	for _, s := range view.SettingsOf(pl) {
-		pieces := rowPieces(s.Rows, maxSeen)
+		pieces := rowPieces(s.Rows)
 		pieces[0].lines = append(pieces[0].lines, pieces[1].lines...)
 		out = append(append(out, pieces[0]), pieces[2:]...)
 	}

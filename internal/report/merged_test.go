@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
-	"time"
 
 	"pgregory.net/rapid"
 
@@ -155,12 +154,9 @@ func FuzzReadResult(f *testing.F) {
 		if err != nil {
 			return
 		}
-		doc.Project = &ProjectResult{Path: "a", Running: len(text)%2 > 0}
-		if doc.Project.Running && doc.Plan != nil {
-			doc = Unended(doc)
-		}
+		doc.Project = &ProjectResult{Path: "a"}
 		m := &Merger{}
-		m.AddResult(withEarlier(doc, doc))
+		m.AddResult(doc)
 		all := m.Finish()
 		for _, format := range Formats() {
 			write(t, format, doc, FormatOptions{Verbose: true, ShowUnmanaged: true})
@@ -305,26 +301,6 @@ func TestCollect(t *testing.T) {
 	}
 }
 
-// TestCollectTakesTheRunWithMostShards: one shard of another run that started last does not reject all others.
-func TestCollectTakesTheRunWithMostShards(t *testing.T) {
-	fsys, run := fstest.MapFS{}, FleetRun{Command: "plan", Commit: "8a6c09fc", Tool: testTool, Shards: 3}
-	for i := 1; i <= 3; i++ {
-		s := ShardHead{Format: ShardFormat, Shard: i, FleetRun: run, Started: time.Unix(int64(i), 0).UTC(), Projects: []string{}}
-		if i == 3 {
-			s.Commit = "12345678"
-		}
-		fsys[s.Name()] = fileOf(t, s)
-	}
-	doc, err := Collect(fsys, testTool)
-	want := []string{
-		"shard 3 of 3 is missing: run it, or copy its file into this folder",
-		`shard-3-of-3.jsonl: it is of another run: the commit is "12345678" in shard-3-of-3.jsonl and "8a6c09fc" in shard-2-of-3.jsonl`,
-	}
-	if err != nil || !slices.Equal(doc.Errors, want) || doc.Fleet.headline().String() != "1 result missing." {
-		t.Errorf("%v, %q, %q", err, doc.Errors, doc.Fleet.headline())
-	}
-}
-
 // TestCollectRejects: an error names the file and what is wrong with it, and all other results are there.
 func TestCollectRejects(t *testing.T) {
 	const one, two = "runner-1/shard-1-of-2.jsonl", "runner-2/shard-2-of-2.jsonl"
@@ -349,18 +325,17 @@ func TestCollectRejects(t *testing.T) {
 		"nothing":            {func(f fstest.MapFS) { clear(f) }, []string{"shard-I-of-N.jsonl"}},
 		"a missing shard":    {func(f fstest.MapFS) { delete(f, one) }, []string{"shard 1 of 2 is missing"}},
 		"a missing result":   {edit(one, shard, `"b/c"`, `"b/c","e"`), []string{"shard 1 has no result of the project e", "did not end"}},
-		"a killed project":   {edit(one, last, `"path":"b/c"`, `"running":true,"path":"b/c"`), []string{"shard 1 was killed while it applied the project b/c"}},
 		"a shard twice":      {func(f fstest.MapFS) { f["again/shard-1-of-2.jsonl"] = f[one] }, []string{"again/shard-1-of-2.jsonl", one}},
 		"a project twice":    {edit(two, shard, `"d"`, `"a"`), []string{two, "project"}},
-		"another number":     {edit(one, shard, `"shards":2`, `"shards":3`), []string{one, "number of shards", two}},
+		"another number":     {edit(one, shard, `"shards":2`, `"shards":3`), []string{one, "of another run", two}},
 		"shard 0":            {edit(one, shard, `"shard":1`, `"shard":0`), []string{one, "shard 0 of 2"}},
-		"another selection":  {edit(one, shard, `"command":"plan"`, `"command":"plan","selection":"--select a"`), []string{one, "selection", two}},
-		"other flags":        {edit(one, shard, `"command":"plan"`, `"command":"plan","flags":"--offline=true"`), []string{one, "flags", "--offline"}},
+		"another selection":  {edit(one, shard, `"command":"plan"`, `"command":"plan","selection":"--select a"`), []string{one, "of another run", two}},
+		"other flags":        {edit(one, shard, `"command":"plan"`, `"command":"plan","flags":"--offline=true"`), []string{one, "of another run", two}},
 		"no selection":       {edit(one, shard, `"projects"`, `"error":"no such commit","projects"`), []string{one, "no project could be selected: no such commit"}},
 		"another version":    {edit(one, shard, testTool, "trueup 9"), []string{one, "trueup 9", testTool}},
 		"a newer format":     {edit(one, shard, "trueup.shard/v1", "trueup.shard/v9"), []string{one, "v9"}},
-		"another commit":     {edit(one, shard, "8a6c09fc", "12345678"), []string{two, "12345678", one}},
-		"another command":    {edit(one, shard, `"command":"plan"`, `"command":"apply"`), []string{one, "apply"}},
+		"another commit":     {edit(one, shard, "8a6c09fc", "12345678"), []string{one, "of another run", two}},
+		"another command":    {edit(one, shard, `"command":"plan"`, `"command":"apply"`), []string{one, "of another run", two}},
 		"no shard in it":     {edit(one, shard, ShardFormat, "x"), []string{one, `"x"`}},
 		"a result of v2":     {edit(one, last, ResultFormat, "trueup.result/v2"), []string{one, "v2"}},
 		"no result":          {edit(one, last, ResultFormat, "x"), []string{one, `"x"`}},
@@ -371,7 +346,6 @@ func TestCollectRejects(t *testing.T) {
 		"without its end":    {cut(1), []string{"shard 1 has no result of the project b/c"}},
 		"empty":              {func(f fstest.MapFS) { f[one].Data = nil }, []string{one, "is empty"}},
 		"more":               {edit(one, last, "\n", "{}\n"), []string{one, "line 3"}},
-		"too large":          {func(f fstest.MapFS) { f[one].Data = make([]byte, maxResult+1) }, []string{one, "64 MiB"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -28,8 +28,6 @@ const (
 	changed
 	alarm
 	once
-	addedPart
-	removedPart
 )
 
 // look is the style of a mark in a terminal; in HTML its class and sign, and its name for
@@ -49,20 +47,23 @@ var tableOfMarks = map[view.Mark]look{
 	view.MarkSame:    {faint, "plain", "=", "unchanged"},
 }
 
-// tableOfOutcomeLooks has the look of each kind of outcome.
+// tableOfOutcomeLooks has the look of each kind of outcome but those that sent something.
 var tableOfOutcomeLooks = map[string]look{
 	string(apply.Failed):    {alarm, "bad", "✗", ""},
 	string(apply.Blocked):   {changed, "bad", "✗", ""},
 	string(apply.Deferred):  {changed, "wait", "●", ""},
 	string(apply.InFlight):  {changed, "wait", "●", ""},
 	string(apply.Skipped):   {faint, "wait", "●", ""},
-	string(apply.Created):   {added, "good", "✓", ""},
-	string(apply.Changed):   {added, "good", "✓", ""},
-	string(apply.Posted):    {added, "good", "✓", ""},
-	string(apply.Deleted):   {added, "good", "✓", ""},
-	string(apply.Deleting):  {added, "good", "✓", ""},
 	string(apply.Kept):      {faint, "wait", "●", ""},
 	string(apply.Unchanged): {faint, "good", "✓", ""},
+}
+
+// outcomeLook returns the look of an outcome, with its label for a name.
+func outcomeLook(o apply.ItemOutcome) look {
+	kind, _ := view.OutcomeKindOf(o)
+	l := cmp.Or(tableOfOutcomeLooks[kind.What], look{added, "good", "✓", ""})
+	l.Name = kind.Label
+	return l
 }
 
 // palette maps styles to colours; nil means no colour. It ignores the process's colour settings. It
@@ -74,15 +75,13 @@ func newPalette(enabled bool) palette {
 		return nil
 	}
 	p := palette{
-		strong:      color.New(color.Bold),
-		faint:       color.New(color.Faint),
-		added:       color.New(color.FgGreen),
-		removed:     color.New(color.FgRed),
-		changed:     color.New(color.FgYellow),
-		alarm:       color.New(color.FgMagenta, color.Bold),
-		once:        color.New(color.FgCyan, color.Bold),
-		addedPart:   color.New(color.FgGreen, color.Bold, color.Underline),
-		removedPart: color.New(color.FgRed, color.Bold, color.Underline),
+		strong:  color.New(color.Bold),
+		faint:   color.New(color.Faint),
+		added:   color.New(color.FgGreen),
+		removed: color.New(color.FgRed),
+		changed: color.New(color.FgYellow),
+		alarm:   color.New(color.FgMagenta, color.Bold),
+		once:    color.New(color.FgCyan, color.Bold),
 	}
 	for _, c := range p {
 		c.EnableColor()

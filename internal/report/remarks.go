@@ -58,17 +58,12 @@ func remarks(doc Document) []remark {
 		found[i].text = cmp.Or(found[i].text, clean("the rest is not shown")) // no code host accepts an empty text
 	}
 	slices.SortStableFunc(found, func(a, b remark) int {
-		rankA, rankB := view.RankOfRule(a.rule), view.RankOfRule(b.rule)
+		_, rankA := view.RuleNamed(a.rule)
+		_, rankB := view.RuleNamed(b.rule)
 		return cmp.Or(cmp.Compare(b.Level, a.Level), view.OneIf(b.isNamed())-view.OneIf(a.isNamed()), rankA-rankB,
 			cmp.Compare(a.file, b.file), cmp.Compare(a.Line, b.Line))
 	})
-	setFingerprints(found)
-	return found
-}
-
-// setFingerprints sets the fingerprints. They do not depend on lines, so edits elsewhere in the file don't
-// change them. It numbers equal remarks.
-func setFingerprints(found []remark) {
+	// A fingerprint does not depend on the line, so edits elsewhere in the file don't change it. Equal remarks are numbered.
 	seen := map[string]int{}
 	for i := range found {
 		r := &found[i]
@@ -76,6 +71,7 @@ func setFingerprints(found []remark) {
 		seen[id]++
 		r.Fingerprint = fmt.Sprintf("%x", sha256.Sum256([]byte(id+" "+strconv.Itoa(seen[id]))))
 	}
+	return found
 }
 
 // ofRun reports whether a remark is about the whole run, not about a file.
@@ -159,16 +155,6 @@ func objectsByKey(doc Document) map[kind.Key]view.ObjectView {
 		objects[o.Key] = o
 	}
 	return objects
-}
-
-func itemsByKey(doc Document) map[kind.Key]plan.Item {
-	items := map[kind.Key]plan.Item{}
-	if doc.Plan != nil {
-		for _, item := range doc.Plan.Items {
-			items[item.Key] = item
-		}
-	}
-	return items
 }
 
 // settingRemarks returns a remark for each setting that differs from the base.
@@ -276,7 +262,10 @@ func changeRemarks(o view.ObjectView, at Place) (found []remark) {
 		found = append(found, r)
 	}
 	for i := range found {
-		found[i].cutMore()
+		r := &found[i]
+		if rest := len(r.more) - view.MaxParts; rest > 0 && !r.isNamed() {
+			r.more = append(r.more[:view.MaxParts:view.MaxParts], safetext.F("and %s", safetext.Count(rest, "more field")))
+		}
 	}
 	return found
 }
@@ -302,13 +291,6 @@ func requestRemarks(o view.ObjectView, at Place) []remark {
 		r.Line, r.Column = o.Changes[i].Line, max(o.Changes[i].Column, 0)
 	}
 	return []remark{r}
-}
-
-// cutMore counts the last of many lines, unless one of them must be shown.
-func (r *remark) cutMore() {
-	if rest := len(r.more) - view.MaxParts; rest > 0 && !r.isNamed() {
-		r.more = append(r.more[:view.MaxParts:view.MaxParts], safetext.F("and %s", safetext.Count(rest, "more field")))
-	}
 }
 
 // isNamed reports whether no report may omit a remark.

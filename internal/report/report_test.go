@@ -322,7 +322,7 @@ func TestNumbersAndTheirTexts(t *testing.T) {
 		{json.Number("60"), json.Number("300"), "60 → 300"},
 		{json.Number("60"), "auto", `60 → "auto"`},
 	} {
-		r := view.RowOf(plan.Item{}, plan.Change{Difference: merge.Difference{Path: "x", Live: tt.live, Desired: tt.git}}, nil, view.TextOptions{})
+		r := view.LoggedRows(plan.Logged{Changes: []plan.Change{{Difference: merge.Difference{Path: "x", Live: tt.live, Desired: tt.git}}}}, true)[0]
 		if got := r.Before.String() + " → " + r.After.String(); got != tt.want {
 			t.Errorf("%s, want %s", got, tt.want)
 		}

@@ -155,18 +155,14 @@ func sarifText(lines ...safe) safe {
 	return safetext.Join(escaped, "\n")
 }
 
-// Means describes the rule of a remark.
-func (r remark) Means() safe {
-	if known, rank := view.RuleNamed(r.rule); rank > 0 {
-		return sarifText(clean(known.Means))
+// Means describes the rule of a remark. Of one of manifests, help is longer.
+func (r remark) Means() (s struct{ Short, Help safe }) {
+	if known, _ := view.RuleNamed(r.rule); known.ID != "" {
+		s.Short = sarifText(clean(known.Means))
+		s.Help = s.Short
+		return s
 	}
-	return sarifText(safetext.F("The rule %s of trueup.", r.ID()))
-}
-
-// Help also names the command that explains a rule of manifests.
-func (r remark) Help() safe {
-	if _, rank := view.RuleNamed(r.rule); rank > 0 {
-		return r.Means()
-	}
-	return safetext.F("%s trueup explain %s says why it matters and how to fix it.", r.Means(), sarifText(r.ID()))
+	s.Short = sarifText(safetext.F("The rule %s of trueup.", r.ID()))
+	s.Help = safetext.F("%s trueup explain %s says why it matters and how to fix it.", s.Short, sarifText(r.ID()))
+	return s
 }

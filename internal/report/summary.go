@@ -8,7 +8,6 @@ import (
 
 	"trueup/internal/apply"
 	"trueup/internal/diag"
-	"trueup/internal/plan"
 	"trueup/internal/requesttest"
 	"trueup/internal/safetext"
 	"trueup/internal/view"
@@ -139,7 +138,7 @@ func countsOf(doc Document) safe {
 	case doc.Command == "drift":
 		changed := [...]string{"changed", "is known to have changed"}[view.OneIf(doc.Plan.LedgerProblem != "")]
 		outside := view.Counted("nothing that git manages "+changed+" outside git", append(view.DriftParts(doc.Plan), view.CalmParts(doc.Plan.Summary)...))
-		if !slices.ContainsFunc(doc.Plan.Items, func(item plan.Item) bool { return item.Waits }) {
+		if !view.HasWaiting(doc.Plan) {
 			return outside
 		}
 		return view.Sentences(outside, putTitle("Not applied", view.Counted("", view.SendParts(doc.Plan))))

@@ -35,11 +35,11 @@ func writeText(w io.Writer, doc Document, opts view.TextOptions) error {
 	if doc.Apply != nil {
 		textApply(p, doc, opts)
 	}
-	if all := silencedFindings(doc); opts.Verbose && len(all) > 0 {
+	if all := silencedLines(doc); opts.Verbose && len(all) > 0 {
 		p.printGap()
 		p.printEntry("Silenced", strong, safetext.F("%s by comments in manifests.", safetext.Count(len(all), "finding")))
-		for _, f := range all {
-			p.printBelow(faint, safetext.F("%s%s: %s", view.Place(f), clean(f.Rule).Cut(view.MaxPath), view.Message(f.Silenced)))
+		for _, line := range all {
+			p.printBelow(faint, line)
 		}
 	}
 	if len(doc.Errors) > 0 {
@@ -158,14 +158,6 @@ type footFact struct {
 	text, fix safe
 }
 
-// needsBase reports whether a better base would change what the plan says: it names a commit, or the
-// cause of a change is unknown.
-func needsBase(pl *plan.Plan) bool {
-	return pl.Blame != nil && pl.Blame.Ref != "" || slices.ContainsFunc(pl.Items, func(item plan.Item) bool {
-		return view.Caused(plan.FromUnknown)(item) > 0
-	})
-}
-
 func textFoot(p *printer, doc Document, opts view.TextOptions) {
 	pl := doc.Plan
 	base, problem, fix := view.Blame(pl.Blame)
@@ -173,7 +165,7 @@ func textFoot(p *printer, doc Document, opts view.TextOptions) {
 	if !opts.Brief {
 		facts = append(facts, footFact{name: "Causes", style: strong, text: view.CausesLine(pl, opts)}, footFact{name: "Base", style: strong, text: base})
 	}
-	if !opts.Brief || needsBase(pl) {
+	if !opts.Brief || view.NeedsBase(pl) {
 		facts = append(facts, footFact{"Base", changed, problem, fix})
 	}
 	if opts.Brief {
@@ -328,8 +320,8 @@ const (
 
 func textOutcome(p *printer, o apply.ItemOutcome, column int) {
 	lead := safetext.Spaces(outcomeHang - 2)
-	kind := view.OutcomeKindOf(o)
-	p.printWrapped(outcomeHang, styledText{safetext.F("%s  ", clean(kind.Label).Pad(statusWidth)), tableOfOutcomeLooks[kind.What].style},
+	outcome := outcomeLook(o)
+	p.printWrapped(outcomeHang, styledText{safetext.F("%s  ", clean(outcome.Name).Pad(statusWidth)), outcome.style},
 		styledText{safetext.F("%s  %s", view.Named(o.Key).Pad(column), view.Message(o.Message)), plain})
 	for _, m := range o.Mismatches {
 		p.printWrapped(outcomeHang+2, append([]styledText{{safetext.F("%s%s  ", lead, clean(m.Path).Cut(view.MaxPath)), plain}}, mismatchSpans(m)...)...)

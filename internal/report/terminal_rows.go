@@ -56,12 +56,11 @@ func growColumn(column, need, most int) int {
 	return max(column, need)
 }
 
-// valueSpans returns a row's values, with different words of long texts marked.
+// valueSpans returns a row's values.
 func valueSpans(r view.Row) []styledText {
 	switch {
 	case !r.Before.Empty() && !r.After.Empty():
-		before, after := wordSpans(r.Before, r.After)
-		return slices.Concat(before, []styledText{arrowSpan()}, after)
+		return []styledText{{r.Before, removed}, {clean(" → "), faint}, {r.After, added}}
 	case !r.Before.Empty():
 		return []styledText{{r.Before, removed}}
 	case !r.After.Empty() && r.Mark == view.MarkAdd:
@@ -70,28 +69,6 @@ func valueSpans(r view.Row) []styledText {
 		return []styledText{{r.After, plain}}
 	}
 	return nil
-}
-
-// wordSpans returns two texts with the different part marked.
-func wordSpans(before, after safe) (a, b []styledText) {
-	x, y, ok := splitDifferences(before, after)
-	if !ok {
-		return []styledText{{before, removed}}, []styledText{{after, added}}
-	}
-	return partSpans(x, removed, removedPart), partSpans(y, added, addedPart)
-}
-
-func arrowSpan() styledText { return styledText{clean(" → "), faint} }
-
-func partSpans(parts []linePart, same, differs style) []styledText {
-	spans := make([]styledText, len(parts))
-	for i, part := range parts {
-		spans[i] = styledText{part.Text, same}
-		if part.Differs {
-			spans[i].style = differs
-		}
-	}
-	return spans
 }
 
 // row writes a row on one line, or its values and cause below it if they don't fit.
@@ -132,89 +109,80 @@ func (l layout) row(p *printer, r view.Row, values []styledText) {
 	}
 	lead := styledText{safetext.Spaces(indent + 2), plain}
 	if tall {
-		textTall(p, lead, values)
+		if len(values) > 1 { // before, arrow, after
+			p.printWithin(hang+2, lead, styledText{clean("  "), plain}, values[0])
+			values = []styledText{{clean("→ "), faint}, values[2]}
+		}
+		p.printWithin(hang+2*(len(values)-1), append([]styledText{lead}, values...)...)
 	}
 	if !beside && !cause.text.Empty() {
 		breaks(hang, lead, cause)
 	}
-	textDetails(p, r)
-}
-
-// belowRow returns the lines below a row: the rest of its values, and the names of list elements.
-func belowRow(r view.Row, columns int) (details, names []safe) {
-	return view.Wrap(r.Details, columns, r.Whole), view.Columns(r.Names, columns, r.Whole)
-}
-
-func textDetails(p *printer, r view.Row) {
-	s := added
-	if !r.Before.Empty() {
-		s = removed
+	below := plain // the names of list elements
+	if len(r.Details) > 0 && r.Before.Empty() {
+		below = added
+	} else if len(r.Details) > 0 {
+		below = removed
 	}
-	details, names := belowRow(r, p.columnsOfChanges()-hang)
-	for _, line := range details {
-		p.printLine(styledText{safetext.F("%s%s", safetext.Spaces(hang), line), s})
-	}
-	for _, line := range names {
-		p.printLine(styledText{safetext.F("%s%s", safetext.Spaces(hang), line), plain})
+	for _, line := range linesBelow(r, p.columnsOfChanges()-hang) {
+		p.printLine(styledText{safetext.F("%s%s", safetext.Spaces(hang), line), below})
 	}
 }
 
-func textTall(p *printer, lead styledText, values []styledText) {
-	i := slices.Index(values, arrowSpan())
-	if i < 0 {
-		p.printWithin(hang, slices.Concat([]styledText{lead}, values)...)
-		return
-	}
-	p.printWithin(hang+2, slices.Concat([]styledText{lead, {clean("  "), plain}}, values[:i])...)
-	p.printWithin(hang+2, slices.Concat([]styledText{lead, {clean("→ "), faint}}, values[i+1:])...)
+// linesBelow returns the lines below a row: the rest of its values, and the names of list elements.
+func linesBelow(r view.Row, columns int) []safe {
+	return slices.Concat(view.Wrap(r.Details, columns, r.Whole), view.Wrap(withCommas(r.Names), columns, r.Whole))
 }
 
-// diffPieces returns the lines of an object in a diff, each of at most that many columns.
-func diffPieces(o view.ObjectView, columns int) []lineBlock {
-	return rowPieces(o.Lines(), columns)
-}
-
-func rowPieces(rows []view.Row, columns int) []lineBlock {
-	out := make([]lineBlock, len(rows))
-	for i, r := range rows {
-		out[i] = lineBlock{lines: diffRow(r, columns), facts: r.Facts, alarm: r.Alarm || r.Fix || r.Mark == view.MarkRemove}
+// withCommas puts a comma after each name but the last.
+func withCommas(names []safe) []safe {
+	out := slices.Clone(names)
+	for i := range max(0, len(out)-1) {
+		out[i] = safetext.F("%s,", out[i])
 	}
 	return out
 }
 
-// diffRow returns the lines of a row in a diff: those of each value, its cause, and what is below it, each of at most that many
-// columns.
-func diffRow(r view.Row, columns int) []safe {
+// rowPieces returns the lines of rows in a diff.
+func rowPieces(rows []view.Row) []lineBlock {
+	out := make([]lineBlock, len(rows))
+	for i, r := range rows {
+		out[i] = lineBlock{lines: diffRow(r), facts: r.Facts, alarm: r.Alarm || r.Fix || r.Mark == view.MarkRemove}
+	}
+	return out
+}
+
+// diffRow returns the lines of a row in a diff: those of each value, its cause, and what is below it.
+func diffRow(r view.Row) []safe {
 	if !r.Text.Empty() {
-		return sentenceLines(r, columns)
+		return sentenceLines(r)
 	}
 	sign := string(r.Mark)
-	lines := addCause(sign, safetext.Join(safetext.Filled(r.Path, r.After), ": "), r, columns)
+	lines := addCause(sign, safetext.Join(safetext.Filled(r.Path, r.After), ": "), r)
 	switch before, after := safetext.F("%s: %s", r.Path, r.Before), safetext.F("%s: %s", r.Path, r.After); {
 	case !r.Before.Empty() && !r.After.Empty():
 		sign = "+"
-		lines = append(addSign("- ", before, columns), addCause(sign, after, r, columns)...)
+		lines = append(addSign("- ", before), addCause(sign, after, r)...)
 	case !r.Before.Empty():
 		sign = "-"
-		lines = addCause(sign, before, r, columns)
+		lines = addCause(sign, before, r)
 	case !r.After.Empty() && r.Mark == view.MarkAdd:
-		lines = addCause("+", after, r, columns)
+		lines = addCause("+", after, r)
 	}
-	details, names := belowRow(r, min(markdownColumns, columns-4))
-	for _, line := range slices.Concat(details, names) {
+	for _, line := range linesBelow(r, markdownColumns) {
 		lines = append(lines, safetext.F("%s   %s", sign, line))
 	}
 	return lines
 }
 
 // addSign returns a text after a sign, on more lines if it is too wide.
-func addSign(sign string, text safe, columns int) []safe {
+func addSign(sign string, text safe) []safe {
 	text = text.Guarded()
-	if text.Width()+len(sign) <= columns {
+	if text.Width()+len(sign) <= maxSeen {
 		return []safe{safetext.F("%s%s", sign, text)}
 	}
 	var lines []safe
-	for _, line := range wrapSpans([]styledText{{text, plain}}, min(markdownColumns, columns-len(sign)-2), 0) {
+	for _, line := range wrapSpans([]styledText{{text, plain}}, markdownColumns, 0) {
 		lines = append(lines, safetext.F("%s%s", sign, joinSpans(line).TrimRight()))
 		sign = sign[:1] + strings.Repeat(" ", max(3, len(sign)-1))
 	}
@@ -222,28 +190,28 @@ func addSign(sign string, text safe, columns int) []safe {
 }
 
 // addCause puts the cause of a row after a text, or below it if the line would be too wide.
-func addCause(sign string, text safe, r view.Row, columns int) []safe {
+func addCause(sign string, text safe, r view.Row) []safe {
 	if r.Cause.Empty() {
-		return addSign(sign+" ", text, columns)
+		return addSign(sign+" ", text)
 	}
-	if whole := safetext.F("%s %s    # %s", sign, text, r.Cause).Guarded(); whole.Width() <= min(markdownColumns, columns) {
+	if whole := safetext.F("%s %s    # %s", sign, text, r.Cause).Guarded(); whole.Width() <= markdownColumns {
 		return []safe{whole}
 	}
-	lines := addSign(sign+" ", text, columns)
+	lines := addSign(sign+" ", text)
 	if len(r.Facts) <= 1 { // nothing that must be seen is in the cause
 		return append(lines, safetext.F("%s     # %s", sign, r.Cause))
 	}
-	return append(lines, addSign(sign+"     # ", r.Cause, columns)...)
+	return append(lines, addSign(sign+"     # ", r.Cause)...)
 }
 
 // sentenceLines wraps a sentence; a fix stays on one line, so that you can copy it.
-func sentenceLines(r view.Row, columns int) []safe {
+func sentenceLines(r view.Row) []safe {
 	line := safetext.F("  %s", r.Text)
 	if r.Fix {
 		return []safe{line}
 	}
 	var out []safe
-	for _, spans := range wrapSpans([]styledText{{line, plain}}, min(markdownColumns, columns), 2+indent) {
+	for _, spans := range wrapSpans([]styledText{{line, plain}}, markdownColumns, 2+indent) {
 		out = append(out, joinSpans(spans).TrimRight())
 	}
 	return out

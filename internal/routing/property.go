@@ -71,16 +71,19 @@ func (q *RequestAnswer) isOther(side, reading int) bool {
 	return cdn != nil && cdn != q.Sides[side].CDN
 }
 
-// describeFacets returns some facets of the sides that have a behaviour. It leaves out those that no side sets.
+// describeFacets returns some facets of the sides that have a behaviour. It leaves out those that no side sets, except the
+// edge TTL of what an origin answers: who asks about a request wants to know about caching.
 func (q *RequestAnswer) describeFacets(from, to Facet, behaviourOf func(side int) *Behaviour) (all []Property) {
 	for facet := from; facet < to; facet++ {
+		hasOrigin := false
 		p, isSet := q.compareSides(facet.String(), func(side int) (v ServedValue, words string, has bool) {
 			if b := behaviourOf(side); b != nil {
+				hasOrigin = hasOrigin || b[Origin] != ServedValue{}
 				return b[facet], b.Describe(facet), true
 			}
 			return v, "", false
 		})
-		if isSet {
+		if isSet || facet == EdgeTTL && hasOrigin {
 			all = append(all, p)
 		}
 	}
@@ -111,16 +114,12 @@ func (q *RequestAnswer) describeSite(plain bool) []Property {
 		if b == nil {
 			return v, "", false
 		}
-		text, isKnown := map[any]string{"true": "sent on to TLS", "false": "not sent on to TLS"}[fieldOf(b[TLS].Tree(), "forced")]
+		tls, _ := b[TLS].Tree().(map[string]any)
+		text, isKnown := map[any]string{"true": "sent on to TLS", "false": "not sent on to TLS"}[tls["forced"]]
 		if !isKnown {
 			text = "unknown, because tls.forced is not set"
 		}
 		return ServedValue{Text: text}, text, true
 	})
 	return append(all, http)
-}
-
-func fieldOf(v any, name string) any {
-	m, _ := v.(map[string]any)
-	return m[name]
 }

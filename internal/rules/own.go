@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -77,14 +78,20 @@ func ParseOwnRule(text []byte) (rule OwnRule, err error) {
 	if err != nil {
 		return rule, err
 	}
+	rule.schema, err = CompileSchema("rule.json", text)
+	return rule, err
+}
+
+// CompileSchema compiles a JSON Schema. It loads no other document: a schema must not make this program read a file or an
+// address.
+func CompileSchema(name string, text []byte) (*jsonschema.Schema, error) {
 	c := jsonschema.NewCompiler()
 	c.Draft = jsonschema.Draft2020
 	c.LoadURL = func(url string) (io.ReadCloser, error) { return nil, fmt.Errorf("%s is another document", url) }
-	if err := c.AddResource("rule.json", strings.NewReader(string(text))); err != nil {
-		return rule, err
+	if err := c.AddResource(name, bytes.NewReader(text)); err != nil {
+		return nil, err
 	}
-	rule.schema, err = c.Compile("rule.json")
-	return rule, err
+	return c.Compile(name)
 }
 
 // check rejects a rule that says too little of itself.
@@ -111,41 +118,6 @@ type schemaWalk struct {
 	left int
 }
 
-// partsOfKeyword returns the function for the parts of the value of a keyword, or nil for one that rules can't have: one
-// that is misspelt would check nothing.
-func partsOfKeyword(word string) func(value any) []any {
-	switch word {
-	case "properties", "patternProperties", "dependentSchemas", "$defs":
-		return partsByName
-	case "allOf", "anyOf", "oneOf", "prefixItems":
-		return partsOfList
-	case "items", "contains", "additionalProperties", "propertyNames", "not", "if", "then", "else":
-		return onePart
-	case "title", "description", "$comment", "x-kind", "x-severity", "type", "enum", "const", "required", "dependentRequired",
-		"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "minItems", "maxItems",
-		"uniqueItems", "minContains", "maxContains", "minProperties", "maxProperties":
-		return noPart
-	}
-	return nil
-}
-
-func noPart(any) []any { return nil }
-
-func onePart(value any) []any { return []any{value} }
-
-func partsOfList(value any) []any {
-	parts, _ := value.([]any) // the compiler rejects anything else
-	return parts
-}
-
-func partsByName(value any) (parts []any) {
-	object, _ := value.(map[string]any)
-	for _, name := range slices.Sorted(maps.Keys(object)) {
-		parts = append(parts, object[name])
-	}
-	return parts
-}
-
 // checkPart rejects what rules can't have: unknown keywords, other documents, and too much work.
 func (w *schemaWalk) checkPart(part any) error {
 	if w.left--; w.left < 0 {
@@ -160,24 +132,20 @@ func (w *schemaWalk) checkPart(part any) error {
 	return nil
 }
 
+// checkKeyword checks a keyword and the parts of its value. One that rules can't have may be misspelt, and would check nothing.
 func (w *schemaWalk) checkKeyword(word string, value any) error {
-	partsOf := partsOfKeyword(word)
-	text, _ := value.(string)
-	patterns, _ := value.(map[string]any)
-	if names := slices.DeleteFunc(slices.Sorted(maps.Keys(patterns)), isShortPattern); word == "patternProperties" && len(names) > 0 {
-		return fmt.Errorf("the pattern %s is too long: write a shorter one", diag.Quote(names[0]))
-	}
-	switch def := w.findDefinition(text); {
-	case partsOf != nil:
-	case word == "$schema" && value == draft, word == "pattern" && isShortPattern(text):
-		partsOf = noPart
-	case word == "$ref" && def != nil:
-		partsOf = func(any) []any { return []any{def} }
-	default:
+	parts, known := w.partsOf(word, value)
+	if !known {
 		return fmt.Errorf("%s can't be %s: rules have the keywords of %s that need no other document, and $ref only as #/$defs/NAME",
 			diag.Quote(word), diag.Short(string(canon.Bytes(value))), draft)
 	}
-	for _, part := range partsOf(value) {
+	object, _ := value.(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		if word == "patternProperties" && !isShortPattern(name) {
+			return fmt.Errorf("the pattern %s is too long: write a shorter one", diag.Quote(name))
+		}
+	}
+	for _, part := range parts {
 		if err := w.checkPart(part); err != nil {
 			return err
 		}
@@ -185,13 +153,34 @@ func (w *schemaWalk) checkKeyword(word string, value any) error {
 	return nil
 }
 
-// findDefinition returns the part that a $ref names, or nil for any other reference.
-func (w *schemaWalk) findDefinition(ref string) any {
-	name, isDefinition := strings.CutPrefix(ref, "#/$defs/")
-	if !isDefinition || !plainName().MatchString(name) {
-		return nil
+// partsOf returns the parts of the value of a keyword, and reports whether rules can have it.
+func (w *schemaWalk) partsOf(word string, value any) (parts []any, known bool) {
+	text, _ := value.(string)
+	switch word {
+	case "properties", "patternProperties", "dependentSchemas", "$defs":
+		object, _ := value.(map[string]any) // the compiler rejects anything else
+		for _, name := range slices.Sorted(maps.Keys(object)) {
+			parts = append(parts, object[name])
+		}
+		return parts, true
+	case "allOf", "anyOf", "oneOf", "prefixItems":
+		parts, _ = value.([]any)
+		return parts, true
+	case "items", "contains", "additionalProperties", "propertyNames", "not", "if", "then", "else":
+		return []any{value}, true
+	case "title", "description", "$comment", "x-kind", "x-severity", "type", "enum", "const", "required", "dependentRequired",
+		"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "minItems", "maxItems",
+		"uniqueItems", "minContains", "maxContains", "minProperties", "maxProperties":
+		return nil, true
+	case "$schema":
+		return nil, value == draft
+	case "pattern":
+		return nil, isShortPattern(text)
+	case "$ref":
+		name, isDefinition := strings.CutPrefix(text, "#/$defs/")
+		return []any{w.defs[name]}, isDefinition && plainName().MatchString(name) && w.defs[name] != nil
 	}
-	return w.defs[name]
+	return nil, false
 }
 
 // isShortPattern reports whether matching a pattern is quick. The compiler of the schema rejects one that is wrong.
@@ -215,7 +204,7 @@ func (r OwnRule) Check(s *RuleSubject) {
 		return cmp.Or(cmp.Compare(a.InstanceLocation, b.InstanceLocation), cmp.Compare(a.KeywordLocation, b.KeywordLocation))
 	})
 	for _, e := range found {
-		field, value := locate(s.Doc, e.InstanceLocation)
+		field, value := FindValue(s.Doc, e.InstanceLocation)
 		message := cmp.Or(field, "the manifest") + ": " + e.Message
 		if isOpaque(keywordOf(e)) {
 			message = fmt.Sprintf("%s can't be %s", cmp.Or(field, "the manifest"), diag.Short(string(canon.Bytes(value))))
@@ -245,8 +234,8 @@ func leavesOf(e *jsonschema.ValidationError, found []*jsonschema.ValidationError
 	return found
 }
 
-// locate follows a JSON pointer through a document, and returns the field as findings write it.
-func locate(doc any, pointer string) (field string, value any) {
+// FindValue follows a JSON pointer of the validator through a document, and returns the field as findings write it.
+func FindValue(doc any, pointer string) (field string, value any) {
 	value = doc
 	for _, token := range strings.Split(pointer, "/")[1:] {
 		token, _ = url.PathUnescape(token) // the validator escapes it

@@ -166,9 +166,6 @@ func (t Text) Split(sep string) []Text {
 // TrimRight removes spaces from the end.
 func (t Text) TrimRight() Text { return Text{strings.TrimRight(t.s, " ")} }
 
-// Slice returns the runes from one index to another.
-func (t Text) Slice(from, to int) Text { return Text{string([]rune(t.s)[from:to])} }
-
 // Number returns n in digits.
 func Number(n int) Text { return Text{strconv.Itoa(n)} }
 

@@ -52,22 +52,17 @@ func (a *admission) addDuplicate(path string, value any) {
 	a.addRefusal("Duplicate", path, "Duplicate value: %s", encode(value))
 }
 
-// admitObject prepares and validates the object. It returns warnings.
-func (a *admission) admitObject() (warnings []string, err error) {
+// admitObject prepares and validates the object.
+func (a *admission) admitObject() (err error) {
 	a.spec = a.obj.spec()
 	if a.spec == nil {
 		a.addRequired("spec")
-		return nil, a.c.invalidError(a.found...)
+		return a.c.invalidError(a.found...)
 	}
 	normalizeValue(a.spec)
 	if a.c.isCDN() {
 		fields := cdnFields()
 		fields.checkTypes(a, "spec", a.spec)
-		if a.c.on["drop-unknown-fields"] {
-			for _, path := range fields.dropUnknown("spec", a.spec) {
-				warnings = append(warnings, fmt.Sprintf("unknown field %q", path))
-			}
-		}
 		if a.c.on["defaults"] {
 			fields.fillDefaults(a.spec, asText(a.spec["hostname"]))
 		}
@@ -76,9 +71,9 @@ func (a *admission) admitObject() (warnings []string, err error) {
 		err = a.c.res.admit(a)
 	}
 	if len(a.found) > 0 {
-		return nil, a.c.invalidError(a.found...)
+		return a.c.invalidError(a.found...)
 	}
-	return warnings, err
+	return err
 }
 
 // admitCDN validates a CDN whose fields have the right types (docs/platform.md 2.2).

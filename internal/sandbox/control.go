@@ -17,15 +17,7 @@ import (
 // ControlBase is the path prefix of the requests with which scripts control the sandbox. They need no token.
 const ControlBase = "/_sandbox/"
 
-// controlHandler returns the handler of the requests below ControlBase:
-//
-//	GET, DELETE       requests    show or empty the request log
-//	GET, POST         clock       {"now": …}; {"advance": "25h"}
-//	GET, POST, DELETE fault       show, add (one rule a line), or remove all rules
-//	GET, PUT          quirks      ["defaults", …]
-//	GET, PUT          objects     show all live objects; put an object or an array
-//	GET, DELETE       objects/KIND/WORKSPACE/NAME
-//	GET               executed    {"rel-42": 1}
+// controlHandler returns the handler of the requests below ControlBase (docs/reference/sandbox.md).
 func (s *Server) controlHandler() *http.ServeMux {
 	mux := http.NewServeMux()
 	for pattern, act := range map[string]action{
@@ -37,15 +29,6 @@ func (s *Server) controlHandler() *http.ServeMux {
 		"DELETE fault":    func(*http.Request, []byte) (any, error) { s.ClearFaults(); return nil, nil },
 		"POST fault": func(_ *http.Request, body []byte) (any, error) {
 			return nil, s.Fault(strings.Split(strings.TrimSpace(string(body)), "\n")...)
-		},
-		"GET quirks": func(*http.Request, []byte) (any, error) { return s.ActiveQuirks(), nil },
-		"PUT quirks": func(_ *http.Request, body []byte) (any, error) {
-			var names []string
-			err := wrapError(json.Unmarshal(body, &names), "read body")
-			if err == nil {
-				err = s.SetQuirks(names...)
-			}
-			return s.ActiveQuirks(), err
 		},
 		"GET objects": func(*http.Request, []byte) (any, error) { return s.Objects() },
 		"PUT objects": func(_ *http.Request, body []byte) (any, error) {
@@ -229,7 +212,7 @@ func (s *Server) Object(kind, workspace, name string) (map[string]any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read object: %w", err)
 	}
-	c := &call{res: res, now: s.Now(), on: s.activeQuirks()}
+	c := &call{res: res, now: s.Now()}
 	var obj object
 	err = s.store.readTransaction(func(o objects) (err error) {
 		obj, err = o.getObject(res, workspace, name)
@@ -244,7 +227,7 @@ func (s *Server) Object(kind, workspace, name string) (map[string]any, error) {
 // Objects returns every live object as stored, by resource, workspace and name.
 func (s *Server) Objects() ([]map[string]any, error) {
 	out := []map[string]any{}
-	c := &call{now: s.Now(), on: s.activeQuirks()}
+	c := &call{now: s.Now()}
 	err := s.store.readTransaction(func(o objects) (err error) {
 		for _, c.res = range resources() {
 			for _, ws := range s.opts.Workspaces {

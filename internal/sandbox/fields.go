@@ -101,34 +101,17 @@ func (f *tableField) visitChildren(path string, v any, visit func(f *tableField,
 	}
 }
 
-// checkTypes rejects values of the wrong type, and, for the quirk readonly-rejects,
-// ids that only the server sets.
+// checkTypes rejects values of the wrong type.
 func (f *tableField) checkTypes(a *admission, path string, v any) {
 	if want := f.wrongType(v); want != "" {
 		a.addRefusal("TypeInvalid", path, "Invalid value: %s: %s must be of type %s", encode(v), path, want)
 		return
 	}
 	f.visitChildren(path, v, func(f *tableField, path string, v any) {
-		switch {
-		case f != nil:
-			f.checkTypes(a, path, v)
-		case a.c.on["readonly-rejects"] && strings.HasSuffix(path, "].id") && !strings.HasPrefix(path, "spec.firewall"):
-			a.addRefusal("Forbidden", path, "Forbidden: %s is set by the server", encode(v))
-		}
-	})
-}
-
-// dropUnknown removes members that are not in the table and returns their paths.
-func (f *tableField) dropUnknown(path string, v any) (dropped []string) {
-	f.visitChildren(path, v, func(f *tableField, at string, inner any) {
 		if f != nil {
-			dropped = append(dropped, f.dropUnknown(at, inner)...)
-			return
+			f.checkTypes(a, path, v)
 		}
-		delete(asMap(v), strings.TrimPrefix(at, path+"."))
-		dropped = append(dropped, at)
 	})
-	return dropped
 }
 
 // fillDefaults adds the default of each missing member of an existing object.

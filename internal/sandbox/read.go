@@ -30,7 +30,7 @@ func (c *call) isGone(obj object) bool {
 	switch {
 	case c.isPurge():
 		return !c.now.Before(obj.timeOf("creationTimestamp").Add(PurgeLife))
-	case c.isCDN() || deleted.IsZero() || c.on["finalizers"]:
+	case c.isCDN() || deleted.IsZero():
 		return false
 	}
 	return !c.now.Before(deleted.Add(TerminatingFor))
@@ -46,11 +46,11 @@ func (c *call) findObject(o objects) (object, error) {
 }
 
 // answerGet answers a GET of one object (docs/platform.md 4 rows 2 and 6).
-func (s *Server) answerGet(c *call) (*response, error) {
+func (s *Server) answerGet(c *call) (*Response, error) {
 	var shown []byte
 	err := s.store.readTransaction(func(o objects) (err error) {
 		if raw := o.getBytes(c.res, c.ws.Name, c.name); c.known && raw != nil {
-			shown, err = s.encodeShown(c, raw)
+			shown, err = c.encodeShown(raw)
 		}
 		return err
 	})
@@ -71,7 +71,7 @@ func (t pageToken) String() string {
 
 // answerList answers a GET of a collection (docs/platform.md 4 rows 1 and 5). limit and
 // continue work as in Kubernetes; the document names no parameter.
-func (s *Server) answerList(c *call) (*response, error) {
+func (s *Server) answerList(c *call) (*Response, error) {
 	limit, after, err := c.parsePaging()
 	if err != nil {
 		return nil, err
@@ -83,12 +83,11 @@ func (s *Server) answerList(c *call) (*response, error) {
 		if !c.known {
 			return nil
 		}
-		last, position, remain := "", 0, 0
+		last, remain := "", 0
 		return o.eachValue(bucketObjects, storeKey(c.res.plural, c.ws.Name, ""), after, func(name string, raw []byte) error {
-			position++
-			item, err := s.encodeShown(c, raw)
+			item, err := c.encodeShown(raw)
 			switch {
-			case err != nil || item == nil || c.on["list-incomplete"] && position%2 == 0:
+			case err != nil || item == nil:
 				return err
 			case limit > 0 && len(items) == limit:
 				remain++
@@ -111,7 +110,7 @@ func (s *Server) answerList(c *call) (*response, error) {
 }
 
 // encodeShown returns a stored object as JSON for an answer, or nil if it is gone.
-func (s *Server) encodeShown(c *call, raw []byte) ([]byte, error) {
+func (c *call) encodeShown(raw []byte) ([]byte, error) {
 	if c.isCDN() && len(c.on) == 0 {
 		return bytes.Clone(raw), nil
 	}
@@ -119,7 +118,7 @@ func (s *Server) encodeShown(c *call, raw []byte) ([]byte, error) {
 	if err != nil || c.isGone(obj) {
 		return nil, err
 	}
-	return json.Marshal(s.prepareForAnswer(c, obj))
+	return json.Marshal(c.prepareForAnswer(obj))
 }
 
 // parsePaging parses limit, where 0 means all, and continue.
@@ -138,7 +137,7 @@ func (c *call) parsePaging() (limit int, after string, err error) {
 	if err != nil || json.Unmarshal(raw, &token) != nil || token.After == "" {
 		return 0, "", badRequest("continue key is not valid: %q", value)
 	}
-	if c.on["list-expired"] || c.now.Sub(token.Made) >= tokenLife {
+	if c.now.Sub(token.Made) >= tokenLife {
 		f := newFailure(http.StatusGone, "Expired", "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results.")
 		f.Meta.Continue = pageToken{After: token.After, Made: c.now}.String()
 		return 0, "", f
@@ -146,35 +145,13 @@ func (c *call) parsePaging() (limit int, after string, err error) {
 	return limit, token.After, nil
 }
 
-// prepareForAnswer prepares an object for an answer: it adds the status and applies the quirks
-// that depend on the table of fields.
-func (s *Server) prepareForAnswer(c *call, obj object) object {
+// prepareForAnswer prepares an object for an answer: it adds the status and applies quirks.
+func (c *call) prepareForAnswer(obj object) object {
 	addStatus(c, obj)
 	if spec := obj.spec(); spec != nil && c.isCDN() {
-		if c.on["defaults"] {
-			cdnFields().fillDefaults(spec, asText(spec["hostname"]))
-		}
-		if c.on["omits-empty"] {
-			omitEmpty(spec)
-		}
-		if c.on["typed-scalars"] {
-			cdnFields().toDocumentedType(spec)
-		}
+		shapeSpec(spec, c.on)
 	}
 	return obj
-}
-
-// omitEmpty removes the empty members of an object, and of all objects in it.
-func omitEmpty(v any) {
-	for _, e := range asList(v) {
-		omitEmpty(e)
-	}
-	for name, member := range asMap(v) {
-		omitEmpty(member)
-		if list, isList := member.([]any); isList && len(list) == 0 || asMap(member) != nil && len(asMap(member)) == 0 {
-			delete(asMap(v), name)
-		}
-	}
 }
 
 // addStatus adds a status that fits the object's age, unless it was seeded with one.

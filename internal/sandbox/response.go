@@ -2,16 +2,12 @@ package sandbox
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"net"
 	"net/http"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -22,27 +18,28 @@ const (
 	typeHTML = "text/html; charset=utf-8"
 )
 
-// response is the platform's response to a request.
-type response struct {
+// Response is the platform's response to a request.
+type Response struct {
 	Status int // 0 if nothing is sent
 	Header http.Header
 	Body   []byte
 
-	delay time.Duration                            // to wait before answering
-	send  func(w http.ResponseWriter, wait waiter) // replaces write
+	delay time.Duration // to wait before answering
+	// Send sends the response in another way; it may be nil.
+	Send func(w http.ResponseWriter, wait Waiter)
 }
 
-// waiter waits for a time, or forever if it is negative. It returns false if the
+// Waiter waits for a time, or forever if it is negative. It returns false if the
 // client or the server went away.
-type waiter func(time.Duration) bool
+type Waiter func(time.Duration) bool
 
 // NewAnswer returns an answer with a body of the media type.
-func newResponse(status int, media string, body []byte) *response {
-	return &response{Status: status, Header: http.Header{"Content-Type": {media}}, Body: body}
+func newResponse(status int, media string, body []byte) *Response {
+	return &Response{Status: status, Header: http.Header{"Content-Type": {media}}, Body: body}
 }
 
 // JSON returns an answer with a value as its body.
-func jsonResponse(status int, v any) *response {
+func jsonResponse(status int, v any) *Response {
 	return newResponse(status, typeJSON, []byte(encode(v)+"\n"))
 }
 
@@ -85,38 +82,33 @@ func asText(v any) string {
 }
 
 // write sends the answer. It panics with http.ErrAbortHandler to break the connection.
-func (a *response) write(w http.ResponseWriter, wait waiter) {
+func (a *Response) write(w http.ResponseWriter, wait Waiter) {
 	switch {
 	case a.delay > 0 && !wait(a.delay):
 		panic(http.ErrAbortHandler)
-	case a.send != nil:
-		a.send(w, wait)
+	case a.Send != nil:
+		a.Send(w, wait)
 	default:
-		a.head(w, int64(len(a.Body)))
+		if a.Status != http.StatusNoContent && a.Status != http.StatusNotModified {
+			w.Header().Set("Content-Length", strconv.Itoa(len(a.Body)))
+		}
+		maps.Copy(w.Header(), a.Header)
+		w.WriteHeader(a.Status)
 		_, _ = w.Write(a.Body)
 	}
 }
 
-// head sends the status and headers; a negative size sends no Content-Length.
-func (a *response) head(w http.ResponseWriter, size int64) {
-	if size >= 0 && a.Status != http.StatusNoContent && a.Status != http.StatusNotModified {
-		w.Header().Set("Content-Length", strconv.FormatInt(size, 10))
-	}
-	maps.Copy(w.Header(), a.Header)
-	w.WriteHeader(a.Status)
-}
-
 // endBy breaks the connection after end, without an answer.
-func (a *response) endBy(end func(w http.ResponseWriter, wait waiter)) {
+func (a *Response) endBy(end func(w http.ResponseWriter, wait Waiter)) {
 	a.Status = 0
-	a.send = func(w http.ResponseWriter, wait waiter) {
+	a.Send = func(w http.ResponseWriter, wait Waiter) {
 		end(w, wait)
 		panic(http.ErrAbortHandler)
 	}
 }
 
 // resetConnection closes the connection so that the client sees a reset.
-func resetConnection(w http.ResponseWriter, _ waiter) {
+func resetConnection(w http.ResponseWriter, _ Waiter) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		return
@@ -125,80 +117,6 @@ func resetConnection(w http.ResponseWriter, _ waiter) {
 		_ = tcp.SetLinger(0)
 	}
 	_ = conn.Close()
-}
-
-// drip sends the body in parts of size bytes, with a pause after each.
-func (a *response) drip(w http.ResponseWriter, wait waiter, size int) {
-	a.head(w, int64(len(a.Body)))
-	for part := range slices.Chunk(a.Body, max(size, 1)) {
-		_, _ = w.Write(part)
-		_ = http.NewResponseController(w).Flush()
-		if !wait(slowPause) {
-			panic(http.ErrAbortHandler)
-		}
-	}
-}
-
-// truncate sends the first size bytes of the body, or half of it if size is
-// negative. Content-Length promises the rest.
-func (a *response) truncate(w http.ResponseWriter, _ waiter, size int) {
-	a.head(w, int64(len(a.Body)))
-	a.begin(w, size)
-	_ = http.NewResponseController(w).Flush()
-	panic(http.ErrAbortHandler)
-}
-
-// truncateUnseen truncates without Content-Length: net/http ends the body with the connection.
-func (a *response) truncateUnseen(w http.ResponseWriter, _ waiter, size int) {
-	a.Header.Set("Transfer-Encoding", "identity")
-	a.head(w, -1)
-	a.begin(w, size)
-}
-
-func (a *response) begin(w http.ResponseWriter, size int) {
-	if size < 0 {
-		size = len(a.Body) / 2
-	}
-	_, _ = w.Write(a.Body[:min(size, len(a.Body))])
-}
-
-// padBody adds a member of so many MiB to the JSON object in the body.
-func (a *response) padBody(w http.ResponseWriter, _ waiter, mebibytes int) {
-	body, length := a.padded(mebibytes)
-	a.head(w, length)
-	_, _ = io.Copy(w, body)
-}
-
-// padPacked pads the body and compresses it.
-func (a *response) padPacked(w http.ResponseWriter, _ waiter, mebibytes int) {
-	body, _ := a.padded(mebibytes)
-	a.Header.Set("Content-Encoding", "gzip")
-	a.head(w, -1)
-	if zip, err := gzip.NewWriterLevel(w, gzip.BestSpeed); err == nil {
-		_, _ = io.Copy(zip, body)
-		_ = zip.Close()
-	}
-}
-
-func (a *response) padded(mebibytes int) (body io.Reader, length int64) {
-	begin, rest, isObject := bytes.Cut(a.Body, []byte("{"))
-	if !isObject {
-		return bytes.NewReader(a.Body), int64(len(a.Body))
-	}
-	const open, after = `{"padding":"`, `",`
-	size := int64(mebibytes) << 20
-	return io.MultiReader(bytes.NewReader(begin), strings.NewReader(open), io.LimitReader(filler{}, size),
-		strings.NewReader(after), bytes.NewReader(rest)), int64(len(a.Body)+len(open)+len(after)) + size - 1
-}
-
-// filler reads as endless text.
-type filler struct{}
-
-func (filler) Read(p []byte) (int, error) {
-	for i := range p {
-		p[i] = 'a'
-	}
-	return len(p), nil
 }
 
 // cause is one invalid field.
@@ -214,83 +132,30 @@ type apiError struct {
 	Reason  string `json:"reason"`
 	Message string `json:"message"`
 	Details struct {
-		Name       string  `json:"name,omitempty"`
-		Group      string  `json:"group,omitempty"`
-		Resource   string  `json:"kind,omitempty"`
-		Causes     []cause `json:"causes,omitempty"`
-		RetryAfter int     `json:"retryAfterSeconds,omitempty"`
+		Name     string  `json:"name,omitempty"`
+		Group    string  `json:"group,omitempty"`
+		Resource string  `json:"kind,omitempty"`
+		Causes   []cause `json:"causes,omitempty"`
 	} `json:"details,omitzero"`
 	Meta struct {
 		Continue string `json:"continue,omitempty"` // the token to continue an expired list with
 	} `json:"metadata"`
-	Instead any `json:"-"` // if not nil, the body in place of a Status: a string or an object
+	Instead string `json:"-"` // the body in place of a Status, as plain text
 }
 
 // Error returns Message.
 func (f *apiError) Error() string { return f.Message }
 
 // response returns the failure as an answer.
-func (f *apiError) response() *response {
-	body := f.Instead
-	if body == nil {
-		body = struct {
+func (f *apiError) response() *Response {
+	a := newResponse(f.Code, typeText, []byte(f.Instead))
+	if f.Instead == "" {
+		a = jsonResponse(f.Code, struct {
 			Kind       string `json:"kind"`
 			APIVersion string `json:"apiVersion"`
 			Status     string `json:"status"`
 			*apiError
-		}{"Status", "v1", "Failure", f}
-	}
-	a := jsonResponse(f.Code, body)
-	if plain, isText := body.(string); isText {
-		a = newResponse(f.Code, typeText, []byte(plain))
-	}
-	if after := f.Details.RetryAfter; after > 0 {
-		a.Header.Set("Retry-After", strconv.Itoa(after))
+		}{"Status", "v1", "Failure", f})
 	}
 	return a
-}
-
-// shapeError changes a failed Status as the error-* quirks require.
-// docs/platform.md 7.3 shows no form of errors.
-func shapeError(a *response, path string, on quirkSet) {
-	if !on.hasAny("error-") || a.Header.Get("Content-Type") != typeJSON {
-		return
-	}
-	status := asMap(decode(a.Body))
-	if status["kind"] != "Status" || status["status"] != "Failure" {
-		return
-	}
-	message := asText(status["message"])
-	code, _ := strconv.Atoi(fmt.Sprint(status["code"]))
-	title := http.StatusText(code)
-	switch {
-	case on["error-html"]:
-		a.Header.Set("Content-Type", typeHTML)
-		a.Body = fmt.Appendf(nil, "<!DOCTYPE html>\n<html><head><title>%d %s</title></head><body><h1>%s</h1></body></html>\n", code, title, title)
-		return
-	case on["error-text"]:
-		a.Header.Set("Content-Type", typeText)
-		a.Body = []byte(message + "\n")
-		return
-	case on["error-problem"]:
-		a.Header.Set("Content-Type", "application/problem+json")
-		status = map[string]any{"type": "about:blank", "title": title, "status": code, "detail": message, "instance": path}
-	case on["error-message-object"]:
-		status = map[string]any{"message": map[string]any{"detail": message}}
-	case on["error-nil-cause"]:
-		addNilCause(asMap(status["details"]))
-	}
-	for name, member := range map[string]string{"error-reason": "reason", "error-string": "error", "error-details": "details"} {
-		if on[name] {
-			status = map[string]any{member: message}
-		}
-	}
-	a.Body = []byte(encode(status) + "\n")
-}
-
-func addNilCause(details map[string]any) {
-	if causes := asList(details["causes"]); len(causes) > 0 {
-		noise := cause{Reason: "FieldValueInvalid", Message: `Invalid value: "": some checks were skipped`, Field: "<nil>"}
-		details["causes"] = append([]any{noise}, causes...)
-	}
 }

@@ -23,7 +23,7 @@ type resource struct {
 	admit              func(*admission) error // validates an object before it is stored
 }
 
-type methodHandlers map[string]func(*Server, *call) (*response, error)
+type methodHandlers map[string]func(*Server, *call) (*Response, error)
 
 const workspaces = DeliveryBase + "/global/workspaces/"
 
@@ -80,12 +80,21 @@ type call struct {
 func (c *call) isPurge() bool { return c.res.kind == "Purge" }
 func (c *call) isCDN() bool   { return c.res.kind == "CDN" }
 
-// answerRequest carries out a request.
-func (s *Server) answerRequest(c *call, unread error) (*response, error) {
+// answerRequest answers a request as documented, but for quirks. unread says why its body could not be read.
+func (s *Server) answerRequest(r *http.Request, body []byte, unread error, on quirkSet) *Response {
+	c := &call{method: r.Method, path: r.URL.EscapedPath(), query: r.URL.Query(), header: r.Header, body: body, now: s.Now(), on: on}
+	a, err := s.carryOut(c, unread)
+	if err != nil {
+		return c.failedAnswer(err)
+	}
+	return a
+}
+
+func (s *Server) carryOut(c *call, unread error) (*Response, error) {
 	if unread != nil {
 		return nil, unreadableBody(unread)
 	}
-	if !s.routeRequest(c) || c.on["wrong-address"] {
+	if !s.routeRequest(c) {
 		return nil, &apiError{Code: http.StatusNotFound, Instead: "404 page not found\n"}
 	}
 	if err := s.checkToken(c); err != nil {
@@ -99,7 +108,6 @@ func (s *Server) answerRequest(c *call, unread error) (*response, error) {
 	if act == nil {
 		return nil, newFailure(http.StatusMethodNotAllowed, "MethodNotAllowed", "the server does not allow this method on the requested resource")
 	}
-	c.known = c.known && !c.on["wrong-namespace-empty"]
 	return act(s, c)
 }
 
@@ -183,7 +191,7 @@ func badRequest(format string, args ...any) error {
 	return newFailure(http.StatusBadRequest, "BadRequest", format, args...)
 }
 
-func (c *call) failedAnswer(err error) *response {
+func (c *call) failedAnswer(err error) *Response {
 	f, ok := errors.AsType[*apiError](err)
 	if !ok {
 		f = newFailure(http.StatusInternalServerError, "InternalError", "Internal error occurred: %v", err)

@@ -5,11 +5,10 @@ package sandbox
 
 import (
 	"bytes"
+	"context"
 	_ "embed" // for the examples
 	"errors"
-	"io"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 )
@@ -49,6 +48,9 @@ type ServerOptions struct {
 	Dir    string           // for the store, sandbox.db; "" is a temporary directory
 	Now    func() time.Time // the real clock
 	Quirks []string         // names from Quirks
+	Faults []FaultKind      // ways to fail besides those of FaultKinds
+	// Around, if set, answers requests to the platform instead of answer, which it may call with another request.
+	Around func(r *http.Request, body []byte, answer func(r *http.Request, body []byte) *Response) *Response
 	// Tokens maps each Bearer token to its roles. By default there are the three
 	// tokens above, and DeliveryToken may manage CDNs and purge.
 	Tokens     map[string][]string
@@ -59,12 +61,16 @@ type ServerOptions struct {
 
 // Server is the simulated platform. It is safe for concurrent use.
 type Server struct {
-	*injector
-	opts  ServerOptions
-	store *stateStore
+	opts   ServerOptions
+	store  *stateStore
+	closed context.Context
+	close  context.CancelFunc
 
-	mu   sync.Mutex // for hook and store.offset
-	hook func(method, path string)
+	mu      sync.Mutex // for what follows, and store.offset
+	hook    func(method, path string)
+	on      quirkSet
+	faults  []*fault
+	dateOff time.Duration // what faults add to the Date header
 }
 
 // Open returns a server on the store in opts.Dir, and creates the store if there is none.
@@ -84,7 +90,8 @@ func Open(opts ServerOptions) (_ *Server, err error) {
 		opts.Workspaces = []WorkspaceKey{{Name: WorkspaceName, UUID: WorkspaceUUID}}
 	}
 	s := &Server{opts: opts}
-	if s.injector, err = newInjector(s.Now, opts.Quirks...); err != nil {
+	s.closed, s.close = context.WithCancel(context.Background())
+	if err := s.SetQuirks(opts.Quirks...); err != nil {
 		return nil, err
 	}
 	s.store, err = openStore(opts.Dir)
@@ -122,44 +129,6 @@ func (s *Server) OnRequest(f func(method, path string)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.hook = f
-}
-
-const maxBody = 16 << 20 // bytes of a request
-
-// ServeHTTP answers requests to the platform, and those below ControlBase. It
-// panics with http.ErrAbortHandler to break a connection.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if strings.HasPrefix(r.URL.Path, ControlBase) {
-		if why := RefusalOf(r); why != "" {
-			http.Error(w, why, http.StatusForbidden)
-			return
-		}
-		s.controlHandler().ServeHTTP(w, r)
-		return
-	}
-	s.mu.Lock()
-	hook := s.hook
-	s.mu.Unlock()
-	if hook != nil {
-		hook(r.Method, r.URL.Path)
-	}
-	body, unread := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	s.serveRequest(w, r, func(r *http.Request, on quirkSet) *response {
-		c := &call{
-			method: r.Method, path: r.URL.EscapedPath(), query: r.URL.Query(), header: r.Header,
-			body: body, now: s.Now(), on: on,
-		}
-		a, err := s.answerRequest(c, unread)
-		if err != nil {
-			return c.failedAnswer(err)
-		}
-		return a
-	}, func(status int) {
-		s.recordRequest(LoggedRequest{
-			Method: r.Method, Path: r.URL.EscapedPath(), Query: r.URL.RawQuery,
-			ContentType: r.Header.Get("Content-Type"), Body: string(body), Time: s.Now(), Status: status,
-		})
-	})
 }
 
 //go:embed examples/live.yaml

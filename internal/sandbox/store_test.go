@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -193,15 +192,6 @@ func TestControl(t *testing.T) {
 		t.Helper()
 		return w.do(method, ControlBase+path, "", "", body).want(t, code)
 	}
-	steer("PUT", "quirks", `["status","defaults"]`, 200)
-	if got := w.s.ActiveQuirks(); !slices.Equal(got, []string{"defaults", "status"}) {
-		t.Error(got)
-	}
-	if got := steer("GET", "quirks", "", 200).body; got != `["defaults","status"]`+"\n" {
-		t.Error(got)
-	}
-	steer("PUT", "quirks", `["nothing"]`, 400)
-	steer("PUT", "quirks", `[]`, 200)
 	steer("POST", "clock", `{"advance":"25h"}`, 200).wantAt(t, "now", "2026-11-22T10:00:00Z")
 	steer("GET", "clock", "", 200).wantAt(t, "now", "2026-11-22T10:00:00Z")
 	steer("POST", "clock", `{"advance":"soon"}`, 400)

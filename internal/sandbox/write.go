@@ -13,7 +13,7 @@ import (
 )
 
 // answerCreate answers a POST (docs/platform.md 4 rows 3, 7 and 9).
-func (s *Server) answerCreate(c *call) (*response, error) {
+func (s *Server) answerCreate(c *call) (*Response, error) {
 	if err := c.requireMedia(typeJSON); err != nil {
 		return nil, err
 	}
@@ -28,13 +28,12 @@ func (s *Server) answerCreate(c *call) (*response, error) {
 	if !c.known {
 		return nil, newFailure(http.StatusNotFound, "NotFound", "namespaces %q not found", c.space)
 	}
-	var warnings []string
 	err = s.store.writeTransaction(func(o objects) (err error) {
 		if err := s.checkNameFree(c, o); err != nil {
 			return err
 		}
 		delete(obj, "status")
-		if warnings, err = (&admission{c: c, o: o, obj: obj}).admitObject(); err != nil {
+		if err := (&admission{c: c, o: o, obj: obj}).admitObject(); err != nil {
 			return err
 		}
 		meta := obj.meta()
@@ -47,7 +46,6 @@ func (s *Server) answerCreate(c *call) (*response, error) {
 			return err
 		}
 		maps.Copy(meta, owned)
-		c.renameByQuirk(meta)
 		if err := o.putObject(c.res, c.ws.Name, obj); err != nil || !c.isPurge() {
 			return err
 		}
@@ -56,16 +54,7 @@ func (s *Server) answerCreate(c *call) (*response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.answerWrite(c, http.StatusCreated, obj, warnings), nil
-}
-
-// answerWrite returns the answer to a write, which shows the object.
-func (s *Server) answerWrite(c *call, status int, obj object, warnings []string) *response {
-	a := jsonResponse(status, s.prepareForAnswer(c, obj))
-	for _, warning := range warnings {
-		a.Header.Add("Warning", "299 - "+strconv.Quote(warning))
-	}
-	return a
+	return jsonResponse(http.StatusCreated, c.prepareForAnswer(obj)), nil
 }
 
 // checkEnvelope checks apiVersion, kind and metadata of a new object (docs/platform.md 2).
@@ -110,36 +99,14 @@ func (c *call) checkKind(obj object) error {
 // platform rejects the name of a purge.
 func (s *Server) checkNameFree(c *call, o objects) error {
 	old, err := o.getObject(c.res, c.ws.Name, c.name)
-	if err != nil || old == nil || c.isGone(old) || c.isPurge() && c.on["executes-duplicates"] {
+	if err != nil || old == nil || c.isGone(old) || c.isPurge() && c.on[executesDuplicates] {
 		return err
 	}
 	f := newFailure(http.StatusConflict, "AlreadyExists", "%s %q already exists", c.groupResource(), c.name)
 	if !old.timeOf("deletionTimestamp").IsZero() {
 		f.Message = "object is being deleted: " + f.Message
 	}
-	if c.on["conflict-shows-object"] {
-		f.Instead = s.prepareForAnswer(c, old)
-	}
-	if !c.isPurge() {
-		return f
-	}
-	switch {
-	case c.on["duplicate-is-existing"]:
-		f.Code, f.Instead = http.StatusOK, s.prepareForAnswer(c, old)
-	case c.on["duplicate-400"]:
-		f.Code, f.Reason = http.StatusBadRequest, "BadRequest"
-	case c.on["duplicate-422"]:
-		f.Code, f.Reason = http.StatusUnprocessableEntity, "Invalid"
-	}
 	return f
-}
-
-// renameByQuirk gives a new object another name, if the quirk renames is on.
-func (c *call) renameByQuirk(meta map[string]any) {
-	if c.on["renames"] {
-		c.name += "-" + asText(meta["resourceVersion"])
-		meta["name"] = c.name
-	}
 }
 
 // serverMetadata returns the metadata that only the server sets.
@@ -160,7 +127,7 @@ func (c *call) managedFields() []any {
 }
 
 // answerPatch answers a PATCH (docs/platform.md 4.2 row 8).
-func (s *Server) answerPatch(c *call) (*response, error) {
+func (s *Server) answerPatch(c *call) (*Response, error) {
 	if err := c.requireMedia("application/merge-patch+json"); err != nil {
 		return nil, err
 	}
@@ -169,7 +136,6 @@ func (s *Server) answerPatch(c *call) (*response, error) {
 		return nil, badRequest("the merge patch is not a JSON object: %v", err)
 	}
 	var obj object
-	var warnings []string
 	err = s.store.writeTransaction(func(o objects) error {
 		old, err := c.findObject(o)
 		if err != nil {
@@ -181,14 +147,14 @@ func (s *Server) answerPatch(c *call) (*response, error) {
 		if obj, err = c.mergePatch(old, change); err != nil {
 			return err
 		}
-		if warnings, err = (&admission{c: c, o: o, obj: obj}).admitObject(); err != nil {
+		if err := (&admission{c: c, o: o, obj: obj}).admitObject(); err != nil {
 			return err
 		}
 		normalizeValue(obj.meta())
 		if encode(old) == encode(obj) {
 			return nil
 		}
-		if err := c.updateVersion(o, old, obj); err != nil || c.on["forgets-writes"] {
+		if err := c.updateVersion(o, old, obj); err != nil {
 			return err
 		}
 		return o.putObject(c.res, c.ws.Name, obj)
@@ -196,7 +162,7 @@ func (s *Server) answerPatch(c *call) (*response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.answerWrite(c, http.StatusOK, obj, warnings), nil
+	return jsonResponse(http.StatusOK, c.prepareForAnswer(obj)), nil
 }
 
 func (c *call) checkPatch(old, change object) error {
@@ -207,7 +173,7 @@ func (c *call) checkPatch(old, change object) error {
 		return badRequest("the name of the object (%v) does not match the name on the URL (%s)", name, c.name)
 	}
 	version, has := change.meta()["resourceVersion"]
-	if has && (c.on["conflict-on-resource-version"] || version != old.meta()["resourceVersion"]) {
+	if has && version != old.meta()["resourceVersion"] {
 		return newFailure(http.StatusConflict, "Conflict", "Operation cannot be fulfilled on %s %q: the object has been modified; "+
 			"please apply your changes to the latest version and try again", c.groupResource(), c.name)
 	}
@@ -225,39 +191,12 @@ func (c *call) mergePatch(old, change object) (object, error) {
 	patch := map[string]any{"metadata": meta}
 	if spec, has := change["spec"]; has {
 		patch["spec"] = spec
-		if c.on["replaces-spec"] {
-			old["spec"] = map[string]any{"hostname": old.spec()["hostname"]}
-		}
 	}
 	out, err := jsonpatch.MergePatch([]byte(encode(old)), []byte(encode(patch)))
 	if err != nil {
 		return nil, badRequest("the merge patch cannot be applied: %v", err)
 	}
-	obj, err := decodeObject(out)
-	if spec := obj.spec(); spec != nil && c.on["keeps-removed"] {
-		keepRemoved(old.spec(), spec)
-	}
-	return obj, err
-}
-
-// keepRemoved adds to a spec what an older one has and it lacks, also in list elements with the same name, host or path.
-func keepRemoved(old, now map[string]any) {
-	for name, was := range old {
-		is, has := now[name]
-		switch {
-		case !has:
-			now[name] = was
-		case asMap(is) != nil:
-			keepRemoved(asMap(was), asMap(is))
-		}
-		for _, e := range asList(is) {
-			for _, other := range asList(was) {
-				if a, b := asMap(e), asMap(other); a != nil && a["name"] == b["name"] && a["host"] == b["host"] && a["path"] == b["path"] {
-					keepRemoved(b, a)
-				}
-			}
-		}
-	}
+	return decodeObject(out)
 }
 
 // updateVersion updates resourceVersion, and generation if the spec changed.
@@ -276,17 +215,14 @@ func (c *call) updateVersion(o objects, old, obj object) (err error) {
 }
 
 // answerDelete answers a DELETE (docs/platform.md 4.1 row 4).
-func (s *Server) answerDelete(c *call) (*response, error) {
+func (s *Server) answerDelete(c *call) (*Response, error) {
 	var obj object
 	err := s.store.writeTransaction(func(o objects) (err error) {
 		if obj, err = c.findObject(o); err != nil {
 			return err
 		}
 		meta := obj.meta()
-		switch {
-		case c.on["delete-at-once"]:
-			return o.removeObject(c.res, c.ws.Name, c.name)
-		case meta["deletionTimestamp"] != nil:
+		if meta["deletionTimestamp"] != nil {
 			return nil
 		}
 		meta["deletionTimestamp"] = c.now.Format(time.RFC3339)
@@ -296,14 +232,8 @@ func (s *Server) answerDelete(c *call) (*response, error) {
 		}
 		return o.putObject(c.res, c.ws.Name, obj)
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case c.on["delete-at-once"]:
-		return jsonResponse(http.StatusOK, map[string]any{
-			"kind": "Status", "apiVersion": "v1", "metadata": map[string]any{}, "status": "Success",
-			"details": map[string]any{"name": c.name, "group": c.res.group, "kind": c.res.plural, "uid": obj.meta()["uid"]},
-		}), nil
 	}
-	return s.answerWrite(c, http.StatusOK, obj, nil), nil
+	return jsonResponse(http.StatusOK, c.prepareForAnswer(obj)), nil
 }

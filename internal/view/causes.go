@@ -25,9 +25,15 @@ func causeLabel(item plan.Item, c plan.Change, opts TextOptions) safetext.Text {
 	}
 	switch c.Cause {
 	case plan.FromThisChange:
-		return ofThisChange(c)
-	case plan.FromPending:
-		return pendingCause(c.Commit, opts)
+		switch {
+		case c.Class == merge.Removed:
+			return clean("removed by this change")
+		case c.Class == merge.TakeOver:
+			return safetext.F("newly managed by this change%s", quoteBeginning(", live had ", c.Live, ""))
+		}
+		return clean("this change")
+	case plan.FromPending: // another branch may have replaced it
+		return safetext.F("pending%s", sinceCommit(c.Commit, opts))
 	case plan.FromDrift:
 		return safetext.F("%s%s", driftCause(item, c, happened), touchesRemark(c.By))
 	case plan.FromBoth:
@@ -39,37 +45,16 @@ func causeLabel(item plan.Item, c plan.Change, opts TextOptions) safetext.Text {
 	case plan.FromLiveOnly:
 		return clean("live only: it stays")
 	case plan.FromRefusal:
-		return refusalCause(c)
+		if c.KeptAt == nil {
+			return clean("the server did not keep it, or it changed since")
+		}
+		return safetext.F("removed in git; the server kept it on %s", c.KeptAt.UTC().Format(time.DateOnly))
 	case plan.FromUnknown:
 	}
 	return safetext.F("%s%s", unknownOrigin, touchesRemark(c.By))
 }
 
-// ofThisChange says what this change of git did.
-func ofThisChange(c plan.Change) safetext.Text {
-	if c.Class == merge.Removed {
-		return clean("removed by this change")
-	}
-	if c.Class == merge.TakeOver {
-		return safetext.F("newly managed by this change%s", quoteBeginning(", live had ", c.Live, ""))
-	}
-	return clean("this change")
-}
-
 const unknownOrigin = "origin unknown (no usable record)"
-
-// refusalCause is the cause of what the server did not do.
-func refusalCause(c plan.Change) safetext.Text {
-	if c.KeptAt == nil {
-		return clean("the server did not keep it, or it changed since")
-	}
-	return safetext.F("removed in git; the server kept it on %s", c.KeptAt.UTC().Format(time.DateOnly))
-}
-
-// pendingCause is the cause of what git has and trueup did not apply last. Another branch may have replaced it.
-func pendingCause(c *plan.Commit, opts TextOptions) safetext.Text {
-	return safetext.F("pending%s", sinceCommit(c, opts))
-}
 
 // Removal says which commit removed what trueup applied. Git need not have had it in one.
 func Removal(b plan.By, c *plan.Commit, opts TextOptions) safetext.Text {
@@ -141,27 +126,18 @@ func driftCause(item plan.Item, c plan.Change, happened bool) string {
 	return [...]string{"undoes a change outside git", "would undo a change outside git", "changed outside git"}[i]
 }
 
-// conflictOutside says what happened to a value that git changed, too.
-func conflictOutside(c plan.Change) safetext.Text {
-	was := quoteBeginning(" (was ", c.Base, ")")
-	switch {
-	case c.Desired == nil && !c.Moved:
-		return safetext.F("conflict: changed outside git%s, and not in git now", was)
-	case c.Live == nil && !c.Moved:
-		return safetext.F("conflict: removed outside git%s, and git has another value", was)
-	}
-	return safetext.F("conflict: changed outside git%s, and git has another value", was)
-}
-
-// conflictCause says what git and live made of a value, and which of them wins.
+// conflictCause says what git and live made of a value, and which of them wins; or what happened to a value that git changed, too.
 func conflictCause(item plan.Item, c plan.Change, happened bool, opts TextOptions) safetext.Text {
-	if happened {
-		return conflictOutside(c)
-	}
-	was, since, mine := quoteBeginning(" (was ", c.Base, ")"), sinceCommit(c.Commit, opts), c.By == plan.ByThisChange
+	was, since, mine := wasBefore(c), sinceCommit(c.Commit, opts), c.By == plan.ByThisChange
 	wins := [...]string{"git wins", "git would win"}[OneIf(item.Op == plan.Blocked)]
-	switch missing := c.Live == nil && !c.Moved; {
-	case c.Desired == nil && !c.Moved:
+	switch missing, gone := c.Live == nil && !c.Moved, c.Desired == nil && !c.Moved; {
+	case happened && gone:
+		return safetext.F("conflict: changed outside git%s, and not in git now", was)
+	case happened && missing:
+		return safetext.F("conflict: removed outside git%s, and git has another value", was)
+	case happened:
+		return safetext.F("conflict: changed outside git%s, and git has another value", was)
+	case gone:
 		return safetext.F("conflict: %s, changed in live%s; %s", Removal(c.By, c.Commit, opts), was, wins)
 	case missing && mine:
 		return safetext.F("conflict: this change changed it, and live lacks it%s%s; %s", was, since, wins)
@@ -190,7 +166,7 @@ func causeOf(item plan.Item, opts TextOptions) safetext.Text {
 		}
 		return clean("this change")
 	case plan.FromPending:
-		return pendingCause(item.Commit, opts)
+		return safetext.F("pending%s", sinceCommit(item.Commit, opts))
 	case plan.FromRemoval:
 		return Removal("", item.Commit, opts)
 	case plan.FromUnknown:

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -57,6 +58,11 @@ func SendParts(pl *plan.Plan) []Count {
 		{N: s.Blocked, Words: "blocked"},
 		{N: s.Kept, Words: "kept", Calm: true},
 	}
+}
+
+// HasWaiting reports whether a report of drift shows what git has and live does not.
+func HasWaiting(pl *plan.Plan) bool {
+	return slices.ContainsFunc(pl.Items, func(item plan.Item) bool { return item.Waits })
 }
 
 // countRemovals counts what patches take out of live.
@@ -125,7 +131,7 @@ func DriftParts(pl *plan.Plan) (parts []Count) {
 			if len(lines) == 0 && (d.whole == nil || !d.whole(item)) {
 				continue
 			}
-			countNouns(counts, item, lines)
+			countNouns(counts, item, splitLiveChanges(lines))
 			objects++
 			if name := clean(item.Kind).Cut(MaxPath).String(); noun == "" || noun == name {
 				noun = name
@@ -141,59 +147,41 @@ func DriftParts(pl *plan.Plan) (parts []Count) {
 // OutcomeKind is a kind of outcome: its effect, or its status if it is not done.
 type OutcomeKind struct {
 	What string
-	// Label is the first column of its lines.
-	Label, rule string
+	// Label is the first column of its lines, and words follow its number.
+	Label, rule, words string
+	calm               bool // nothing happened to the object
 }
 
 // TableOfOutcomes has the kinds of outcomes that need a person first.
 var TableOfOutcomes = []OutcomeKind{
-	{string(apply.Failed), "failed", "apply/failed"},
-	{string(apply.Blocked), "blocked", "apply/blocked"},
-	{string(apply.Deferred), "deferred", "apply/deferred"},
-	{string(apply.InFlight), "in flight", "apply/in-flight"},
-	{string(apply.Skipped), "skipped", "apply/skipped"},
-	{string(apply.Created), "created", ""},
-	{string(apply.Changed), "changed", ""},
-	{string(apply.Posted), "posted", ""},
-	{string(apply.Deleted), "deleted", ""},
-	{string(apply.Deleting), "deleting", ""},
-	{string(apply.Kept), "kept", ""},
-	{string(apply.Unchanged), "unchanged", ""},
+	{string(apply.Failed), "failed", "apply/failed", "failed", false},
+	{string(apply.Blocked), "blocked", "apply/blocked", "blocked", false},
+	{string(apply.Deferred), "deferred", "apply/deferred", "deferred", false},
+	{string(apply.InFlight), "in flight", "apply/in-flight", "in flight elsewhere", false},
+	{string(apply.Skipped), "skipped", "apply/skipped", "skipped", false},
+	{string(apply.Created), "created", "", "created", false},
+	{string(apply.Changed), "changed", "", "changed", false},
+	{string(apply.Posted), "posted", "", "", false},
+	{string(apply.Deleted), "deleted", "", "deleted", false},
+	{string(apply.Deleting), "deleting", "", "being deleted", false},
+	{string(apply.Kept), "kept", "", "kept", true},
+	{string(apply.Unchanged), "unchanged", "", "unchanged", true},
 }
 
-// OutcomeRank returns the place of an outcome in tableOfOutcomes, or its length for one that is unknown.
-func OutcomeRank(o apply.ItemOutcome) int {
-	i := slices.IndexFunc(TableOfOutcomes, func(k OutcomeKind) bool { return k.What == o.What() })
-	if i < 0 {
-		return len(TableOfOutcomes)
-	}
-	return i
-}
-
-// OutcomeParts counts the outcomes of each kind, in the order of tableOfOutcomes.
+// OutcomeParts counts the outcomes of each kind, in the order of TableOfOutcomes.
 func OutcomeParts(r *apply.Result) []Count {
 	parts := make([]Count, len(TableOfOutcomes))
-	for i := range parts {
-		p, what := &parts[i], TableOfOutcomes[i].What
-		p.N = r.Summary[what]
-		switch what {
-		case string(apply.Posted):
-			p.Words = Nouns(p.N, "purge") + " posted"
-		case string(apply.InFlight):
-			p.Words = "in flight elsewhere"
-		case string(apply.Deleting):
-			p.Words = "being deleted"
-		default:
-			p.Words, p.Calm = what, what == string(apply.Kept) || what == string(apply.Unchanged)
-		}
+	for i, k := range TableOfOutcomes {
+		n := r.Summary[k.What]
+		parts[i] = Count{N: n, Words: cmp.Or(k.words, Nouns(n, "purge")+" posted"), Calm: k.calm}
 	}
 	return parts
 }
 
-// OutcomeKindOf returns the kind of an outcome.
-func OutcomeKindOf(o apply.ItemOutcome) OutcomeKind {
-	if i := OutcomeRank(o); i < len(TableOfOutcomes) {
-		return TableOfOutcomes[i]
+// OutcomeKindOf returns the kind of an outcome, and its place in TableOfOutcomes. One that is unknown comes last.
+func OutcomeKindOf(o apply.ItemOutcome) (OutcomeKind, int) {
+	if i := slices.IndexFunc(TableOfOutcomes, func(k OutcomeKind) bool { return k.What == o.What() }); i >= 0 {
+		return TableOfOutcomes[i], i
 	}
-	return OutcomeKind{Label: clean(o.What()).Cut(MaxName).String()}
+	return OutcomeKind{Label: clean(o.What()).Cut(MaxName).String()}, len(TableOfOutcomes)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"trueup/internal/kind"
@@ -40,23 +41,21 @@ func describeValue(of subject, v any) (words safetext.Text, details []safetext.T
 	return Value(v, false), nil
 }
 
-// partsIn counts and names the list elements in a value, such as the rules of a firewall; empty without any.
+// partsIn counts and names the list elements in a value, such as the rules of a firewall; empty if they have no names.
 func partsIn(of subject, v any) safetext.Text {
 	k, known := kind.FindKind(of.kind)
 	if !known {
 		return safetext.Text{}
 	}
-	var texts []safetext.Text
-	named := false
-	for _, p := range k.Parts(of.path, v) {
-		text := safetext.Count(p.N, p.Noun)
-		if len(p.Names) > 0 {
-			named, text = true, safetext.F("%s (%s)", text, Limited(cleanAll(p.Names), ", "))
-		}
-		texts = append(texts, text)
-	}
-	if !named {
+	parts := k.Parts(of.path, v)
+	if !slices.ContainsFunc(parts, func(p kind.PartCount) bool { return len(p.Names) > 0 }) {
 		return safetext.Text{}
+	}
+	texts := make([]safetext.Text, len(parts))
+	for i, p := range parts {
+		if texts[i] = safetext.Count(p.N, p.Noun); len(p.Names) > 0 {
+			texts[i] = safetext.F("%s (%s)", texts[i], Limited(cleanAll(p.Names), ", "))
+		}
 	}
 	return safetext.Join(texts, ", ")
 }

@@ -4,11 +4,14 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
-	"trueup/internal/explain"
+	"golang.org/x/tools/txtar"
+
 	"trueup/internal/kind"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
@@ -35,14 +38,15 @@ func TestExplainKnowsEveryLabel(t *testing.T) {
 	for _, r := range kind.Risks() {
 		labels = append(labels, r.String())
 	}
+	known := wordsOfExplain(t)
 	for _, l := range labels {
-		if _, ok := explain.FindWord(l); !ok && l != "" {
+		if !slices.Contains(known, l) && l != "" {
 			t.Errorf("explain does not know %q", l)
 		}
 	}
 	for _, r := range RemarkRules {
-		if level, means, ok := Rule(r.ID); !ok || level == "" || means == "" {
-			t.Errorf("%s: %q, %q", r.ID, level, means)
+		if known, _ := RuleNamed(r.ID); known != r || r.Level.Names().SARIF == "" || r.Means == "" {
+			t.Errorf("%s: %+v", r.ID, known)
 		}
 	}
 }
@@ -71,4 +75,17 @@ func statesOfObjects(t *testing.T) (states []string) {
 		t.Errorf("only %q", states)
 	}
 	return states
+}
+
+// wordsOfExplain returns the names and labels of the words that trueup explain knows.
+func wordsOfExplain(t *testing.T) (all []string) {
+	t.Helper()
+	words, err := txtar.ParseFile(filepath.Join("..", "command", "words.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range words.Files {
+		all = append(all, strings.Split(f.Name, "; ")...)
+	}
+	return all
 }

@@ -40,11 +40,9 @@ type ObjectView struct {
 	Short bool
 	// Waits is set if apply sends the change later, and Happened if it happened outside git.
 	Waits, Happened bool
-	// Request is what apply sends; nil for nothing, and for several objects.
-	Request *plan.Request
-	Rule    string // of a remark about the object as a whole; empty if it needs none
-	Level   Level  // of that remark
-	Rank    Rank
+	Rule            string // of a remark about the object as a whole; empty if it needs none
+	Level           Level  // of that remark
+	Rank            Rank
 	// Requests are lines about the requests that the object is the first to change, and dark is set if some are served no longer.
 	Requests []safetext.Text
 	Dark     bool
@@ -91,17 +89,18 @@ func ShownObjects(pl *plan.Plan, opts TextOptions, joins bool) []ObjectView {
 func ObjectOf(item plan.Item, opts TextOptions) ObjectView {
 	op := opOf(item)
 	o := ObjectView{
-		Key: item.Key, Mark: op.mark, State: stateOf(item), Title: titleOf(item.Key), Source: sourceOf(item), Path: item.Path, Line: item.Line,
-		Waits: item.Waits, Happened: item.Happened, Request: item.Request, Leads: opRows(item, opts), Rank: rankElsewhere,
+		Key: item.Key, Mark: op.mark, State: op.headline, Title: titleOf(item.Key), Path: item.Path, Line: item.Line,
+		Source: Location(diag.Finding{Path: item.Path, Line: item.Line}), Waits: item.Waits, Happened: item.Happened,
+		Leads: opRows(item, opts), Short: isShort(item), Rule: opRule(item), Rank: rankElsewhere,
+	}
+	if item.Waits {
+		o.State = "not applied"
 	}
 	o.Changes, o.Notes = changeRows(item, opts)
 	if isMentioned(item) {
 		o.Notes = nil // the line has the fix
 	}
-	o.Short = isShort(item)
-	o.Headline = headlineOf(item, o.Rows())
-	o.Rule = opRule(item)
-	o.Level = LevelOf(o.Rule)
+	o.Headline, o.Level = headlineOf(item, o.Rows()), LevelOf(o.Rule)
 	if o.Rule == "plan/blocked" && !item.NeedsPerson {
 		o.Level = WarningLevel
 	}
@@ -121,18 +120,6 @@ func (o ObjectView) Rows() []Row { return slices.Concat(o.Leads, o.Changes) }
 
 // Lines returns all lines; sentences come last.
 func (o ObjectView) Lines() []Row { return slices.Concat(o.Leads, o.Changes, o.Notes) }
-
-// stateOf says what is done with an object, or what happened to it. Several operations undo the same.
-func stateOf(item plan.Item) string {
-	if item.Waits {
-		return "not applied"
-	}
-	return opOf(item).headline
-}
-
-func sourceOf(item plan.Item) safetext.Text {
-	return Location(diag.Finding{Path: item.Path, Line: item.Line})
-}
 
 // isFolded reports whether the foot of a plan names an object instead of a line of its own: it was removed
 // from git before this change, and stays live.
@@ -188,7 +175,7 @@ func joinEqual(items []plan.Item, all []ObjectView, content []contentSum, opts T
 // objectsAsOne returns several objects with the changes of item. The last note names them.
 func objectsAsOne(item plan.Item, keys []kind.Key, opts TextOptions) ObjectView {
 	o := ObjectOf(forMany(item), opts)
-	o.Key, o.Keys, o.Request, o.Source, o.Line = item.Key, keys, nil, safetext.Text{}, 0
+	o.Key, o.Keys, o.Source, o.Line = item.Key, keys, safetext.Text{}, 0
 	o.Title = o.Where()
 	if o.SameName() {
 		o.Title = safetext.F("%s in %s", titleOf(kind.Key{Kind: item.Kind, Name: item.Name}), o.Where())
@@ -224,9 +211,6 @@ func contentOf(item plan.Item) contentSum {
 	return contentSum(h.Sum(nil))
 }
 
-// Many is the number of several objects, and 0 for one.
-func (o ObjectView) Many() int { return len(o.Keys) }
-
 // SameName reports whether several objects are one of the same name in each of many projects.
 func (o ObjectView) SameName() bool {
 	return o.Keys[0].Project != "" && !slices.ContainsFunc(o.Keys, func(k kind.Key) bool { return k.Name != o.Keys[0].Name })
@@ -242,7 +226,7 @@ func (o ObjectView) Where() safetext.Text {
 
 // Names returns what tells several objects apart.
 func (o ObjectView) Names() []safetext.Text {
-	names, same := make([]safetext.Text, len(o.Keys)), o.Many() > 0 && o.SameName()
+	names, same := make([]safetext.Text, len(o.Keys)), len(o.Keys) > 0 && o.SameName()
 	for i, k := range o.Keys {
 		if names[i] = InProject(clean(k.Name).Cut(MaxPath), k.Project); same {
 			names[i] = clean(k.Project).CutLeft(MaxPath)
@@ -255,7 +239,8 @@ func (o ObjectView) Names() []safetext.Text {
 func (o ObjectView) factsOf(facts []Fact) (all []Fact) {
 	for _, k := range o.Keys {
 		for _, f := range facts {
-			all = append(all, f.Of(k))
+			f.Object = k
+			all = append(all, f)
 		}
 	}
 	return all
@@ -304,28 +289,24 @@ var tableOfOpRanks = map[plan.Op]Rank{
 
 func rankOf(item plan.Item, rows []Row) Rank {
 	has := func(is func(Row) bool) bool { return slices.ContainsFunc(rows, is) }
+	of, known := tableOfOpRanks[item.Op]
 	switch {
 	case item.Op == plan.Create && !item.Happened:
 		return rankCreate
 	case has(func(r Row) bool { return r.Stops }):
 		return rankStops
-	}
-	for _, risk := range kind.Risks() {
-		if risk.IsGrave() && item.AtStake(risk) > 0 {
-			return map[kind.Risk]Rank{kind.RiskSecurity: rankSecurity, kind.RiskServes: rankServes}[risk]
-		}
-	}
-	of, known := tableOfOpRanks[item.Op]
-	if !known {
-		of = RankRest
-	}
-	switch {
+	case item.AtStake(kind.RiskSecurity) > 0:
+		return rankSecurity
+	case item.AtStake(kind.RiskServes) > 0:
+		return rankServes
 	case known && of != rankChange: // whatever its rows are
 		return of
 	case has(func(r Row) bool { return r.Mark == MarkRemove }):
 		return rankRemoval
 	case has(func(r Row) bool { return r.Alarm }):
 		return rankDrift
+	case !known:
+		return RankRest
 	}
 	return of
 }

@@ -73,7 +73,7 @@ func headlineOf(item plan.Item, rows []Row) safetext.Text {
 		whys = append(whys, r.Why)
 	}
 	counts := safetext.Join(safetext.Filled(safetext.Count(len(rows), "change"), InWords(countCauses(whys))), ": ")
-	if gone := item.RemovalLines(); len(gone) > 0 {
+	if len(item.RemovalLines()) > 0 {
 		counts = safetext.F("%s; %s", counts, countRemovals([]plan.Item{item}))
 	}
 	return counts
@@ -137,18 +137,13 @@ func SettingsOf(pl *plan.Plan) []SettingView {
 	return all
 }
 
-// sidesOf names the two sides that a plan compares.
-func sidesOf(pl *plan.Plan) (before, after string) {
-	if pl.Offline {
-		return "base", "head"
-	}
-	return "live", "git"
-}
-
 // hiddenBy returns the differences that a setting hides, the gravest first.
 func hiddenBy(pl *plan.Plan, s plan.ChangedSetting) []Row {
 	hides, grave := make([]Row, len(s.Hides)), 0
-	before, after := sidesOf(pl)
+	before, after := "live", "git"
+	if pl.Offline {
+		before, after = "base", "head"
+	}
 	for i, h := range s.Hides {
 		risk := max(riskAt(h.Kind, h.Path, h.Live), riskAt(h.Kind, h.Path, h.Git))
 		must := MustShow(risk)

@@ -14,7 +14,6 @@ import (
 type Notice struct {
 	Title safetext.Text
 	grave bool
-	total int
 	Keys  []kind.Key
 	Names []safetext.Text
 }
@@ -24,64 +23,51 @@ func (n Notice) More(shown int) int { return max(0, len(n.Keys)-shown) }
 
 // Notices lists what a plan has, the gravest first.
 func Notices(pl *plan.Plan) (all []Notice) {
-	add := func(n Notice, title safetext.Text) {
-		if n.Title = title; n.Keys != nil {
+	// add adds what count finds in objects. says describes it in the first of them, and is nil if the name is enough.
+	add := func(grave bool, title func(total int) safetext.Text, count func(plan.Item) int, says func(plan.Item) safetext.Text) {
+		n, total := Notice{grave: grave}, 0
+		for _, item := range pl.Items {
+			here := count(item)
+			if here == 0 {
+				continue
+			}
+			name := titleOf(item.Key)
+			if says != nil && len(n.Keys) < MaxParts {
+				name = safetext.Join(safetext.Filled(name, says(item)), ": ")
+			}
+			total, n.Keys, n.Names = total+here, append(n.Keys, item.Key), append(n.Names, name)
+		}
+		if n.Title = title(total); total > 0 {
 			all = append(all, n)
 		}
 	}
-	number := func(n Notice, noun, rest string) safetext.Text {
-		return safetext.F("%s %s", safetext.Count(n.total, noun), rest)
+	plural := func(one, many string) func(int) safetext.Text {
+		return func(n int) safetext.Text { return clean(diag.Plural(n, one, many)) }
 	}
 	is := func(op plan.Op) func(plan.Item) int {
 		return func(item plan.Item) int { return OneIf(item.Op == op) }
 	}
-	stops := "that a CDN stops serving"
+	stops := " that a CDN stops serving"
 	if slices.ContainsFunc(pl.Items, func(item plan.Item) bool { return item.Happened }) {
-		stops = "that a CDN stopped serving"
+		stops = " that a CDN stopped serving"
 	}
-	n := noticeOf(pl, func(item plan.Item) int { return len(unservedBy(item)) }, func(item plan.Item) safetext.Text { return Limited(cleanAll(unservedBy(item)), ", ") })
-	n.grave = true
-	add(n, safetext.F("%s %s", clean(diag.Plural(n.total, "address", "addresses")), stops))
+	add(true, plural("address"+stops, "addresses"+stops), func(item plan.Item) int { return len(unservedBy(item)) },
+		func(item plan.Item) safetext.Text { return Limited(cleanAll(unservedBy(item)), ", ") })
 	for _, r := range kind.Risks() {
-		at := func(item plan.Item) int { return max(0, item.AtStake(r)-Stopping(item, r)) }
 		says := func(item plan.Item) safetext.Text { return factsAt(item, r) }
 		if !r.IsGrave() {
 			says = nil
 		}
-		n = noticeOf(pl, at, says)
-		n.grave = true
-		add(n, number(n, "change", "that "+r.Meaning()))
+		add(true, plural("change that "+r.Meaning(), "changes that "+r.Meaning()), func(item plan.Item) int { return max(0, item.AtStake(r)-Stopping(item, r)) }, says)
 	}
-	n = noticeOf(pl, is(plan.Blocked), nil)
-	add(n, safetext.F("%d blocked", n.total))
-	n = noticeOf(pl, is(plan.Post), func(item plan.Item) safetext.Text { return countInvalidated(item.Purge) })
-	add(n, number(n, "purge", "to post"))
-	n = noticeOf(pl, is(plan.Delete), nil)
-	add(n, number(n, "object", "to delete"))
-	add(noticeOf(pl, func(item plan.Item) int { return len(item.RemovalLines()) }, nil), countRemovals(pl.Items))
-	n = noticeOf(pl, Caused(plan.FromBoth), nil)
-	add(n, number(n, "conflict", "of git and live"))
-	n = noticeOf(pl, Caused(plan.FromDrift), nil)
-	add(n, number(n, "change", "outside git"))
-	n = noticeOf(pl, Caused(plan.FromRefusal), nil)
-	add(n, number(n, "value", "not kept by the server"))
+	add(false, plural("blocked", "blocked"), is(plan.Blocked), nil)
+	add(false, plural("purge to post", "purges to post"), is(plan.Post), func(item plan.Item) safetext.Text { return countInvalidated(item.Purge) })
+	add(false, plural("object to delete", "objects to delete"), is(plan.Delete), nil)
+	add(false, func(int) safetext.Text { return countRemovals(pl.Items) }, func(item plan.Item) int { return len(item.RemovalLines()) }, nil)
+	add(false, plural("conflict of git and live", "conflicts of git and live"), caused(plan.FromBoth), nil)
+	add(false, plural("change outside git", "changes outside git"), caused(plan.FromDrift), nil)
+	add(false, plural("value not kept by the server", "values not kept by the server"), caused(plan.FromRefusal), nil)
 	return all
-}
-
-// noticeOf counts something in the objects of a plan, and says what it is in the first of them.
-func noticeOf(pl *plan.Plan, count func(plan.Item) int, says func(plan.Item) safetext.Text) (n Notice) {
-	for _, item := range pl.Items {
-		here := count(item)
-		if here == 0 {
-			continue
-		}
-		name := titleOf(item.Key)
-		if says != nil && len(n.Keys) < MaxParts {
-			name = safetext.Join(safetext.Filled(name, says(item)), ": ")
-		}
-		n.total, n.Keys, n.Names = n.total+here, append(n.Keys, item.Key), append(n.Names, name)
-	}
-	return n
 }
 
 // factsAt says what changes in an object at a risk: its first lines, and how many follow. It is empty for an object that is made or
@@ -91,19 +77,13 @@ func factsAt(item plan.Item, risk kind.Risk) safetext.Text {
 	more := 0
 	for _, l := range item.AllLines() {
 		switch {
-		case l.Risk != risk || !isFact(l):
-			continue
+		case l.Risk != risk || l.Left || !plan.IsShown(l.Class) || l.Class == plan.Added || l.Class == plan.Stays || len(l.Unserved) > 0:
+			continue // what is served no longer has a sentence of its own
 		case len(facts) == maxFacts:
 			more++
 			continue
 		}
-		r := RowOf(item, l.Change, nil, TextOptions{})
-		r.Cause = safetext.Text{}
-		fact := Sentence(r)
-		if fact.Width() > maxFact || len(r.Details) > 0 || r.Mark == MarkRemove {
-			fact = safetext.F("%s %s", r.Path.Cut(maxFact), pastOf(r))
-		}
-		facts = append(facts, fact)
+		facts = append(facts, factOf(rowOf(item, l.Change, nil, TextOptions{})))
 	}
 	if more > 0 {
 		facts = append(facts, safetext.Count(more, "more change"))
@@ -111,23 +91,21 @@ func factsAt(item plan.Item, risk kind.Risk) safetext.Text {
 	return safetext.Join(facts, ", ")
 }
 
-// isFact reports whether a line is told in the sentence of its risk: what is served no longer has a sentence of its own.
-func isFact(l plan.Line) bool {
-	return !l.Left && plan.IsShown(l.Class) && l.Class != plan.Added && l.Class != plan.Stays && len(l.Unserved) == 0
-}
-
-// pastOf says what happened to the place of a row, for sentences that have no room for its values.
-func pastOf(r Row) string {
-	switch {
-	case r.Moved:
-		return "moved"
-	case r.Mark == MarkAdd:
-		return "added"
+// factOf returns a row without its cause; if it is long, it says what happened to the place.
+func factOf(r Row) safetext.Text {
+	r.Cause = safetext.Text{}
+	fact := Sentence(r)
+	switch isLong := fact.Width() > maxFact || len(r.Details) > 0; {
+	case isLong && r.Moved:
+		return safetext.F("%s moved", r.Path.Cut(maxFact))
+	case isLong && r.Mark == MarkAdd:
+		return safetext.F("%s added", r.Path.Cut(maxFact))
 	case r.Mark == MarkRemove:
-		return "removed"
-	default:
-		return "changed"
+		return safetext.F("%s removed", r.Path.Cut(maxFact))
+	case isLong:
+		return safetext.F("%s changed", r.Path.Cut(maxFact))
 	}
+	return fact
 }
 
 // A sentence of risks has so many facts of an object, of so many columns each.
@@ -144,7 +122,7 @@ func unservedBy(item plan.Item) []string {
 // Stopping counts the lines of a risk that are told as what a CDN stops serving.
 func Stopping(item plan.Item, r kind.Risk) int {
 	n := OneIf(r == kind.RiskServes && item.Happened && item.Unserved != "")
-	for _, l := range item.ServedLines() {
+	for _, l := range item.Lines() {
 		n += OneIf(l.Risk == r && len(l.Unserved) > 0)
 	}
 	return n
@@ -158,8 +136,8 @@ func OneIf(is bool) int {
 	return 0
 }
 
-// Caused counts the object and its changes that have the cause.
-func Caused(why plan.Cause) func(plan.Item) int {
+// caused counts the object and its changes that have the cause.
+func caused(why plan.Cause) func(plan.Item) int {
 	return func(item plan.Item) int {
 		n := OneIf(item.Cause == why)
 		for _, l := range item.Lines() {
@@ -167,6 +145,12 @@ func Caused(why plan.Cause) func(plan.Item) int {
 		}
 		return n
 	}
+}
+
+// NeedsBase reports whether a better base would change what the plan says: it names a commit, or the cause of a change is
+// unknown.
+func NeedsBase(pl *plan.Plan) bool {
+	return pl.Blame != nil && pl.Blame.Ref != "" || slices.ContainsFunc(pl.Items, func(item plan.Item) bool { return caused(plan.FromUnknown)(item) > 0 })
 }
 
 // RisksLine counts the grave changes and names their objects; empty without any.
@@ -251,11 +235,10 @@ func InWords(tallies []Tally) safetext.Text {
 
 // CausesLine returns the causes as a sentence; empty without any.
 func CausesLine(pl *plan.Plan, opts TextOptions) safetext.Text {
-	text := InWords(Causes(pl, opts))
-	if !text.Empty() {
-		text = safetext.F("%s.", text)
+	if text := InWords(Causes(pl, opts)); !text.Empty() {
+		return safetext.F("%s.", text)
 	}
-	return text
+	return safetext.Text{}
 }
 
 // A brief plan lists the first lines about requests, and names the first hosts and paths of each.
@@ -282,7 +265,7 @@ func RequestsOf(pl *plan.Plan, opts TextOptions) RequestSection {
 	case len(lines) > 0 && lines[0].Drift:
 		s.Title = clean("Requests that live answers otherwise than git, the worst first")
 	case slices.ContainsFunc(pl.Items, func(it plan.Item) bool { return it.Happened || it.Waits }): // what git changes is not compared
-	case len(lines) == 0 && slices.ContainsFunc(pl.Items, changesAnswers):
+	case len(lines) == 0 && slices.ContainsFunc(pl.Items, plan.Item.ChangesRequests):
 		s.Title, s.Lines = clean("Requests"), []safetext.Text{clean("none is answered in another way")}
 	}
 	if len(lines) > 0 && lines[0].Effect == routing.Dark {
@@ -301,22 +284,15 @@ func (s *RequestSection) addLines(lines []routing.RequestLine, opts TextOptions)
 			lines, more = lines[:maxRequestLines], len(lines)-maxRequestLines
 		}
 	}
-	isOther := func(l routing.RequestLine) bool {
+	areSeveral := slices.ContainsFunc(lines, func(l routing.RequestLine) bool {
 		return !slices.Equal(l.Objects, lines[0].Objects) || len(l.Objects) > 1
-	}
-	areSeveral := slices.ContainsFunc(lines, isOther)
+	})
 	for _, l := range lines {
 		s.Lines = append(s.Lines, DescribeRequests(l, names, areSeveral))
 	}
 	if more > 0 {
 		s.Lines = append(s.Lines, safetext.F("and %d more; -v lists them", more))
 	}
-}
-
-// changesAnswers reports whether an item changes an object that answers requests.
-func changesAnswers(item plan.Item) bool {
-	k, ok := kind.FindKind(item.Kind)
-	return ok && k.CanPatch() && k.HostField != "" && (item.Op == plan.Patch || item.Op == plan.Create) && !item.Happened
 }
 
 // DescribeRequests returns a line, with the objects whose change does it if there may be others.

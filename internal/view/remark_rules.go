@@ -1,13 +1,14 @@
 package view
 
 import (
+	_ "embed"
 	"slices"
+	"strings"
 
 	"trueup/internal/apply"
 	"trueup/internal/kind"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
-	"trueup/internal/requesttest"
 )
 
 // Level says how urgent a remark is.
@@ -20,15 +21,14 @@ const (
 	ErrorLevel
 )
 
-// LevelNames has the names of the levels in SARIF, annotations and Code Climate.
-var LevelNames = [...]struct{ Sarif, Command, Code string }{
+// Names returns those of the level in SARIF, annotations and Code Climate.
+func (l Level) Names() struct{ SARIF, Command, Code string } { return tableOfLevels[l] }
+
+var tableOfLevels = [...]struct{ SARIF, Command, Code string }{
 	NoteLevel:    {"note", "notice", "info"},
 	WarningLevel: {"warning", "warning", "major"},
 	ErrorLevel:   {"error", "error", "critical"},
 }
-
-// SARIF returns the name of the level in SARIF.
-func (l Level) SARIF() string { return LevelNames[l].Sarif }
 
 // RemarkRule is a rule about a run or a plan, listed in docs/reports.md.
 type RemarkRule struct {
@@ -43,75 +43,37 @@ const NotPosted = "run/not-posted"
 // ProjectRule is the rule of a project that failed among many.
 const ProjectRule = "run/project"
 
+// remarkRules has a line for each rule: its level, its ID and what it means.
+//
+//go:embed remark_rules.txt
+var remarkRules string
+
 // RemarkRules has the most important rule first.
-var RemarkRules = []RemarkRule{
-	{"run/failed", ErrorLevel, "The run stopped before its end."},
-	{"run/check", ErrorLevel, "A check of doctor failed, or is a warning."},
-	{ProjectRule, ErrorLevel, "The run of one of many projects failed or was not started."},
-	{"apply/failed", ErrorLevel, "A request failed or was not sent."},
-	{"apply/not-kept", ErrorLevel, "The server did not keep what was sent, or changed something else."},
-	{"apply/blocked", ErrorLevel, "trueup sent nothing for an object, because a person must decide first."},
-	{"plan/blocked", ErrorLevel, "trueup sends nothing for this object until you decide."},
-	{requesttest.Rule, ErrorLevel, "A request test failed; in a plan it is a warning."},
-	{NotPosted, WarningLevel, "The code host did not accept a comment."},
-	{"apply/altered", WarningLevel, "The object changed in a place that was not sent."},
-	{"plan/setting", WarningLevel, "A setting of the project, or a comment that silences a rule, differs from the base."},
-	{"plan/stops", WarningLevel, "A CDN stops serving a hostname or a path."},
-	{"plan/unserved", WarningLevel, "Some requests for a CDN are no longer served."},
-	{"plan/security", WarningLevel, "A change may expose protected content."},
-	{"plan/serves", WarningLevel, "A change may serve other content, or none."},
-	{"plan/delete", WarningLevel, "An object that was removed from git is deleted, which can't be undone."},
-	{"plan/lost", WarningLevel, "A live list element that git does not have would be dropped."},
-	{"plan/conflict", WarningLevel, "Git and live both differ from what was applied last."},
-	{"plan/gone", WarningLevel, "An object that was created no longer exists on the platform."},
-	{"plan/drift", WarningLevel, "A value was changed outside git."},
-	{"plan/not-kept", WarningLevel, "The server did not keep a value when it was last sent, or it changed since."},
-	{"plan/resent", WarningLevel, "A request that may have been sent before is sent again under the same name."},
-	{"pull/object", WarningLevel, "pull wrote no manifest of an object, or the manifest in git differs from live."},
-	{"fmt/file", WarningLevel, "fmt --check found a file that fmt would change."},
-	{"apply/skipped", WarningLevel, "Nothing was sent for an object, because something before it failed or the run ended."},
-	{"plan/availability", NoteLevel, "A change may make something slow or unreachable."},
-	{"plan/removed", NoteLevel, "A value is removed: it was applied before, and is not in git now."},
-	{"plan/purge", NoteLevel, "A cache purge is posted, once."},
-	{"plan/unknown", NoteLevel, "Git and live differ, and no record says which of them changed."},
-	{"plan/pending", NoteLevel, "Git has a value that was not applied last, so apply sends it."},
-	{"plan/requests", NoteLevel, "A CDN answers requests in another way."},
-	{"plan/deferred", NoteLevel, "A limit of the platform defers a request."},
-	{"apply/deferred", NoteLevel, "A limit of the platform deferred a request."},
-	{"apply/in-flight", NoteLevel, "Another run is sending the request."},
-	{"plan/in-flight", NoteLevel, "Another run is sending the request."},
-	{"plan/kept", NoteLevel, "An object was applied before, is not in git now, and stays live."},
-	{"run/note", NoteLevel, "A note about the run."},
+var RemarkRules = parseRemarkRules(remarkRules)
+
+func parseRemarkRules(table string) (list []RemarkRule) {
+	levels := map[string]Level{"note": NoteLevel, "warning": WarningLevel, "error": ErrorLevel}
+	for line := range strings.Lines(table) {
+		level, rest, _ := strings.Cut(line, " ")
+		id, means, _ := strings.Cut(strings.TrimSpace(rest), " ")
+		list = append(list, RemarkRule{id, levels[level], strings.TrimSpace(means)})
+	}
+	return list
 }
 
-// RuleNamed returns a rule of remarkRules and its rank from 1, or 0 for any other rule, such as one about
-// manifests.
+// RuleNamed returns a rule of RemarkRules and its rank. Any other rule, such as one about manifests, comes after them and has no ID.
 func RuleNamed(id string) (rule RemarkRule, rank int) {
 	i := slices.IndexFunc(RemarkRules, func(r RemarkRule) bool { return r.ID == id })
 	if i < 0 {
-		return rule, 0
+		return rule, len(RemarkRules)
 	}
-	return RemarkRules[i], i + 1
-}
-
-// RankOfRule returns the rank of a rule. Those about manifests come after those about runs and plans.
-func RankOfRule(id string) int {
-	if _, rank := RuleNamed(id); rank > 0 {
-		return rank
-	}
-	return len(RemarkRules) + 1
-}
-
-// Rule returns the level of a rule about a run or a plan, and what it means.
-func Rule(id string) (level, means string, ok bool) {
-	rule, rank := RuleNamed(id)
-	return LevelNames[rule.Level].Sarif, rule.Means, rank > 0
+	return RemarkRules[i], i
 }
 
 // LevelOf returns the level of a rule.
-func LevelOf(rule string) Level {
-	known, _ := RuleNamed(rule)
-	return known.Level
+func LevelOf(id string) Level {
+	rule, _ := RuleNamed(id)
+	return rule.Level
 }
 
 // OutcomeRule returns the rule of an outcome; empty if it needs no remark.
@@ -122,7 +84,8 @@ func OutcomeRule(o apply.ItemOutcome) string {
 		}
 		return "apply/not-kept"
 	}
-	return OutcomeKindOf(o).rule
+	k, _ := OutcomeKindOf(o)
+	return k.rule
 }
 
 // opRule returns the rule of an object as a whole; empty if it needs no remark.

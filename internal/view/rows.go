@@ -64,13 +64,13 @@ type Row struct {
 
 // lineRow returns the row of a line, with what a rename and the request do. spec is that of a new object.
 func lineRow(item plan.Item, l plan.Line, spec map[string]any, opts TextOptions) Row {
-	if l.Class == plan.Stays {
+	switch {
+	case l.Class == plan.Stays:
 		return Row{Text: safetext.F("live only: %s = %s (it stays)", clean(l.Path).Cut(MaxPath), Value(l.Live, false))}
-	}
-	if l.Class == plan.NotSent {
+	case l.Class == plan.NotSent:
 		return notSentRow(item, l)
 	}
-	r := RowOf(item, l.Change, spec, opts)
+	r := rowOf(item, l.Change, spec, opts)
 	r.Facts = factsOfLine(item, l)
 	if l.Class == plan.Added { // the row of the object has the cause
 		return r
@@ -81,7 +81,9 @@ func lineRow(item plan.Item, l plan.Line, spec map[string]any, opts TextOptions)
 	}
 	var risk safetext.Text
 	if !l.Left && plan.IsShown(l.Class) && (!r.Stops || l.Risk != kind.RiskServes) {
-		risk = explainRisk(item, l.Change, opts)
+		if risk = describeRisk(item, l.Risk); opts.Verbose && !risk.Empty() && l.RiskReason != "" {
+			risk = safetext.F("%s (%s)", risk, clean(l.RiskReason))
+		}
 	}
 	r.Alarm = r.Alarm || !risk.Empty()
 	r.Cause = safetext.Join(safetext.Filled(describeUnserved(item, cleanAll(l.Unserved)), risk, r.Cause, r.describeElements(l)), "; ")
@@ -117,15 +119,6 @@ func (r *Row) describeElements(l plan.Line) safetext.Text {
 	return words
 }
 
-// explainRisk returns the words of the risk of a change, with the reason if opts ask for it.
-func explainRisk(item plan.Item, c plan.Change, opts TextOptions) safetext.Text {
-	risk := describeRisk(item, c.Risk)
-	if opts.Verbose && !risk.Empty() && c.RiskReason != "" {
-		return safetext.F("%s (%s)", risk, clean(c.RiskReason))
-	}
-	return risk
-}
-
 // describeRisk returns the words of a grave risk that takes effect; empty for others.
 func describeRisk(item plan.Item, risk kind.Risk) safetext.Text {
 	if !risk.IsGrave() || !item.TakesEffect() {
@@ -154,11 +147,12 @@ func cleanAll(texts []string) []safetext.Text {
 	return out
 }
 
-// RowOf returns the row of a change, from live to git as apply sends it, perhaps in the spec of a new object. What happened
+// rowOf returns the row of a change, from live to git as apply sends it, perhaps in the spec of a new object. What happened
 // outside git goes from git to live.
-func RowOf(item plan.Item, c plan.Change, spec map[string]any, opts TextOptions) Row {
+func rowOf(item plan.Item, c plan.Change, spec map[string]any, opts TextOptions) Row {
+	alarming := []merge.ChangeKind{merge.DriftOverwrite, plan.ServerNormalised, merge.Conflict, merge.RemovedConflict, plan.Lost}
 	r := Row{
-		Reason: Reason{Mark: MarkRemove, Cause: causeLabel(item, c, opts), Alarm: isAlarming(c.Class)}, Path: CountSpaces(clean(c.Path)),
+		Reason: Reason{Mark: MarkRemove, Cause: causeLabel(item, c, opts), Alarm: slices.Contains(alarming, c.Class)}, Path: CountSpaces(clean(c.Path)),
 		Field: c.Path, Moved: c.Moved, Why: c.Cause, Line: c.Line, Column: c.Column,
 	}
 	from, to, units := c.Live, c.Desired, c.Units
@@ -188,6 +182,19 @@ func RowOf(item plan.Item, c plan.Change, spec map[string]any, opts TextOptions)
 	return r
 }
 
+// LoggedRows returns a row for each change of an entry of the ledger's log, with or without its values.
+func LoggedRows(e plan.Logged, values bool) []Row {
+	rows := make([]Row, len(e.Changes))
+	for i, c := range e.Changes {
+		r := rowOf(plan.Item{Key: e.Key}, c, nil, TextOptions{})
+		if r.Cause = (safetext.Text{}); !values {
+			r.Before, r.After, r.Details = safetext.Text{}, safetext.Text{}, nil
+		}
+		rows[i] = r
+	}
+	return rows
+}
+
 // markUnsent changes the row of what the request leaves as it is.
 func (r *Row) markUnsent(c plan.Change) {
 	switch {
@@ -204,15 +211,9 @@ func (r *Row) markUnsent(c plan.Change) {
 	}
 }
 
-// inTime returns a number of units of time in words, or "".
-func inTime(v any, unit string) string {
-	text, _ := kind.TimeText(fmt.Sprint(v), unit)
-	return text
-}
-
 // addTime adds to a value what it is in words, if it is a number of a unit of time.
 func addTime(value safetext.Text, v any, unit string) safetext.Text {
-	if words := inTime(v, unit); words != "" && !value.Empty() {
+	if words, _ := kind.TimeText(fmt.Sprint(v), unit); words != "" && !value.Empty() {
 		return safetext.F("%s (%s)", value, words)
 	}
 	return value
@@ -229,11 +230,6 @@ func likeText(v, other any) any {
 		}
 	}
 	return v
-}
-
-// isAlarming reports whether git alone does not explain a change.
-func isAlarming(c merge.ChangeKind) bool {
-	return slices.Contains([]merge.ChangeKind{merge.DriftOverwrite, plan.ServerNormalised, merge.Conflict, merge.RemovedConflict, plan.Lost}, c)
 }
 
 // describeMove says how an element moves in its list, or how another client moved it.
@@ -329,18 +325,31 @@ func Hidden(item plan.Item, opts TextOptions) bool {
 	return item.Op == plan.None && len(item.Changes) == 0 && len(item.Hints) == 0 && !opts.Verbose
 }
 
+// HiddenNames names the objects that a report leaves out.
+func HiddenNames(pl *plan.Plan) (names []safetext.Text) {
+	for _, item := range pl.Items {
+		if Hidden(item, TextOptions{}) {
+			names = append(names, Named(item.Key))
+		}
+	}
+	return names
+}
+
 // opRows returns the row about the object as a whole, if there is one.
 func opRows(item plan.Item, opts TextOptions) []Row {
 	op, reason := opOf(item), Message(item.Reason)
-	r := Row{Why: causeSaid(item), Path: clean(op.title)}
-	r.Mark = op.mark
+	r := Row{Reason: Reason{Mark: op.mark}, Why: causeSaid(item), Path: clean(op.title)}
 	if item.Happened && !item.Failed {
-		return happenedRows(item, r)
+		r.Alarm, r.Stops = true, item.Unserved != ""
+		if r.Cause = describeUnserved(item, safetext.Filled(clean(item.Unserved).Cut(MaxPath))); item.SaysMissing() {
+			r.Cause = clean(unknownOrigin)
+		}
+		return []Row{r}[:OneIf(item.Deleted || item.SaysMissing())]
 	}
 	switch item.Op {
 	case plan.Create:
 		risk := describeRisk(item, item.Risk)
-		r.After, r.Alarm = describeCreation(item), isAgain(item) || !risk.Empty()
+		r.After, r.Alarm = describeCreation(item), item.Resend || item.Recreate || item.Deleted || !risk.Empty()
 		r.Cause = safetext.Join(safetext.Filled(risk, whySent(item, opts)), "; ")
 	case plan.Post:
 		r.After, r.Cause, r.Alarm = countInvalidated(item.Purge), causeOfPurge(item, opts), item.Resend
@@ -360,15 +369,6 @@ func opRows(item plan.Item, opts TextOptions) []Row {
 		return nil
 	}
 	return []Row{r}
-}
-
-// happenedRows returns the row about an object that was deleted outside git, if it was.
-func happenedRows(item plan.Item, r Row) []Row {
-	r.Alarm, r.Cause, r.Stops = true, describeUnserved(item, safetext.Filled(clean(item.Unserved).Cut(MaxPath))), item.Unserved != ""
-	if item.SaysMissing() {
-		r.Cause = clean(unknownOrigin)
-	}
-	return []Row{r}[:OneIf(item.Deleted || item.SaysMissing())]
 }
 
 // causeSaid returns the cause that the line of an object as a whole says; empty for none.
@@ -391,8 +391,6 @@ func describeCreation(item plan.Item) safetext.Text {
 	}
 	return safetext.Join(parts, " ")
 }
-
-func isAgain(item plan.Item) bool { return item.Resend || item.Recreate || item.Deleted }
 
 // whySent returns why an object is created or sent, perhaps once more.
 func whySent(item plan.Item, opts TextOptions) safetext.Text {

@@ -10,6 +10,7 @@ import (
 
 	"trueup/internal/kind"
 	"trueup/internal/plan"
+	"trueup/internal/safetext"
 )
 
 // MustShow reports whether a change of that risk must be shown with its name and its values. Others may be counted.
@@ -25,14 +26,6 @@ type Fact struct {
 
 // Deleted is the path of the fact that an object is deleted.
 const Deleted = "deleted"
-
-func (f Fact) isDeletion() bool { return len(f.Path) == 1 && f.Path[0] == Deleted }
-
-// Of returns the same fact about another object.
-func (f Fact) Of(object kind.Key) Fact {
-	f.Object = object
-	return f
-}
 
 func (f Fact) id() string {
 	return f.Object.Project + "\x00" + f.Object.String() + "\x00" + strings.Join(f.Path, "\x00")
@@ -92,7 +85,7 @@ func (s *Score) CountThese(facts ...Fact) {
 	defer s.lock.Unlock()
 	for _, f := range facts {
 		left := s.left[f.id()]
-		if delete(s.left, f.id()); len(left) > 0 && f.isDeletion() {
+		if delete(s.left, f.id()); len(left) > 0 && slices.Equal(f.Path, []string{Deleted}) {
 			s.deleted += len(left)
 		} else if len(left) > 0 {
 			s.counted[left[0].Risk] += len(left)
@@ -100,11 +93,19 @@ func (s *Score) CountThese(facts ...Fact) {
 	}
 }
 
-// CountedDeletions returns how many deletions the report counts instead of showing them.
-func (s *Score) CountedDeletions() int { return s.deleted }
-
-// Counted returns how many facts of a risk, without deletions, the report counts instead of showing them.
-func (s *Score) Counted(risk kind.Risk) int { return s.counted[risk] }
+// CountedText says how many facts of each class the report counts instead of showing them.
+func (s *Score) CountedText() safetext.Text {
+	var parts []safetext.Text
+	if s.deleted > 0 {
+		parts = append(parts, safetext.F("%d that can't be undone, because they delete an object", s.deleted))
+	}
+	for _, risk := range kind.Risks() {
+		if n := s.counted[risk]; n > 0 {
+			parts = append(parts, safetext.F("%d that %s", n, risk.Meaning()))
+		}
+	}
+	return safetext.Join(parts, "; ")
+}
 
 // IsLeft reports whether the report has neither shown nor counted one of the facts.
 func (s *Score) IsLeft(facts []Fact) bool {

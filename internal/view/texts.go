@@ -1,8 +1,13 @@
 package view
 
 import (
+	"cmp"
+	"slices"
+
 	"trueup/internal/diag"
 	"trueup/internal/kind"
+	"trueup/internal/plan"
+	"trueup/internal/requesttest"
 	"trueup/internal/safetext"
 )
 
@@ -105,4 +110,40 @@ func Location(f diag.Finding) safetext.Text {
 		}
 	}
 	return text
+}
+
+// Manifests has the objects of a plan by the files of their manifests, in order of their lines.
+type Manifests map[string][]*plan.Item
+
+// ManifestsOf returns the manifests of a plan.
+func ManifestsOf(pl *plan.Plan) Manifests {
+	m := Manifests{}
+	for i := range pl.Items {
+		if item := &pl.Items[i]; item.Path != "" {
+			m[item.Path] = append(m[item.Path], item)
+		}
+	}
+	for _, items := range m {
+		slices.SortStableFunc(items, func(a, b *plan.Item) int { return cmp.Compare(a.Line, b.Line) })
+	}
+	return m
+}
+
+// itemAt returns the item that contains the line, or an empty one.
+func (m Manifests) itemAt(path string, line int) plan.Item {
+	i, _ := slices.BinarySearchFunc(m[path], line+1, func(it *plan.Item, line int) int { return cmp.Compare(it.Line, line) })
+	if i == 0 {
+		return plan.Item{}
+	}
+	return *m[path][i-1]
+}
+
+// ObjectAt returns the object that contains the line, or none.
+func (m Manifests) ObjectAt(path string, line int) kind.Key { return m.itemAt(path, line).Key }
+
+// IsUntouched reports whether a finding is a warning about what the plan does not change.
+func (m Manifests) IsUntouched(f diag.Finding) bool {
+	isQuiet := f.Severity == diag.Warning && f.Line > 0 && f.Rule != requesttest.Rule
+	item := m.itemAt(f.Path, f.Line)
+	return isQuiet && (item.Kind == "" || !item.Touches(f.Field))
 }

@@ -150,42 +150,31 @@ func withWindows(t safetext.Text, differs []int) safetext.Text {
 func pairParts(old, current any) (a, b safetext.Text) {
 	x, y := partsOf(old), partsOf(current)
 	var left, right []safetext.Text
-	i, j, k := 0, 0, 0 // x[:i] is written, and x[i:k] waits for its pairs behind y[:j]
+	var gone []part // they wait for their pairs
 	for _, run := range Compare(textsOf(x), textsOf(y)) {
 		switch run.Op {
 		case diffmatchpatch.DiffDelete:
-			k += run.N
-			continue
+			gone, x = append(gone, x[:run.N]...), x[run.N:]
 		case diffmatchpatch.DiffInsert:
-			for _, p := range y[j : j+run.N] {
+			for _, p := range y[:run.N] {
 				other := part{}
-				if i < k {
-					other, i = x[i], i+1
+				if len(gone) > 0 {
+					other, gone = gone[0], gone[1:]
 				}
 				was, is := other.pair(p)
 				left, right = append(left, safetext.Filled(was)...), append(right, is)
 			}
-			j += run.N
-			continue
+			y = y[run.N:]
 		case diffmatchpatch.DiffEqual:
-		}
-		for ; i < k; i++ {
-			left = append(left, x[i].flow())
-		}
-		same := []safetext.Text{safetext.F("… %d equal …", run.N)}
-		if run.N <= maxEqual {
-			same = nil
-			for _, p := range x[i : i+run.N] {
-				same = append(same, p.flow())
+			same := []safetext.Text{safetext.F("… %d equal …", run.N)}
+			if run.N <= maxEqual {
+				same = flowsOf(x[:run.N])
 			}
+			left, right = slices.Concat(left, flowsOf(gone), same), append(right, same...)
+			gone, x, y = nil, x[run.N:], y[run.N:]
 		}
-		left, right = append(left, same...), append(right, same...)
-		i, j, k = i+run.N, j+run.N, k+run.N
 	}
-	for ; i < k; i++ {
-		left = append(left, x[i].flow())
-	}
-	return putInBrackets(old, left), putInBrackets(current, right)
+	return putInBrackets(old, append(left, flowsOf(gone)...)), putInBrackets(current, right)
 }
 
 // part is an element of a list, or a field of an object with its name.
@@ -212,6 +201,14 @@ func textsOf(parts []part) []safetext.Text {
 	texts := make([]safetext.Text, len(parts))
 	for i, p := range parts {
 		texts[i] = safetext.F("%s%s", p.name, formatScalar(p.v))
+	}
+	return texts
+}
+
+func flowsOf(parts []part) []safetext.Text {
+	texts := make([]safetext.Text, len(parts))
+	for i, p := range parts {
+		texts[i] = p.flow()
 	}
 	return texts
 }
@@ -287,11 +284,9 @@ type flow struct{ tokens []safetext.Text }
 // are shortened unless they are all of it.
 func Tokens(v any, brackets bool) []safetext.Text {
 	var f flow
-	if brackets {
-		f.write("", v, "")
-		return f.tokens
+	if !brackets {
+		f.members(v, "", "")
 	}
-	f.members(v, "", "")
 	if len(f.tokens) == 0 {
 		f.write("", v, "")
 	}
@@ -383,40 +378,6 @@ func Wrap(tokens []safetext.Text, columns int, whole bool) []safetext.Text {
 		}
 	}
 	return append(lines, line)
-}
-
-// Columns sets names in columns of equal width, with long ones on lines of their own. It counts those after a few lines unless
-// whole is set.
-func Columns(names []safetext.Text, columns int, whole bool) (lines []safetext.Text) {
-	const gap, share = 2, 3 // a name that is wider than a third of a line has lines of its own
-	cell := gap
-	for _, name := range names {
-		if width := name.Guarded().Width(); width <= columns/share {
-			cell = max(cell, width+gap)
-		}
-	}
-	var line safetext.Text
-	flush := func() {
-		if line = line.TrimRight(); !line.Empty() {
-			lines = append(lines, line)
-		}
-		line = safetext.Text{}
-	}
-	for i, name := range names {
-		if name = name.Guarded(); line.Width()+cell > columns || name.Width() > cell-gap {
-			flush()
-		}
-		if !whole && len(lines) >= maxFlow {
-			return append(lines[:maxFlow], safetext.F("… and %s", safetext.Count(len(names)-i, "more value")))
-		}
-		if name.Width() > cell-gap {
-			lines = append(lines, breakToken(name, columns)...)
-		} else {
-			line = safetext.F("%s%s", line, name.Pad(cell))
-		}
-	}
-	flush()
-	return lines
 }
 
 // breakToken breaks a token that is wider than a line, at spaces where it has them.

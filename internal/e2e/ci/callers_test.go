@@ -46,7 +46,7 @@ func blocks(page string) []string {
 func TestCallersAreDocumented(t *testing.T) {
 	t.Parallel()
 	page := harness.ReadText(t, filepath.Join("docs", "ci.md"))
-	files, err := filepath.Glob(filepath.Join("internal", "scaffold", "ci", "*", "*.yml"))
+	files, err := filepath.Glob(filepath.Join("internal", "generate", "ci", "*", "*.yml"))
 	if err != nil || len(files) != 4 {
 		t.Fatalf("callers: %v, %v", files, err)
 	}

@@ -257,7 +257,7 @@ func TestGitLabTemplateWritesOneAtATime(t *testing.T) {
 // that it must. Those in a command have a form that fits it.
 func TestGitLabInputs(t *testing.T) {
 	t.Parallel()
-	checkInputs(t, gitlabFile, harness.ReadText(t, filepath.Join("internal", "scaffold", "ci", "gitlab", ".gitlab-ci.yml")))
+	checkInputs(t, gitlabFile, harness.ReadText(t, filepath.Join("internal", "generate", "ci", "gitlab", ".gitlab-ci.yml")))
 	for _, block := range blocks(harness.ReadText(t, filepath.Join("docs", "fleets.md"))) {
 		if strings.Contains(block, "file: templates/") {
 			checkInputs(t, gitlabFleetFile, block)

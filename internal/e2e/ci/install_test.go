@@ -126,7 +126,7 @@ func (i *installation) commit(subject string) {
 // asAction replaces the clone by what a host makes of its commit for a job: an archive.
 func (i *installation) asAction() {
 	i.t.Helper()
-	for _, name := range []string{".gitattributes", "internal/cli/commit.txt"} {
+	for _, name := range []string{".gitattributes", "internal/command/commit.txt"} {
 		i.write("clone/"+name, harness.ReadText(i.t, name))
 	}
 	i.git("add", "-A")

@@ -175,7 +175,7 @@ func (p *pipeline) prepare() error {
 
 // caller is the file that init writes, or that docs/fleets.md shows.
 func (p *pipeline) caller() (string, error) {
-	file := filepath.Join("internal", "scaffold", "ci", "gitlab", ".gitlab-ci.yml")
+	file := filepath.Join("internal", "generate", "ci", "gitlab", ".gitlab-ci.yml")
 	if p.fleet {
 		file = filepath.Join("docs", "fleets.md")
 	}

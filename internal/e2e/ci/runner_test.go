@@ -183,7 +183,7 @@ func (r *runner) writeCaller(name string) error {
 
 // shown is the caller of a shipped workflow that init writes, or that docs/fleets.md shows.
 func (r *runner) shown(name string) (string, error) {
-	file := filepath.Join("internal", "scaffold", "ci", "github", "trueup-"+name)
+	file := filepath.Join("internal", "generate", "ci", "github", "trueup-"+name)
 	if strings.HasPrefix(name, "fleet-") {
 		file = filepath.Join("docs", "fleets.md")
 	}

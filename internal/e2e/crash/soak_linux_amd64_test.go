@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"trueup/internal/cli"
+	"trueup/internal/config"
 )
 
 // soakEnv switches on the soak, which takes many minutes; its value is the seed.
@@ -270,8 +271,8 @@ func (s *soak) leaksNothing() {
 		vars[name] = value
 	}
 	var out bytes.Buffer
-	env := cli.Env{
-		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Dir: s.path("project"),
+	env := config.Env{
+		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Cwd: s.path("project"),
 		Getenv: func(name string) string { return vars[name] }, Now: time.Now, Sleep: cli.Sleep,
 	}
 	goroutines, files := runtime.NumGoroutine(), openFiles(s.t)

@@ -111,7 +111,7 @@ func pages(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found = append(found, filepath.Join("internal", "scaffold", "agents.md"))
+	found = append(found, filepath.Join("internal", "generate", "agents.md"))
 	err = filepath.WalkDir("docs", func(path string, _ fs.DirEntry, err error) error {
 		if filepath.Ext(path) == ".md" {
 			found = append(found, path)

@@ -25,6 +25,7 @@ import (
 
 	"trueup/internal/api"
 	"trueup/internal/cli"
+	"trueup/internal/config"
 	"trueup/internal/e2e/long"
 	"trueup/internal/e2e/scratch"
 	"trueup/internal/exit"
@@ -255,8 +256,8 @@ func (w *fleetWorld) trueup(ctx context.Context, dir string, args ...string) (in
 		"TRUEUP_COMPUTE_URL": w.web.URL + sandbox.ComputeBase, "TRUEUP_COMPUTE_TOKEN": sandbox.ComputeToken,
 		"TRUEUP_PROJECTS": w.path("pins.yaml"), "TRUEUP_DISK_IS_KEPT": "true",
 	}
-	code := cli.Main(ctx, args, cli.Env{
-		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Dir: w.path(dir),
+	code := cli.Main(ctx, args, config.Env{
+		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Cwd: w.path(dir),
 		Getenv: func(name string) string { return env[name] },
 		Now:    time.Now,
 		Sleep:  func(ctx context.Context, d time.Duration) error { return cli.Sleep(ctx, d/500) },

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"trueup/internal/cli"
+	"trueup/internal/config"
 )
 
 // RunIn runs the program in dir, as in a pipe and in CI, and returns the exit
@@ -24,8 +25,8 @@ func RunIn(t *testing.T, dir string, args ...string) (int, string) {
 	if name, value, ok := strings.Cut(args[0], "="); ok {
 		vars[name], args = value, args[1:]
 	}
-	code := cli.Main(t.Context(), args, cli.Env{
-		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Dir: dir,
+	code := cli.Main(t.Context(), args, config.Env{
+		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Cwd: dir,
 		Getenv: func(name string) string { return vars[name] },
 		Now:    func() time.Time { return time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC) },
 		Sleep:  func(context.Context, time.Duration) error { return nil },

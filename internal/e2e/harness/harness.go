@@ -20,7 +20,6 @@ import (
 	"trueup/internal/api"
 	"trueup/internal/cli"
 	"trueup/internal/e2e/scratch"
-	"trueup/internal/process"
 )
 
 // Update reports whether golden parts are to be written anew (go test -update).
@@ -66,7 +65,7 @@ func (r fromRoot) Run() int {
 // trueup is the program as it is shipped, but for two things: it waits less, and
 // what it prints is also written to the transcript.
 func trueup() {
-	env, err := process.Env()
+	env, err := cli.NewEnv()
 	if err != nil {
 		panic(err)
 	}
@@ -86,7 +85,7 @@ func trueup() {
 		env.Stdout = io.MultiWriter(env.Stdout, transcript)
 		env.Stderr = io.MultiWriter(env.Stderr, transcript)
 	}
-	code := process.Run(env)
+	code := cli.RunProcess(env)
 	noteCode(code)
 	os.Exit(code)
 }

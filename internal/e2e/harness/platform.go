@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"trueup/internal/e2e/quirks"
 	"trueup/internal/e2e/sample"
 	"trueup/internal/sandbox"
 )
@@ -25,7 +26,7 @@ type platformKey struct{}
 
 // platform is what a script's runs talk to.
 type platform struct {
-	server *sandbox.Server
+	server *quirks.Server
 	web    *httptest.Server
 
 	// heard is how much of the transcript was waited for.
@@ -71,7 +72,7 @@ func (p *platform) next() <-chan struct{} {
 func cmdSandbox(s *Script, args []string) error {
 	// The platform's clock stands still until the script moves it.
 	now := time.Now()
-	server, err := sandbox.Open(sandbox.ServerOptions{
+	server, err := quirks.Open(sandbox.ServerOptions{
 		Now: func() time.Time { return now },
 		Log: s.seen, Workspaces: workspaces(),
 		Tokens: map[string][]string{

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"trueup/internal/process"
+	"trueup/internal/cli"
 )
 
 // into is a program of the scripts: into STREAM=WHERE… PROGRAM ARG… runs a
@@ -93,7 +93,7 @@ func crash(how string) {
 // deaf is a program that hears signals, and never ends by itself.
 func deaf() {
 	say := func(text string) { _, _ = fmt.Println(text) }
-	hurry := process.HandleSignals(func() { say("first") })
+	hurry := cli.HandleSignals(func() { say("first") })
 	say("ready")
 	<-hurry
 	say("second")

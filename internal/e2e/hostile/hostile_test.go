@@ -23,7 +23,9 @@ import (
 
 	"trueup/internal/api"
 	"trueup/internal/cli"
+	"trueup/internal/config"
 	"trueup/internal/e2e/harness"
+	"trueup/internal/e2e/quirks"
 	"trueup/internal/sandbox"
 )
 
@@ -100,7 +102,7 @@ func TestSecurityNamesTests(t *testing.T) {
 type place struct {
 	*testing.T
 	dir    string
-	server *sandbox.Server
+	server *quirks.Server
 	base   string
 	vars   map[string]string
 	// passed is how far the program's clock is moved.
@@ -112,7 +114,7 @@ type place struct {
 
 func newPlace(t *testing.T) *place {
 	t.Helper()
-	server, err := sandbox.Open(sandbox.ServerOptions{Now: time.Now, Tokens: map[string][]string{
+	server, err := quirks.Open(sandbox.ServerOptions{Now: time.Now, Tokens: map[string][]string{
 		harness.Canary + "-dlv":     {sandbox.RoleCDNAdmin, sandbox.RolePurger},
 		harness.Canary + "-compute": {sandbox.RoleComputeAdmin},
 	}})
@@ -195,9 +197,9 @@ func (p *place) inJSON(args ...string) {
 	p.run(args...)
 }
 
-func (p *place) env(out io.Writer) cli.Env {
-	return cli.Env{
-		Stdin: p.stdin, Stdout: out, Stderr: out, Dir: p.dir,
+func (p *place) env(out io.Writer) config.Env {
+	return config.Env{
+		Stdin: p.stdin, Stdout: out, Stderr: out, Cwd: p.dir,
 		Getenv: func(name string) string { return p.vars[name] },
 		Now:    func() time.Time { return time.Now().Add(p.passed) },
 		Sleep:  func(ctx context.Context, _ time.Duration) error { return ctx.Err() },

@@ -47,7 +47,7 @@ func everyOutput(p *place) {
 	for _, args := range [][]string{{"fmt", "--check", "--diff"}, {"fmt", "--check", "--fix", "-o", "json"}} {
 		p.inJSON(args...)
 	}
-	for _, args := range [][]string{{"new", "purge", "--from-list", "list.txt", "--dir", "-"}, {"new", "purge", "--from-list", "list.txt", "--cdn", "x.example", "--dir", "-"}, {"fmt", "--envelope", "acme", "--check"}} {
+	for _, args := range [][]string{{"new", "purge", "--from-list", "list.txt", "--dir", "-"}, {"new", "purge", "--from-list", "list.txt", "--skip-unplaced", "--dir", "-"}, {"fmt", "--envelope", "acme", "--check"}} {
 		p.run(args...)
 		p.inJSON(args...)
 	}

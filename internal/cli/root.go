@@ -1,0 +1,117 @@
+// Package cli has the command line as a whole: the root command, its groups, help and completion, and the process
+// with its signals. What a command does is in package command.
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"trueup/internal/command"
+	"trueup/internal/config"
+	"trueup/internal/report"
+)
+
+// Main runs the command line and returns the exit code.
+func Main(ctx context.Context, args []string, env config.Env) int {
+	run := command.NewRun(env)
+	code, _ := run.Execute(ctx, newRoot(run), args)
+	return code
+}
+
+func newRoot(run *command.Run) *cobra.Command {
+	root := &cobra.Command{
+		Use: "trueup", SilenceErrors: true, SilenceUsage: true,
+		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Name() == cobra.ShellCompRequestCmd {
+				hideUseless(cmd.Root(), args)
+			}
+			return run.Start(cmd)
+		},
+	}
+	run.RegisterFlags(root.PersistentFlags())
+	for _, g := range command.AllGroups(run) {
+		root.AddGroup(&cobra.Group{ID: g.Title, Title: g.Title + ":"})
+		for _, cmd := range g.Commands {
+			cmd.GroupID = g.Title
+			root.AddCommand(cmd)
+		}
+	}
+	addVersionFlag(root)
+	root.SetIn(run.Stdin)
+	root.SetOut(report.Help(run.Output()))
+	root.SetErr(report.Help(run.Stderr))
+	root.SetHelpCommandGroupID(command.AroundGroup)
+	root.SetCompletionCommandGroupID(command.AroundGroup)
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd() // it keeps the writer of SetOut
+	if completion, _, err := root.Find([]string{"completion"}); err == nil {
+		for _, cmd := range everyCommand(completion) {
+			cmd.Long = ""
+			if f := cmd.Flags().Lookup("no-descriptions"); f != nil {
+				f.Usage = "print a script that shows words without their meaning"
+			}
+		}
+	}
+	root.SetFlagErrorFunc(command.SuggestFlag)
+	root.SetUsageFunc(func(cmd *cobra.Command) error { return writeUsage(cmd, run.Width) })
+	for _, cmd := range everyCommand(root) {
+		if !cmd.Runnable() {
+			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		}
+		describe(cmd)
+		completer{run}.wireCompletion(cmd)
+		if takesCommand(cmd) {
+			cmd.Args = refuseArguments
+		}
+	}
+	if run.Width > 0 {
+		fitHelp(root, min(run.Width, command.WidestText))
+	}
+	return root
+}
+
+// addVersionFlag makes trueup without a command show its help, or its version with --version.
+func addVersionFlag(root *cobra.Command) {
+	version := root.Flags().Bool("version", false, "print the version, as trueup version does")
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if !*version {
+			return cmd.Help()
+		}
+		of, _, err := root.Find([]string{"version"})
+		if err != nil {
+			return err
+		}
+		return of.RunE(cmd, args)
+	}
+}
+
+// wordsOfOthers returns what commands of other tools are written as.
+func wordsOfOthers() map[string]string {
+	return map[string]string{
+		"trueup get": "trueup explain KIND/NAME.spec --live", "trueup list": "trueup status",
+		"trueup delete": "trueup apply --prune, after you removed the manifest", "trueup import": "trueup pull",
+		"trueup rollback": "trueup pull --before COMMIT, and apply that",
+	}
+}
+
+// takesCommand reports whether the arguments of a command are those below it.
+func takesCommand(cmd *cobra.Command) bool { return cmd.HasSubCommands() && cmd.Use == cmd.Name() }
+
+// refuseArguments refuses an argument of a command that has others below it.
+func refuseArguments(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var known []string
+	for _, below := range cmd.Commands() {
+		if below.IsAvailableCommand() {
+			known = append(known, below.Name())
+		}
+	}
+	if ours := wordsOfOthers()[cmd.CommandPath()+" "+args[0]]; ours != "" {
+		return fmt.Errorf("unknown command %q for %q: write %s", args[0], cmd.CommandPath(), ours)
+	}
+	return fmt.Errorf("unknown command %q for %q%s", args[0], cmd.CommandPath(), command.SuggestWord(cmd, "", args[0], known))
+}

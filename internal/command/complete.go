@@ -1,0 +1,108 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"trueup/internal/kind"
+	"trueup/internal/manifest"
+	"trueup/internal/report"
+)
+
+// NoFiles ends a completion that is not a file. Completions are quick, send no request, print no error,
+// and offer nothing if something is wrong.
+const NoFiles = cobra.ShellCompDirectiveNoFileComp
+
+// completeWithin limits the time to read manifests.
+const completeWithin = 3 * time.Second
+
+// Known returns the objects of manifests by name, or none if they can't be read soon.
+func (run *Run) Known(ctx context.Context, args []string) *manifest.Set {
+	return readSoon(ctx, run, args, manifest.Names)
+}
+
+// knownWhole is Known, with all of each object.
+func knownWhole(ctx context.Context, run *Run) *manifest.Set {
+	return readSoon(ctx, run, nil, func(ctx context.Context, sources []manifest.PathSource, opts manifest.LoadSettings) *manifest.Set {
+		set, _, err := manifest.Load(ctx, sources, opts)
+		if err != nil {
+			return &manifest.Set{}
+		}
+		return set
+	})
+}
+
+// readSoon calls read with the manifests that the PATHs of the command line name, within limits.
+func readSoon(ctx context.Context, run *Run, args []string, read func(context.Context, []manifest.PathSource, manifest.LoadSettings) *manifest.Set) *manifest.Set {
+	paths := slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return strings.HasPrefix(arg, "-") })
+	ctx, cancel := context.WithTimeout(cmp.Or(ctx, context.Background()), completeWithin)
+	defer cancel()
+	if p, err := run.FindProject(); err == nil {
+		if sources, err := run.sources(p, paths); err == nil {
+			limits := manifest.Limits{Files: 20_000, Objects: 20_000, Total: 128 << 20}
+			return read(ctx, sources, manifest.LoadSettings{Parallelism: run.API.Parallelism, Limits: limits})
+		}
+	}
+	return &manifest.Set{}
+}
+
+// KeysOf offers the keys of objects, spelled as the user began.
+func KeysOf(set *manifest.Set, begun string) (out []string) {
+	for _, o := range set.Objects {
+		if word := spelledLike(o.Key(), begun); strings.HasPrefix(word, begun) {
+			out = Offer(out, word, o.Path)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// spelledLike writes a key as the user began it: the kind in small letters, unless it was begun with
+// a capital one.
+func spelledLike(key kind.Key, begun string) string {
+	name, _, whole := strings.Cut(begun, "/")
+	if k, ok := kind.FindKind(name); whole && ok && k.Name == key.Kind {
+		return name + "/" + key.Name
+	}
+	if begun != "" && strings.HasPrefix(key.Kind, begun[:1]) {
+		return key.String()
+	}
+	return strings.ToLower(key.Kind) + "/" + key.Name
+}
+
+// Offer adds a candidate and its description. For security it skips a name that a shell would not read
+// as one plain word: the name comes from a file, and the user runs the line.
+func Offer(all []string, word, about string) []string {
+	if !plainWord(word) {
+		return all
+	}
+	return append(all, cobra.CompletionWithDesc(word, report.Clean(about)))
+}
+
+// plainWord reports whether a text is one word in every shell, and no flag.
+func plainWord(s string) bool {
+	other := func(r rune) bool {
+		isAlnum := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+		return !isAlnum && !strings.ContainsRune("._-/@+,:=%", r)
+	}
+	return s != "" && s[0] != '-' && !strings.ContainsFunc(s, other)
+}
+
+// Offers returns a candidate for each element of a list.
+func Offers[T any](list []T, describe func(T) (word, about string)) (out []string) {
+	for _, e := range list {
+		word, about := describe(e)
+		out = Offer(out, word, about)
+	}
+	return out
+}
+
+// CompleteWords offers fixed words.
+func CompleteWords(words ...string) cobra.CompletionFunc {
+	return cobra.FixedCompletions(words, NoFiles)
+}

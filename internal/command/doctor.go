@@ -1,0 +1,184 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"trueup/internal/config"
+	"trueup/internal/diag"
+	"trueup/internal/exit"
+	"trueup/internal/manifest"
+	"trueup/internal/reconcile"
+	"trueup/internal/report"
+)
+
+func newDoctor(run *Run) *cobra.Command {
+	var hostname string
+	var autoApprove bool
+	cmd := newCommand(run, "doctor [--probe-duplicates HOSTNAME]", func(ctx context.Context, _ []string) (report.Document, error) {
+		if hostname != "" {
+			return runProbe(ctx, run, hostname, autoApprove)
+		}
+		return runDoctor(ctx, run), nil
+	})
+	f := cmd.Flags()
+	f.StringVar(&hostname, "probe-duplicates", "", "send one harmless request for `HOSTNAME` twice, to see whether the platform rejects the second")
+	f.BoolVar(&autoApprove, "auto-approve", false, "do not ask before sending")
+	return cmd
+}
+
+func runDoctor(ctx context.Context, run *Run) report.Document {
+	p, err := run.FindProject()
+	in := doctorInput{
+		Options: run.Options, Project: p, ProjectErr: err, Searched: run.searched(), Run: listRunSettings(run), Terminal: describeTerminal(run),
+	}
+	if p.Exists() {
+		var l config.LoadedProject
+		l, in.SetErr = run.Load(ctx, nil)
+		in.Set, in.Findings = l.Set, l.Findings
+	}
+	return doctorResult(runChecks(ctx, in))
+}
+
+// terminal describes standard output.
+func describeTerminal(run *Run) string {
+	says, color := "standard output is not a terminal", ", without colour"
+	if run.Width > 0 {
+		says = fmt.Sprintf("%d columns", run.Width)
+	}
+	if run.UseColor(run.Width > 0) {
+		color = ", in colour"
+	}
+	if run.inCI() {
+		color += ", in CI"
+	}
+	return says + color
+}
+
+// runSettings returns the limits of a run: in JSON all of them, else those that the environment has.
+func listRunSettings(run *Run) (list []effectiveSetting) {
+	for _, s := range []effectiveSetting{
+		{Name: "request-timeout", Value: run.API.RequestTimeout.String(), Origin: requestTimeoutVar},
+		{Name: "timeout", Value: run.timeout.String(), Origin: timeoutVar},
+		{Name: "parallelism", Value: fmt.Sprint(run.API.Parallelism), Origin: parallelismVar},
+	} {
+		if run.Getenv(s.Origin) == "" {
+			s.Origin = "default"
+		}
+		if s.Origin != "default" || run.Format == "json" {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// probe sends a harmless request as apply would, and once more, to see whether the platform refuses
+// duplicates.
+func runProbe(ctx context.Context, run *Run, hostname string, autoApprove bool) (doc report.Document, err error) {
+	probe, err := reconcile.NewProbe(hostname)
+	if err != nil {
+		return doc, err
+	}
+	proven := false
+	doc, err = run.withPlan(ctx, reconcile.Options{More: []manifest.PathSource{probe.Source}}, nil, func(s *reconcile.Session, doc *report.Document) (err error) {
+		if err := s.NarrowToProbe(probe); err != nil {
+			return err
+		}
+		doc.Plan = s.Plan
+		if _, err := run.approve(*doc, reconcile.ExpectedPlan{}, autoApprove); err != nil {
+			return err
+		}
+		if run.send(ctx, s, doc); doc.ExitCode != exit.OK {
+			return nil
+		}
+		proof, err := s.SendProbe(ctx, probe)
+		if *doc = (report.Document{}); err != nil {
+			return err
+		}
+		proven = true
+		say(doc, "the platform rejects a second request of the same name, %s", proof)
+		say(doc, "from now on trueup sends a request that got no answer again under its name, while that is safe")
+		return nil
+	})
+	if proven && run.Format == "json" {
+		return runDoctor(ctx, run), nil
+	}
+	return doc, err
+}
+
+// doctorResult returns the document of trueup doctor.
+func doctorResult(r doctorReport) report.Document {
+	doc := report.Document{ExitCode: r.ExitCode, Data: r, Text: func(out report.LineWriter, opts report.FormatOptions) { writeChecks(out, r, opts) }}
+	for _, c := range r.Checks {
+		f := diag.Finding{Rule: "run/check", Field: c.Group + "/" + c.Name, Message: c.Group + " " + c.Name + ": " + c.Says, Fix: c.Fix}
+		switch c.Status {
+		case checkFailed:
+			f.Severity = diag.Error
+		case checkWarned:
+			f.Severity = diag.Warning
+		case checkOK, checkSkipped:
+			continue
+		}
+		doc.Annotations = append(doc.Annotations, f)
+	}
+	return doc
+}
+
+// writeChecks writes two tables: settings that somebody chose or has to choose, and checks with what to
+// do below each that needs it. -v also shows what follows from other lines.
+func writeChecks(out report.LineWriter, r doctorReport, opts report.FormatOptions) {
+	var rows [][]string
+	for _, s := range r.Settings {
+		if s.Value != "" || !s.Optional || opts.Verbose {
+			rows = append(rows, []string{s.Name, cmp.Or(s.Value, "none"), s.Origin})
+		}
+	}
+	if len(rows) > 0 {
+		out.Marked(rows, opts)
+		out.Printf("\n")
+	}
+	out.Marked(checkRows(r.Checks, opts.Verbose), opts)
+	out.Printf("\n%s\n", checkTotals(r.Checks))
+}
+
+func checkRows(checks []doctorCheck, all bool) [][]string {
+	marks := map[checkStatus]string{checkOK: "ok", checkWarned: "warn", checkFailed: "FAIL", checkSkipped: "-"}
+	var rows [][]string
+	group := ""
+	for _, f := range checks {
+		if f.Follows && !all {
+			continue
+		}
+		shown := f.Group
+		if shown == group {
+			shown = ""
+		}
+		group = f.Group
+		rows = append(rows, []string{marks[f.Status], shown, f.Name, f.Says})
+		if f.Fix != "" {
+			rows = append(rows, []string{"", "", "", "fix: " + f.Fix})
+		}
+	}
+	return rows
+}
+
+func checkTotals(checks []doctorCheck) string {
+	count := map[checkStatus]int{}
+	for _, f := range checks {
+		count[f.Status]++
+	}
+	failed := diag.Plural(count[checkFailed], "check", "checks") + " failed"
+	warnings := diag.Plural(count[checkWarned], "warning", "warnings")
+	switch {
+	case count[checkFailed] > 0 && count[checkWarned] > 0:
+		return failed + ", and " + warnings + "."
+	case count[checkFailed] > 0:
+		return failed + "."
+	case count[checkWarned] > 0:
+		return "Nothing failed, with " + warnings + "."
+	}
+	return "Nothing is wrong."
+}

@@ -1,0 +1,291 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"trueup/internal/config"
+	"trueup/internal/diag"
+	"trueup/internal/exit"
+	"trueup/internal/git"
+	"trueup/internal/kind"
+	"trueup/internal/ledger"
+	"trueup/internal/manifest"
+)
+
+// doctorInput is what is known before anything is asked. If something is wrong, the rest is checked.
+type doctorInput struct {
+	config.Options
+	Project    config.Project
+	ProjectErr error
+	Searched   string        // says where the project was looked for
+	Set        *manifest.Set // nil if the manifests can't be read
+	Findings   diag.List
+	SetErr     error
+	Run        []effectiveSetting // the limits of a run
+	Terminal   string             // says what standard output is
+}
+
+// effectiveSetting is an effective setting, without any secret.
+type effectiveSetting struct {
+	Name string `json:"name"`
+	// Value is empty if nothing is set.
+	Value string `json:"value"`
+	// Origin is the flag, the variable, the place in a file, or default.
+	Origin string `json:"origin"`
+	// Optional settings are not shown if they are not set.
+	Optional bool `json:"-"`
+}
+
+// doctorReport is what doctor shows (schemas/doctor.schema.json).
+type doctorReport struct {
+	Format   string `json:"format"`
+	Result   string `json:"result"`
+	ExitCode int    `json:"exitCode"`
+	Sandbox  bool   `json:"sandbox"`
+	// Settings and Checks are in the order in which they are shown.
+	Settings  []effectiveSetting   `json:"settings"`
+	Checks    []doctorCheck        `json:"checks"`
+	Workspace *kind.Workspace      `json:"workspace,omitempty"`
+	Origins   map[kind.Area]string `json:"origins"`
+	Ledger    struct {
+		Store   string `json:"store,omitempty"`
+		ID      string `json:"id,omitempty"`
+		Problem string `json:"problem,omitempty"`
+		Fix     string `json:"fix,omitempty"`
+	} `json:"ledger"`
+	// Proofs say where a refusal of duplicates was seen.
+	Proofs map[kind.Area]ledger.Proof `json:"proofs"`
+}
+
+// doctorCheck is a check, and how it ended.
+type doctorCheck struct {
+	// Group is project, an area, ledger or machine.
+	Group  string      `json:"group"`
+	Name   string      `json:"check"`
+	Status checkStatus `json:"status"`
+	Says   string      `json:"says"`
+	Fix    string      `json:"fix,omitempty"`
+	// Follows is true if another check says why there is nothing to say.
+	Follows bool `json:"-"`
+	code    int  // the exit code of a failure
+}
+
+// checkStatus is how a check ended, in one word.
+type checkStatus string
+
+// The statuses of checks.
+const (
+	checkOK      checkStatus = "ok"
+	checkWarned  checkStatus = "warn"
+	checkFailed  checkStatus = "fail"
+	checkSkipped checkStatus = "skipped"
+)
+
+func passedCheck(says string) doctorCheck  { return doctorCheck{Status: checkOK, Says: says} }
+func skippedCheck(says string) doctorCheck { return doctorCheck{Status: checkSkipped, Says: says} }
+
+// followedCheck skips a check for a reason that another check gives.
+func followedCheck(says string) doctorCheck {
+	return doctorCheck{Status: checkSkipped, Says: says, Follows: true}
+}
+
+func warnedCheck(says, fix string) doctorCheck {
+	return doctorCheck{Status: checkWarned, Says: says, Fix: fix}
+}
+
+func failedCheck(code int, says, fix string) doctorCheck {
+	return doctorCheck{Status: checkFailed, code: code, Says: says, Fix: fix}
+}
+
+type examiner struct {
+	doctorInput
+	report doctorReport
+	// platform is nil if the sandbox can't be opened, and ledger if its store is wrong.
+	platform    *config.Platform
+	sandboxErr  error
+	ledger      *ledger.Ledger
+	ledgerErr   error
+	settings    config.Settings
+	settingsErr error
+	addressErrs map[kind.Area]error // say what is wrong with the address of an area
+}
+
+// runChecks runs all checks.
+func runChecks(ctx context.Context, in doctorInput) doctorReport {
+	e := &examiner{doctorInput: in, report: doctorReport{
+		Format: "trueup.doctor/v1", Sandbox: in.Sandbox, Settings: []effectiveSetting{},
+		Origins: map[kind.Area]string{}, Proofs: map[kind.Area]ledger.Proof{},
+	}}
+	r := &e.report
+	if e.openAll(ctx); e.platform != nil {
+		defer e.platform.Close()
+		r.Origins, r.Settings = e.platform.Origins, e.shownSettings()
+		if e.ledgerErr == nil { // what is no store may have a password
+			r.Ledger.Store = e.platform.Ledger.Store
+		}
+		if in.Project.Exists() || in.Sandbox {
+			r.Workspace = &e.platform.Workspace
+		}
+	}
+	e.checkAll(ctx)
+	codes := []int{exit.OK, exit.Error, exit.NeedsPerson, exit.Auth} // the last counts most
+	most := 0
+	for _, f := range r.Checks {
+		at := slices.Index(codes, f.code)
+		if at < 0 {
+			at = 1 // no other failure may pass for success
+		}
+		most = max(most, at)
+	}
+	r.ExitCode = exit.OrInterrupted(ctx, codes[most])
+	r.Result = exit.NameOf(r.ExitCode)
+	return *r
+}
+
+// checkAll checks everything, in the order in which it is shown.
+func (e *examiner) checkAll(ctx context.Context) {
+	e.addCheck("project", config.ProjectFile, e.checkProject())
+	e.addCheck("project", "manifests", e.checkManifests())
+	e.addCheck("project", "configuration", e.checkSettings())
+	if e.sandboxErr == nil {
+		for _, area := range kind.Areas() {
+			(&areaChecks{examiner: e, area: area}).checkAll(ctx)
+		}
+		e.addCheck("ledger", "store", e.checkLedger(ctx))
+		e.addCheck("ledger", "history", e.checkHistory())
+		for _, area := range kind.Areas() {
+			e.addCheck("ledger", "duplicates, "+string(area), e.checkProof(area))
+		}
+	}
+	e.addCheck("machine", "git", e.checkGit(ctx))
+	e.addCheck("machine", "terminal", passedCheck(e.Terminal))
+}
+
+func (e *examiner) addCheck(group, check string, f doctorCheck) {
+	f.Group, f.Name = group, check
+	e.report.Checks = append(e.report.Checks, f)
+}
+
+func (e *examiner) checkProject() doctorCheck {
+	switch exists := e.Project.Exists(); {
+	case e.ProjectErr != nil:
+		return failedCheck(exit.Error, e.ProjectErr.Error(), "correct the file; trueup explain --schema project describes it")
+	case exists && e.platform != nil && e.platform.Pin.CheckWorkspace(e.platform.Workspace) != nil:
+		return failedCheck(exit.Error, e.platform.Pin.CheckWorkspace(e.platform.Workspace).Error(), "")
+	case exists:
+		return passedCheck(filepath.Join(e.Project.Dir, config.ProjectFile))
+	case e.Sandbox:
+		return skippedCheck("none; the sandbox does not need one")
+	}
+	return failedCheck(exit.Error, "there is no trueup.yaml "+e.Searched+", so trueup does not know the workspace", "run trueup init, or try --sandbox")
+}
+
+func (e *examiner) checkManifests() doctorCheck {
+	switch {
+	case e.SetErr != nil:
+		return failedCheck(exit.Error, diag.OneLine(e.SetErr), "correct manifests: in trueup.yaml")
+	case e.Set == nil:
+		return skippedCheck("no trueup.yaml names the manifests")
+	case e.Findings.HasErrors():
+		return failedCheck(exit.Error, "the manifests have errors, so apply would send nothing", "trueup validate shows them")
+	}
+	return passedCheck(diag.Plural(len(e.Set.Objects), "object", "objects"))
+}
+
+func (e *examiner) checkSettings() doctorCheck {
+	switch {
+	case e.sandboxErr != nil:
+		return failedCheck(exit.Of(e.sandboxErr), diag.OneLine(e.sandboxErr), "")
+	case e.settingsErr != nil:
+		return failedCheck(exit.Error, diag.OneLine(e.settingsErr), "")
+	case e.Sandbox:
+		return passedCheck("the sandbox has its own addresses and tokens")
+	case len(e.settings.OverriddenVariables()) > 0:
+		return warnedCheck(strings.Join(e.settings.OverriddenVariables(), "; "), "unset it to use the profile's")
+	case e.settings.Profile.Name == "":
+		return passedCheck("no profile: flags, environment and defaults")
+	}
+	return passedCheck("profile " + e.settings.Profile.Name + " of " + e.settings.Profile.File)
+}
+
+// checkLedger reads the first record of the ledger, as every run does.
+func (e *examiner) checkLedger(ctx context.Context) doctorCheck {
+	if !e.Project.Exists() && !e.Sandbox {
+		return skippedCheck("no trueup.yaml names a ledger")
+	}
+	shown, err := &e.report.Ledger, e.ledgerErr
+	if err == nil {
+		needed := e.usedAreas()
+		if len(needed) == 0 {
+			needed = kind.Areas()
+		}
+		var g ledger.Genesis
+		g, err = e.ledger.ReadUsable(ctx, needed...)
+		shown.ID = g.LedgerID
+		maps.Copy(e.report.Proofs, g.Proofs)
+	}
+	if err == nil {
+		return passedCheck("readable, with the id " + shown.ID + "; writing was not tested")
+	}
+	code := exit.Of(err)
+	if problem := ledger.ProblemOf(err); problem != nil {
+		code, shown.Problem, shown.Fix = exit.NeedsPerson, problem.Problem, problem.Fix
+	} else {
+		view := ledger.UnreadableView(err)
+		shown.Problem, shown.Fix = diag.OneLine(errors.New(view.Problem)), view.Fix
+	}
+	return failedCheck(code, shown.Problem, shown.Fix)
+}
+
+// usedAreas returns the areas that have manifests.
+func (e *examiner) usedAreas() []kind.Area { return cmp.Or(e.Set, &manifest.Set{}).Areas() }
+
+func (e *examiner) hasLedger() bool { return e.report.Ledger.ID != "" && e.report.Ledger.Problem == "" }
+
+// checkHistory says whether this machine would notice a ledger that was rolled back.
+func (e *examiner) checkHistory() doctorCheck {
+	switch {
+	case !e.hasLedger():
+		return followedCheck("needs the ledger")
+	case e.ledger.HasMemory():
+		return passedCheck("seen on this machine before, so trueup would notice a rollback")
+	}
+	return skippedCheck("never seen on this machine, so trueup would not notice a rollback")
+}
+
+// checkProof says what is known of second requests with the same name.
+func (e *examiner) checkProof(area kind.Area) doctorCheck {
+	if !e.hasLedger() {
+		return followedCheck("needs the ledger")
+	}
+	if proof, proven := e.report.Proofs[area]; proven {
+		return passedCheck("rejected, " + proof.String())
+	}
+	if kind.OfRequests().Area == area {
+		return skippedCheck("unknown; trueup doctor --probe-duplicates HOSTNAME finds out")
+	}
+	return skippedCheck("unknown, and there is no harmless way to test it")
+}
+
+// checkGit looks for the programs that a ledger in git needs.
+func (e *examiner) checkGit(ctx context.Context) doctorCheck {
+	needed := e.platform != nil && strings.HasPrefix(e.platform.Ledger.Store, "git:")
+	says, err := git.Version(ctx)
+	switch {
+	case err != nil && needed:
+		return failedCheck(exit.Error, "git is not installed or not in PATH, and the ledger needs it", "install git")
+	case err != nil:
+		return skippedCheck("git is not installed, and is not needed here")
+	}
+	if _, err := exec.LookPath("ssh"); err != nil && needed {
+		return warnedCheck(says+", and there is no ssh", "install ssh if the remote's address needs it")
+	}
+	return passedCheck(says)
+}

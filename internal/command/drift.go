@@ -1,0 +1,28 @@
+package command
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"trueup/internal/exit"
+	"trueup/internal/plan"
+	"trueup/internal/reconcile"
+	"trueup/internal/report"
+)
+
+func newDrift(run *Run) *cobra.Command {
+	opts := reconcile.Options{ReadOnly: true, PastErrors: true, ForDrift: true}
+	cmd := newCommand(run, "drift [PATH|KIND/NAME...]", func(ctx context.Context, paths []string) (report.Document, error) {
+		doc, err := run.withPlan(ctx, opts, paths, func(*reconcile.Session, *report.Document) error { return nil })
+		if err != nil || doc.Plan == nil {
+			return doc, err
+		}
+		if doc.Plan = plan.NarrowToDrift(doc.Plan); doc.ExitCode == exit.OK && doc.Plan.HasDifferences() {
+			doc.ExitCode = exit.Changes
+		}
+		return doc, nil
+	})
+	cmd.Flags().StringArrayVar(&opts.Patterns, "target", nil, "look only at `KIND/NAME`, wildcards allowed; repeatable")
+	return cmd
+}

@@ -1,0 +1,327 @@
+package command
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"trueup/internal/api"
+	"trueup/internal/config"
+	"trueup/internal/exit"
+	"trueup/internal/files"
+	"trueup/internal/fleet"
+	"trueup/internal/report"
+)
+
+// eachOptions are the flags of trueup each.
+type eachOptions struct {
+	fleet.Selection
+	list, matrix bool
+	results      string
+	jobs         int
+	maxFailures  int // below 0 means no limit
+}
+
+func newEach(run *Run) *cobra.Command {
+	o := eachOptions{}
+	var cmd *cobra.Command
+	cmd = newCommand(run, "each COMMAND...", func(ctx context.Context, words []string) (report.Document, error) {
+		if before := cmd.ArgsLenAtDash(); before > 0 || before < 0 && len(words) > 0 {
+			return report.Document{}, fmt.Errorf("%q is before --: write only flags there, and name another folder with -C", words[0])
+		}
+		if o.list {
+			if err := o.checkList(cmd, words); err != nil {
+				return report.Document{}, err
+			}
+			return listProjects(ctx, run, o)
+		}
+		line, err := parseMember(run, cmd, words)
+		if errors.Is(err, pflag.ErrHelp) {
+			helped, _, _ := cmd.Root().Find(words)
+			return report.Document{}, helped.Help()
+		}
+		if err = errors.Join(o.check(line.command), err); err != nil {
+			return report.Document{}, err
+		}
+		return runEach(ctx, run, o, line)
+	})
+	cmd.Use = "each [flags] -- COMMAND [ARG...]"
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.ValidArgsFunction = func(_ *cobra.Command, words []string, begun string) ([]string, cobra.ShellCompDirective) {
+		if len(words) > 0 {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		return slices.DeleteFunc(memberNames(), func(name string) bool { return !strings.HasPrefix(name, begun) }), NoFiles
+	}
+	cmd.DisableFlagsInUseLine = true
+	o.register(cmd.Flags())
+	return cmd
+}
+
+func (o *eachOptions) register(f *pflag.FlagSet) {
+	f.StringVar(&o.ChangedSince, "changed-since", "", "take only projects with a file that differs from commit `REF`")
+	f.StringArrayVar(&o.Select, "select", nil, "take only projects whose path, or a folder above it, matches `GLOB`; repeatable")
+	f.StringArrayVar(&o.Exclude, "exclude", nil, "leave out projects whose path, or a folder above it, matches `GLOB`; repeatable")
+	f.Var(&o.Shard, "shard", "take part `I/N` of the projects, with I from 1 to N")
+	f.BoolVar(&o.list, "list", false, "list the projects, and run nothing")
+	f.BoolVar(&o.matrix, "matrix", false, "with --list, print the shards that the projects need, as a JSON list")
+	f.StringVar(&o.results, "results", "", "write the results below `DIR`, for show")
+	f.IntVar(&o.jobs, "jobs", 4, "run in `N` projects at once")
+	f.IntVar(&o.maxFailures, "max-failures", -1, "start nothing further after more than `N` failed projects; -1 starts all")
+}
+
+// check rejects values that have no meaning.
+func (o *eachOptions) check(command string) error {
+	isPartial := slices.Contains([]string{"plan", "validate", "test"}, command)
+	return errors.Join(
+		refuse(o.matrix, "--matrix needs --list"),
+		refuse(o.jobs < 1, "--jobs %d: write 1 or more", o.jobs),
+		refuse(o.ChangedSince != "" && command != "" && !isPartial,
+			"--changed-since does not work with %s: live may differ from git where git did not change. Remove the flag: %[1]s takes every project", command),
+	)
+}
+
+// runEach runs the command line in every selected project.
+func runEach(ctx context.Context, run *Run, o eachOptions, line memberLine) (doc report.Document, err error) {
+	found, err := findFleet(ctx, run, o, line)
+	shard := newShard(ctx, run, o, found, line)
+	if err != nil {
+		shard.Error = err.Error() // the merged result says it
+	}
+	out, failed := openResults(run, o.results, shard)
+	defer func() { err = errors.Join(err, out.close()) }()
+	if err = errors.Join(err, failed); err != nil {
+		return doc, err
+	}
+	merging := merging{of: report.NewMerger(shard), waiting: make([]*report.Document, len(found.Projects))}
+	run.Shared.Budget = api.NewBudget(run.API.WritesPerSecond, shard.Shards, run.API.Parallelism)
+	working := run.begin(line.command)
+	working.reached(0, len(found.Projects))
+	defer working.end()
+	var ended atomic.Int64
+	keep := func(i int, doc report.Document) (failed bool) {
+		p := found.Projects[i]
+		doc = report.ResultOf(p.Path, p.Settings.Workspace.UUID, doc)
+		if err := out.writeResult(doc); err != nil {
+			doc.ExitCode, doc.Errors = exit.Worst(doc.ExitCode, exit.Error), append(doc.Errors, err.Error())
+			doc.Result = exit.NameOf(doc.ExitCode)
+			doc = report.ResultOf(p.Path, p.Settings.Workspace.UUID, doc)
+		}
+		merging.add(i, doc)
+		return doc.ExitCode != exit.OK && doc.ExitCode != exit.Changes // which is what the run found
+	}
+	started := o.runProjects(ctx, len(found.Projects), func(i int) (failed bool) {
+		p := found.Projects[i]
+		failed = keep(i, runMember(ctx, run, &projectRun{of: run, path: p.Path, warnings: p.Warnings}, p, line))
+		working.reached(int(ended.Add(1)), len(found.Projects))
+		return failed
+	})
+	why := whyNotStarted(ctx, o.maxFailures)
+	for i := range found.Projects[started:] {
+		keep(started+i, report.Document{
+			Command: line.command, Result: report.NotStarted, ExitCode: exit.OrInterrupted(ctx, exit.Partial),
+			Errors: []string{"trueup each did not start this project: " + why},
+		})
+	}
+	doc = merging.of.Finish()
+	doc.ExitCode = exit.OrInterrupted(ctx, doc.ExitCode)
+	return doc, nil
+}
+
+// runProjects calls do for projects 0 to n-1 in order, some at once, and waits for them. do reports whether a project
+// failed. It returns how many were started: failures, or the end of ctx, may keep back the rest.
+func (o *eachOptions) runProjects(ctx context.Context, n int, do func(i int) (failed bool)) (started int) {
+	var failures atomic.Int64
+	var running sync.WaitGroup
+	slots := make(chan struct{}, o.jobs)
+	for ; started < n; started++ {
+		slots <- struct{}{}
+		if ctx.Err() != nil || o.maxFailures >= 0 && failures.Load() > int64(o.maxFailures) {
+			break
+		}
+		i := started
+		running.Go(func() {
+			defer func() { <-slots }()
+			if do(i) {
+				failures.Add(1)
+			}
+		})
+	}
+	running.Wait()
+	return started
+}
+
+// merging merges results in the order of the projects, in whatever order they end. It keeps those that wait for an earlier one.
+type merging struct {
+	lock    sync.Mutex
+	of      *report.Merger
+	waiting []*report.Document
+	merged  int
+}
+
+func (m *merging) add(i int, doc report.Document) {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	for m.waiting[i] = &doc; m.merged < len(m.waiting) && m.waiting[m.merged] != nil; m.merged++ {
+		m.of.AddResult(*m.waiting[m.merged])
+		m.waiting[m.merged] = &report.Document{}
+	}
+}
+
+// fleetFor returns the projects that the command runs in, and what is known of all.
+func findFleet(ctx context.Context, run *Run, o eachOptions, line memberLine) (found fleet.Fleet, err error) {
+	dir, err := searchedFolder(run)
+	if err != nil {
+		return found, err
+	}
+	base, isCompared := "", line.base != nil || line.command == "drift"
+	if isCompared {
+		base = findBase(ctx, run, *cmp.Or(line.base, new(string)))
+	}
+	isLocal := line.command == "validate" || line.command == "test" || run.Sandbox
+	if found, err = o.SelectIn(ctx, dir, base); err != nil {
+		return found, err
+	}
+	if err = comparePins(run, o, &found, isLocal); err == nil && (isCompared || line.command == "validate") {
+		_, err = readContents(ctx, run, &found) // projects of one hostname would undo each other's changes
+	}
+	return found, err
+}
+
+// findBase returns the commit to compare with. What the newest commit removed counts everywhere.
+func findBase(ctx context.Context, run *Run, ref string) string {
+	past := run.history(config.LoadedProject{}, nil).ReadPast(ctx, ref, false).Blame
+	if ref == "" && (past.Base == "" || past.Base == past.Head) {
+		return "HEAD^"
+	}
+	return past.Base
+}
+
+// comparePins adds the projects that are pinned and gone, and rejects the pins of one project for several, unless the run is
+// local. It always reads the file of pins.
+func comparePins(run *Run, o eachOptions, found *fleet.Fleet, isLocal bool) error {
+	n := len(found.Projects)
+	if !isLocal && n > 1 && run.Getenv(config.WorkspacePin)+run.Getenv(config.LedgerPin) != "" {
+		return fmt.Errorf("%s and %s belong to one project, and %d are selected: unset them, and pin all projects in the file that %s names",
+			config.WorkspacePin, config.LedgerPin, n, config.ProjectsPin)
+	}
+	run.Shared.Root = found.Root
+	gone, err := run.UnmanagedPins(found.Root, found.ManagesProject)
+	if !isLocal {
+		o.AddRemoved(found, gone)
+	}
+	return err
+}
+
+// newShard says what this process runs.
+func newShard(ctx context.Context, run *Run, o eachOptions, found fleet.Fleet, line memberLine) report.ShardHead {
+	part := o.Shard
+	shard := report.ShardHead{
+		Format: report.ShardFormat, Shard: max(part.Index, 1), Started: run.Now().UTC(), Projects: []string{}, Facts: found.Facts,
+		FleetRun: report.FleetRun{
+			Command: line.command, Flags: line.flags, Selection: o.Describe(found.Since), Tool: toolName(), Shards: max(part.Of, 1),
+		},
+	}
+	if found.Root != "" {
+		shard.Commit = found.Commit(ctx)
+	}
+	for _, p := range found.Projects {
+		shard.Projects = append(shard.Projects, p.Path)
+	}
+	return shard
+}
+
+// whyNotStarted says why some projects did not run.
+func whyNotStarted(ctx context.Context, bound int) string {
+	switch err := ctx.Err(); {
+	case errors.Is(err, context.DeadlineExceeded):
+		return context.Cause(ctx).Error()
+	case err != nil:
+		return "the run was interrupted"
+	}
+	return fmt.Sprintf("more than %d failed (--max-failures)", bound)
+}
+
+// shardFile is the file of the results of a shard, with a line for each; nil writes none.
+type shardFile struct {
+	lock sync.Mutex
+	file *os.File
+	err  error // of the first line that was not written whole: nothing follows it
+}
+
+// openResults begins the file of the results of a shard, without what an earlier run left.
+func openResults(run *Run, name string, shard report.ShardHead) (*shardFile, error) {
+	if name == "" {
+		return nil, nil
+	}
+	r := &shardFile{}
+	root, err := files.FolderAt(run.Dir, name).OpenOrCreate()
+	if err == nil {
+		err = errors.Join(r.open(root, shard), root.Close())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--results %s: %w", name, errors.Join(files.WithoutPath(err), r.close()))
+	}
+	return r, nil
+}
+
+// open opens the file. Results of another number of shards may not be beside it.
+func (r *shardFile) open(root *os.Root, shard report.ShardHead) error {
+	names, err := fs.Glob(files.OpenFS(root), report.ShardNames)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if !strings.HasSuffix(name, fmt.Sprintf("-of-%d.jsonl", shard.Shards)) {
+			return fmt.Errorf("it has results of another number of shards: name another folder, or remove %s", name)
+		}
+	}
+	if r.file, err = root.OpenFile(shard.Name(), os.O_WRONLY|os.O_CREATE|os.O_TRUNC|files.NoWait, 0o644); err != nil {
+		return err
+	}
+	return r.writeLine(shard)
+}
+
+// writeResult writes the result of a project.
+func (r *shardFile) writeResult(doc report.Document) error {
+	if r == nil {
+		return nil
+	}
+	var text bytes.Buffer
+	if err := report.Write(&text, "json", doc, report.FormatOptions{}); err != nil {
+		return err
+	}
+	return r.writeLine(json.RawMessage(text.Bytes()))
+}
+
+func (r *shardFile) writeLine(v any) error {
+	line, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	if r.err == nil {
+		_, r.err = r.file.Write(append(line, '\n'))
+	}
+	return r.err
+}
+
+func (r *shardFile) close() error {
+	if r == nil || r.file == nil {
+		return nil
+	}
+	return r.file.Close()
+}

@@ -1,0 +1,139 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"trueup/internal/exit"
+	"trueup/internal/files"
+	"trueup/internal/fleet"
+	"trueup/internal/kind"
+	"trueup/internal/report"
+)
+
+// listedProject is a project in JSON (schemas/projects.schema.json).
+type listedProject struct {
+	Path      string          `json:"path"`
+	Workspace *kind.Workspace `json:"workspace,omitempty"`
+	Objects   *int            `json:"objects,omitempty"`
+	Ledger    string          `json:"ledger,omitempty"`
+	Error     string          `json:"error,omitempty"`
+}
+
+// checkList rejects what has no meaning with --list.
+func (o eachOptions) checkList(cmd *cobra.Command, words []string) error {
+	wrong := []error{
+		refuse(len(words) > 0, "--list runs nothing: remove it, or what is after --"),
+		refuse(o.matrix && o.Shard.Of > 0, "--matrix lists all shards: remove --shard"),
+	}
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		isUseful := slices.Contains([]string{"list", "matrix", "changed-since", "shard", "select", "exclude"}, f.Name)
+		wrong = append(wrong, refuse(f.Changed && !isUseful, "--%s does nothing with --list: remove it", f.Name))
+	})
+	return errors.Join(wrong...)
+}
+
+// listProjects lists projects with what their manifests have. A project that can't be read fails alone.
+func listProjects(ctx context.Context, run *Run, o eachOptions) (doc report.Document, err error) {
+	dir, err := searchedFolder(run)
+	if err != nil {
+		return doc, err
+	}
+	found, err := o.SelectIn(ctx, dir, "")
+	if err == nil {
+		err = comparePins(run, o, &found, true)
+	}
+	if err != nil {
+		return doc, err
+	}
+	for _, gone := range found.Removed {
+		run.Log(slog.LevelWarn, gone+" was a project before, and its objects are still live: delete them on the platform, or restore its trueup.yaml")
+	}
+	if o.matrix {
+		return matrix(len(found.Projects)), nil
+	}
+	contents, err := readContents(ctx, run, &found)
+	if err != nil {
+		return doc, err
+	}
+	list, rows := []listedProject{}, [][]string{{"PROJECT", "WORKSPACE", "OBJECTS", "LEDGER"}}
+	for i, p := range found.Projects {
+		row := listedProject{Path: p.Path, Ledger: p.Settings.Ledger.Store}
+		if p.Err == nil {
+			row.Workspace = &p.Settings.Workspace
+		}
+		objects := "?"
+		if err := cmp.Or(contents[i].Err, p.Err); err != nil {
+			row.Error, doc.ExitCode = err.Error(), exit.Invalid
+			run.Log(slog.LevelError, row.Error)
+		} else {
+			row.Objects, objects = &contents[i].Objects, strconv.Itoa(contents[i].Objects)
+		}
+		for _, f := range p.Warnings {
+			run.Log(slog.LevelWarn, fmt.Sprintf("%s:%d:%d: %s [%s]", path.Join(p.Path, f.Path), f.Line, f.Column, f.Message, f.Rule))
+		}
+		list = append(list, row)
+		rows = append(rows, []string{p.Path, cmp.Or(p.Settings.Workspace.Name, "?"), objects, cmp.Or(row.Ledger, "none")})
+	}
+	doc.Data = map[string]any{"format": "trueup.projects/v1", "projects": list, "facts": found.Facts}
+	doc.Text = func(out report.LineWriter, _ report.FormatOptions) {
+		if len(list) == 0 {
+			out.Printf("No project is selected.\n")
+			return
+		}
+		out.Table("", rows)
+	}
+	return doc, nil
+}
+
+// A shard has at most perShard projects, up to maxShards shards: to start a job takes longer than to plan
+// some projects.
+const (
+	perShard  = 50
+	maxShards = 20
+)
+
+// matrix returns the shards for so many projects, as one line. There is at least one, because CI services reject an
+// empty matrix. A project that can't be read fails in its shard.
+func matrix(projects int) report.Document {
+	shards := make([]string, min(max(1, (projects+perShard-1)/perShard), maxShards))
+	for i := range shards {
+		shards[i] = fleet.Shard{Index: i + 1, Of: len(shards)}.String()
+	}
+	line, err := json.Marshal(shards)
+	if err != nil {
+		panic(err) // it is text
+	}
+	return report.Document{Data: shards, Text: func(out report.LineWriter, _ report.FormatOptions) { out.JSONLine("", line) }}
+}
+
+// contents reads the manifests of all projects. Projects with the same hostname get an error.
+func readContents(ctx context.Context, run *Run, found *fleet.Fleet) ([]fleet.Contents, error) {
+	reading := run.begin("reading manifests")
+	defer reading.end()
+	return found.ReadContents(ctx, run.API.Parallelism)
+}
+
+// folder returns the folder in which to search for projects.
+func searchedFolder(run *Run) (string, error) {
+	info, err := os.Stat(run.Dir)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("-C %s: %w", run.chdir, files.WithoutPath(err))
+	case !info.IsDir():
+		return "", fmt.Errorf("-C %s is not a folder: name the folder that has the projects", run.chdir)
+	}
+	return filepath.EvalSymlinks(run.Dir) // a search follows no link
+}

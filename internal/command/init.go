@@ -1,0 +1,312 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"trueup/internal/files"
+	"trueup/internal/generate"
+	"trueup/internal/ledger"
+	"trueup/internal/manifest"
+	"trueup/internal/report"
+)
+
+type initOptions struct {
+	generate.SetupChoices
+	yes bool
+}
+
+// mostDoubt limits the look at a workspace by an init that could do without.
+const mostDoubt = 10 * time.Second
+
+func newInit(run *Run) *cobra.Command {
+	var o initOptions
+	cmd := newCommand(run, "init", func(ctx context.Context, _ []string) (report.Document, error) { return runInit(ctx, run, o) })
+	f := cmd.Flags()
+	f.SortFlags = false // they are in the order of the questions
+	f.StringVar(&o.Workspace, "workspace", "", "`NAME` of the workspace, from your profile in the web console")
+	f.StringVar(&o.UUID, "uuid", "", "`UUID` of the workspace, from the same place")
+	f.StringVar(&o.Ledger, "ledger", "", "`STORE` of the ledger: git:REF, file:PATH, s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, azblob://CONTAINER/PREFIX, postgres:NAME or none")
+	f.StringVar(&o.Adopt, "adopt", "", "which requests in git were sent before: all, none or a `GLOB` (see ledger init --help)")
+	f.StringVar(&o.Manifests, "manifests", "", "`WHAT` the manifests describe: pull (what is live), examples or none")
+	f.StringVar(&o.CI, "ci", "", "the CI `SERVICE`: github, gitlab or none")
+	f.StringVar(&o.Source, "trueup", "", "the repository and commit that CI builds trueup from: `OWNER/NAME@COMMIT`, on the host of --ci")
+	f.StringVar(&o.Branch, "branch", "", "the `BRANCH` to apply (default the remote's default branch, or the current one)")
+	f.BoolVar(&o.Agents, "agents", false, "add AGENTS.md, with rules for coding agents")
+	f.BoolVar(&o.yes, "auto-approve", false, "do not ask before writing")
+	oneOfFlag(f, "manifests", manifestChoices()...)
+	oneOfFlag(f, "ci", ciChoices()...)
+	_ = cmd.RegisterFlagCompletionFunc("ledger", CompleteWords(generate.GitLedger, generate.FileLedger, generate.None)) // the flag exists
+	_ = cmd.RegisterFlagCompletionFunc("adopt", CompleteWords("all", "none"))                                           // the flag exists
+	return cmd
+}
+
+func manifestChoices() []string {
+	return []string{generate.FromLive, generate.FromExamples, generate.None}
+}
+
+func ciChoices() []string {
+	var words []string
+	for _, s := range generate.AllCIServices() {
+		words = append(words, s.Name)
+	}
+	return append(words, generate.None)
+}
+
+func runInit(ctx context.Context, run *Run, o initOptions) (doc report.Document, err error) {
+	s, err := chooseSetup(ctx, run, &o)
+	if err != nil {
+		return doc, err
+	}
+	defer s.Close()
+	if !s.HasChanges() {
+		return nothingToSetUp(ctx, run, s)
+	}
+	if doc, err = setUp(ctx, run, s, o); err != nil && run.StdinIsTTY && s.IsNew {
+		run.Log(slog.LevelInfo, "to give these answers again: "+o.command())
+	}
+	return doc, err
+}
+
+// setUp asks, and writes what init adds.
+func setUp(ctx context.Context, run *Run, s *generate.Setup, o initOptions) (doc report.Document, err error) {
+	if doc, err = confirmInit(ctx, run, s, o.yes); err != nil {
+		return doc, err
+	}
+	var id string
+	ready := func() error { return nil }
+	if s.CreatesLedger() {
+		w, err := run.Open(ctx, s.Project, &manifest.Set{})
+		if err != nil {
+			return doc, err
+		}
+		defer w.Close()
+		n := prepareLedger(run, s.Project, w, o.Adopt)
+		if err := createLedger(ctx, run, n, &doc); err != nil {
+			return doc, fmt.Errorf("nothing was written, because the ledger could not be created: %w", err)
+		}
+		id, ready = w.Ledger.ID, func() error { return n.CheckReady(ctx) }
+	}
+	if err := s.WriteEdits(id); err != nil {
+		return doc, err
+	}
+	if err := saySetup(run, &doc, s); err != nil {
+		return doc, err
+	}
+	if !s.FromLive {
+		sayLines(&doc, s.NextSteps())
+		return doc, ready()
+	}
+	return initFromLive(ctx, run, s, doc.Messages, ready)
+}
+
+// command returns the command line that has the answers.
+func (o initOptions) command() string {
+	text := "trueup init"
+	for _, f := range [][2]string{
+		{"workspace", o.Workspace},
+		{"uuid", o.UUID},
+		{"ledger", o.Ledger},
+		{"adopt", o.Adopt},
+		{"manifests", o.Manifests},
+		{"ci", o.CI},
+		{"trueup", o.Source},
+		{"branch", o.Branch},
+	} {
+		if f[1] != "" {
+			text += " --" + f[0] + " " + ledger.ShellWord(f[1])
+		}
+	}
+	return text
+}
+
+// nothingToSetUp is the result of an init that has nothing to do. The ledger may still lack an address.
+func nothingToSetUp(ctx context.Context, run *Run, s *generate.Setup) (doc report.Document, err error) {
+	if err = saySetup(run, &doc, s); err != nil {
+		return doc, err
+	}
+	other := ""
+	if s.Waits || s.LacksLedger() {
+		other = " else"
+	} else if !run.Sandbox {
+		w, err := run.Open(ctx, s.Project, &manifest.Set{})
+		if err != nil {
+			return doc, err
+		}
+		defer w.Close()
+		if err = prepareLedger(run, s.Project, w, "").CheckReady(ctx); err != nil {
+			return doc, err
+		}
+	}
+	say(&doc, "nothing%s to do: everything%[1]s is there", other)
+	return doc, nil
+}
+
+// initFromLive pulls manifests. Its result lists the setup files, the pulled objects and the next steps.
+func initFromLive(ctx context.Context, run *Run, s *generate.Setup, written []string, ready func() error) (doc report.Document, err error) {
+	pulled, err := runPull(ctx, run, generate.PullOptions{}, nil)
+	if err != nil {
+		err = fmt.Errorf("everything is written except the manifests: %w; trueup pull writes them", err)
+	}
+	err = errors.Join(err, s.KeepFolder())
+	if err == nil {
+		sayLines(&doc, s.NextSteps())
+		err = ready()
+	}
+	doc.ExitCode = pulled.ExitCode
+	doc.Data = map[string]any{"format": "trueup.init/v1", "messages": slices.Concat(written, doc.Messages), "pull": pulled.Data}
+	doc.Text = func(out report.LineWriter, shown report.FormatOptions) {
+		writeLines(out, written)
+		if pulled.Text != nil {
+			pulled.Text(out, shown)
+		}
+	}
+	return doc, err
+}
+
+func writeLines(out report.LineWriter, lines []string) {
+	for _, line := range lines {
+		out.Printf("%s\n", line)
+	}
+}
+
+// chooseSetup inspects the repository and completes the options.
+func chooseSetup(ctx context.Context, run *Run, o *initOptions) (*generate.Setup, error) {
+	if run.Sandbox && o.Ledger != "" && o.Ledger != generate.None {
+		return nil, errors.New("--sandbox has its own ledger: remove --ledger. To add one for the real platform later, run trueup init --ledger STORE")
+	}
+	near, err := run.FindProject()
+	if err != nil {
+		return nil, err
+	}
+	s, err := generate.FindSetup(ctx, run.Options, near)
+	if err != nil {
+		return nil, err
+	}
+	if s.IsNew {
+		err = askMissing(run, s, o)
+	}
+	if err == nil {
+		err = s.ChooseOptions(ctx, o.SetupChoices)
+	}
+	if err != nil {
+		s.Close()
+	}
+	return s, err
+}
+
+// confirm shows what init will do and asks, unless yes is true, and looks whether the workspace may be the wrong one.
+func confirmInit(ctx context.Context, run *Run, s *generate.Setup, yes bool) (doc report.Document, err error) {
+	if !yes {
+		if doc, err = confirmSetup(run, s); err != nil {
+			return doc, err
+		}
+	}
+	if !run.Sandbox {
+		if err = confirmWorkspace(ctx, run, s, yes); err != nil {
+			err = fmt.Errorf("nothing was written: %w", err)
+		}
+	}
+	return doc, err
+}
+
+// confirmSetup shows what init will do, and asks. Without a terminal, the result shows it.
+func confirmSetup(run *Run, s *generate.Setup) (doc report.Document, err error) {
+	say(&doc, "In %s:", s.Top.Name())
+	switch {
+	case s.Waits:
+		say(&doc, "  name the ledger %s, which waits for the git remote %s", s.Store, ledger.RemoteOf(s.Store))
+	case strings.HasPrefix(s.Store, "file:"):
+		say(&doc, "  create the ledger %s, which works on this machine only, and test its store", s.Store)
+	case s.Store != "":
+		say(&doc, "  create the ledger %s, and test its store", s.Store)
+	}
+	for _, e := range s.Edits {
+		switch e.State {
+		case files.Kept:
+			say(&doc, "  leave %s as it is: %s", e.Shown, e.Why)
+		case generate.ToWrite, generate.ToAdd:
+			say(&doc, "  %s %s", e.State, e.Shown)
+		}
+	}
+	if s.FromLive {
+		say(&doc, "  write manifests of what is live in workspace %s", s.Workspace.Name)
+	}
+	if !run.StdinIsTTY {
+		return doc, errors.New("nothing was written, because there is no terminal to ask on: add --auto-approve")
+	}
+	writeLines(run.stderr(), doc.Messages)
+	return report.Document{}, run.wantYes("nothing was written", "\nType yes to do this [no]: ")
+}
+
+// confirmWorkspace asks before init goes on with a workspace that has none of the objects that most have: its UUID may
+// be wrong. If yes is true, it warns, unless pull will.
+func confirmWorkspace(ctx context.Context, run *Run, s *generate.Setup, yes bool) error {
+	doubt, fix, err := doubtWorkspace(ctx, run, s)
+	switch {
+	case s.FromLive && (err != nil || yes):
+		return err
+	case doubt == "": // without FromLive, init needs no platform
+	case yes:
+		run.Log(slog.LevelWarn, doubt+" If not, "+fix)
+	default:
+		return run.wantYes("the workspace may be another one", "\n%s\nIf not, %s.\nType yes to go on [no]: ", doubt, fix)
+	}
+	return nil
+}
+
+// doubtWorkspace returns what to ask if the workspace has none of the objects that most have.
+func doubtWorkspace(ctx context.Context, run *Run, s *generate.Setup) (doubt, fix string, err error) {
+	if !s.FromLive {
+		limited, cancel := context.WithTimeout(ctx, mostDoubt)
+		defer cancel()
+		ctx = limited
+	}
+	w, err := run.Open(ctx, s.Project, &manifest.Set{})
+	if err != nil {
+		return "", "", err
+	}
+	defer w.Close()
+	return generate.DoubtQuestion(ctx, w)
+}
+
+// saySetup lists the files with what init did, and shows what to add to files that it left alone.
+func saySetup(run *Run, doc *report.Document, s *generate.Setup) error {
+	if s.Project.Dir != run.Dir {
+		say(doc, "the project file is %s", s.Project.Dir)
+	}
+	var kept []string
+	for _, e := range s.Edits {
+		say(doc, "%s %s", e.State, e.Shown)
+		if e.State != files.Kept {
+			continue
+		}
+		kept = append(kept, e.Shown)
+		say(doc, "  %s", e.Why)
+		if wanted := e.Wanted(); wanted != nil {
+			sayLines(doc, "\n"+string(wanted)+"\n")
+		}
+	}
+	if s.Waits {
+		say(doc, "the ledger %s waits for the git remote %s: %s, which creates the ledger", s.Store, ledger.RemoteOf(s.Store), s.AddRemote())
+	}
+	if s.LacksLedger() {
+		say(doc, noLedger+ledger.Create)
+	}
+	if s.NeedsID() {
+		say(doc, "now write its id below ledger: in trueup.yaml, so that trueup never uses another ledger by mistake:")
+		say(doc, "")
+		say(doc, "  id: %s", s.ID)
+	}
+	if len(kept) > 0 {
+		return fmt.Errorf("unchanged, because it exists with other content: %s. Below is what init would write: add that, or remove the file and run init again", strings.Join(kept, ", "))
+	}
+	return nil
+}

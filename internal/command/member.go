@@ -1,0 +1,200 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"trueup/internal/api"
+	"trueup/internal/config"
+	"trueup/internal/diag"
+	"trueup/internal/exit"
+	"trueup/internal/fleet"
+	"trueup/internal/plan"
+	"trueup/internal/report"
+)
+
+// projectRun is what the run of one of many projects shares with trueup each.
+type projectRun struct {
+	of       *Run // trueup each
+	path     string
+	warnings diag.List // about what other projects have, too
+	result   *report.Document
+}
+
+// logged is a message for standard error.
+type logged struct {
+	level slog.Level
+	text  string
+	more  []string
+	attrs []slog.Attr
+}
+
+// line writes a message of the project, with its path. What is neither a warning nor an error needs -v.
+func (m *projectRun) line(run *Run, l logged) {
+	if l.level < slog.LevelWarn && !run.Verbose {
+		return
+	}
+	m.of.logging.Lock()
+	defer m.of.logging.Unlock()
+	m.of.line(l.level, m.path+": "+l.text, l.more, append(l.attrs, slog.String("project", m.path))...)
+}
+
+// memberNames returns the commands that trueup each runs.
+func memberNames() []string {
+	return []string{"plan", "apply", "drift", "status", "validate", "test", "hold", "ledger init", "ledger settle"}
+}
+
+// newMemberRoot returns a command line of these commands alone, without what only help and completion need:
+// completions of flags would stay in memory after the run.
+func newMemberRoot(run *Run) *cobra.Command {
+	root := &cobra.Command{
+		Use: "trueup", SilenceErrors: true, SilenceUsage: true,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return run.Start(cmd) },
+	}
+	root.CompletionOptions.DisableDefaultCmd = true
+	run.RegisterFlags(root.PersistentFlags())
+	ledger := &cobra.Command{Use: "ledger"}
+	ledger.AddCommand(newLedgerInit(run), newLedgerSettle(run))
+	root.AddCommand(newPlan(run), newApply(run), newDrift(run), newStatus(run), newValidate(run), newTest(run), newHold(run), ledger)
+	root.SetOut(io.Discard)
+	root.SetErr(io.Discard)
+	root.SetFlagErrorFunc(SuggestFlag)
+	return root
+}
+
+// runMember runs the command line in a project, as in a process of its own with that folder, and returns its result.
+// Nobody can answer a question there.
+func runMember(ctx context.Context, run *Run, m *projectRun, p fleet.ProjectFolder, line memberLine) report.Document {
+	if p.Err != nil {
+		code := exit.Of(p.Err)
+		return report.Document{Command: line.command, ExitCode: code, Result: exit.NameOf(code), Errors: []string{p.Err.Error()}}
+	}
+	one := NewRun(config.Env{
+		Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard,
+		Getenv: run.Getenv, Now: run.Now, Sleep: run.Sleep, Hurry: run.Hurry, Retry: run.Retry, Cwd: p.Dir,
+	})
+	one.member, one.Shared, one.API.Budget = m, run.Shared, run.Shared.Budget
+	code, err := one.Execute(ctx, newMemberRoot(one), line.words)
+	doc := report.Document{Command: line.command}
+	if m.result != nil {
+		doc = *m.result
+	} else if err != nil { // it ended before the command
+		doc.Errors = []string{err.Error()}
+	}
+	if refusal := api.RefusalOf(err); refusal != "" {
+		doc.Errors = []string{refusal} // the same in all projects that use the token
+	}
+	doc.ExitCode, doc.Result = code, exit.NameOf(code)
+	return doc
+}
+
+// memberLine is the command line of each project.
+type memberLine struct {
+	command string // such as plan or ledger settle
+	words   []string
+	flags   string  // those that results must have in common
+	base    *string // of a plan: the commit that --base-ref names
+}
+
+// memberLine returns the command line of each project: what stands after --, and the global flags before it that mean
+// the same there. It rejects what makes no sense in many projects.
+func parseMember(run *Run, own *cobra.Command, words []string) (line memberLine, err error) {
+	names := memberNames()
+	if len(words) == 0 {
+		return line, fmt.Errorf("name the command to run in each project after --: %s", strings.Join(names, ", "))
+	}
+	n := 1
+	if words[0] == "ledger" && len(words) > 1 {
+		n = 2
+	}
+	line.command = strings.Join(words[:n], " ")
+	if err := oneOf("the command after --", line.command, names); err != nil {
+		return memberLine{}, err
+	}
+	line.words = words[:n:n]
+	own.InheritedFlags().VisitAll(func(f *pflag.Flag) {
+		if f.Changed && !slices.Contains([]string{"chdir", "output", "report", "quiet"}, f.Name) {
+			line.words = append(line.words, flagWords(f)...)
+		}
+	})
+	line.words = append(line.words, words[n:]...)
+	cmd, rest, err := newMemberRoot(NewRun(config.Env{Getenv: run.Getenv})).Find(line.words)
+	if err == nil {
+		err = cmd.ParseFlags(rest)
+	}
+	if err != nil {
+		return line, SuggestFlag(cmd, err)
+	}
+	wrong := []error{checkFlags(cmd)}
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		wrong = append(wrong, checkMemberFlag(f))
+		if !slices.Contains([]string{"verbose", "out", "report"}, f.Name) {
+			line.flags = strings.TrimSpace(line.flags + " " + strings.Join(flagWords(f), " "))
+		}
+	})
+	line.flags = strings.TrimSpace(line.flags + " " + strings.Join(cmd.Flags().Args(), " "))
+	if base := cmd.Flags().Lookup("base-ref"); base != nil {
+		line.base = new(base.Value.String())
+	}
+	line.addDrift(cmd)
+	approved := cmd.Flags().Lookup("auto-approve")
+	wrong = append(wrong,
+		refuse(slices.Contains(cmd.Flags().Args(), onStdout), "- after --: many projects can't read one standard input: name files in their folders"),
+		refuse(approved != nil && approved.Value.String() == approved.DefValue, "apply after -- needs --auto-approve: nobody is asked about many projects; plan shows what it will send"))
+	return line, errors.Join(wrong...)
+}
+
+// addDrift leaves drift as it is unless a flag says what to do about it: nobody reviews a console change in the projects of
+// others, which apply would undo.
+func (l *memberLine) addDrift(cmd *cobra.Command) {
+	offline := cmd.Flags().Lookup("offline")
+	if f := cmd.Flags().Lookup("drift"); f != nil && !f.Changed && (offline == nil || offline.Value.String() != "true") {
+		l.words = slices.Insert(slices.Clone(l.words), 1, "--drift="+string(plan.ReportDrift))
+	}
+}
+
+// flagWords writes a flag again as it was set.
+func flagWords(f *pflag.Flag) (words []string) {
+	values := []string{f.Value.String()}
+	if list, ok := f.Value.(pflag.SliceValue); ok {
+		values = list.GetSlice()
+	}
+	for _, value := range values {
+		words = append(words, "--"+f.Name+"="+value)
+	}
+	return words
+}
+
+// checkMemberFlag rejects a flag after -- that is one for all projects, or that names one file for all of them.
+func checkMemberFlag(f *pflag.Flag) error {
+	files := []string{f.Value.String()}
+	switch f.Name {
+	case "chdir", "output", "quiet":
+		return fmt.Errorf("--%s after -- is one for all projects: write it before --", f.Name)
+	case "report":
+		files = nil
+		list, _ := f.Value.(pflag.SliceValue) // it is one
+		for _, text := range list.GetSlice() {
+			_, file, _ := strings.Cut(text, "=")
+			files = append(files, file)
+		}
+	case "out":
+	default:
+		return nil
+	}
+	for _, file := range files {
+		if file == onStdout || !filepath.IsLocal(file) {
+			return fmt.Errorf("--%s %s after --: each project would overwrite it: name a file in the folder of each, such as plan.json, or use --results DIR before --", f.Name, file)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,182 @@
+package command
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"trueup/internal/config"
+	"trueup/internal/exit"
+	"trueup/internal/files"
+	"trueup/internal/forge"
+	"trueup/internal/report"
+)
+
+// shownError is an error that the result on standard output already shows.
+type shownError struct{ error }
+
+func (e *shownError) Unwrap() error { return e.error }
+
+// emit writes the document to standard output and to each file of --report, so that nobody mistakes an
+// earlier run's report for this one's. An error of the command is in the result, or on standard error if
+// the result is text. The run exits with the document's code, or with 1 if that is 0 and a write failed.
+func (run *Run) emit(doc report.Document, failed error) (err error) {
+	doc.Command = cmp.Or(doc.Command, run.Name)
+	text, errs := run.Format == "text", doc.Errors
+	if failed != nil {
+		doc.ExitCode, doc.Errors = exit.Of(failed), append(slices.Clone(errs), failed.Error())
+	}
+	shown := doc
+	switch {
+	case text:
+		shown.Errors = errs
+	case failed != nil && (doc.Data == nil || run.Format != "json"):
+		failed = &shownError{failed}
+	}
+	if run.member != nil {
+		run.code, run.emitted = doc.ExitCode, true
+	} else if failed == nil || !text || doc.HasOwnText() {
+		run.code, run.emitted = doc.ExitCode, true
+		err = report.Write(run.stdout, run.Format, run.stamped(shown), run.onTerminal())
+	}
+	if err != nil {
+		doc.ExitCode = cmp.Or(doc.ExitCode, exit.Error)
+		doc.Errors = append(doc.Errors, "write the result: "+err.Error())
+	}
+	if err = errors.Join(err, run.writeReports(doc)); err != nil {
+		err = exit.WithCode(cmp.Or(doc.ExitCode, exit.Error), fmt.Errorf("write the result: %w", err))
+	}
+	return errors.Join(failed, err)
+}
+
+// onTerminal returns the options of what standard output shows.
+func (run *Run) onTerminal() report.FormatOptions {
+	opts := run.shown()
+	opts.Color, opts.Width = run.UseColor(run.Width > 0), run.Width
+	if run.Format == "text" && opts.Width > 0 {
+		opts.Now, opts.Brief = run.Now(), !opts.Verbose && !run.inCI()
+	}
+	return opts
+}
+
+// stamped adds what all commands report: the name of the exit code, the project's place, the page of the
+// run and the report files.
+func (run *Run) stamped(doc report.Document) report.Document {
+	doc.Result, doc.Sandbox, doc.Place = exit.NameOf(doc.ExitCode), doc.Sandbox || run.Sandbox, run.place()
+	// The environment has the page of the run, so don't read the event file.
+	ci, _ := forge.Detect(run.Getenv, func(string) ([]byte, error) { return nil, fs.ErrNotExist })
+	doc.RunURL, doc.Files = ci.RunURL, nil
+	for _, r := range run.Reports {
+		if format, file, _ := strings.Cut(r, "="); file != onStdout {
+			if run.sharedFile(file) {
+				file = ""
+			} else if doc.RunURL != "" && filepath.IsAbs(file) {
+				file = filepath.Base(file) // the runner's folders are gone by then
+			}
+			doc.Files = append(doc.Files, report.SideReport{Format: format, Path: file})
+		}
+	}
+	return doc
+}
+
+// place returns where in its repository the run is. The repository is the nearest folder with an
+// entry .git, which no commit can have.
+func (run *Run) place() report.Place {
+	dir, err := filepath.EvalSymlinks(run.Dir)
+	if err != nil {
+		dir = run.Dir
+	}
+	var place report.Place
+	if file, ok := files.FindAbove(dir, config.ProjectFile); ok && (run.chdir == "" || filepath.Dir(file) == dir) {
+		place.Project = filepath.ToSlash(files.ShownPath(dir, file))
+	}
+	if entry, ok := files.FindAbove(dir, ".git"); ok {
+		place.Top = filepath.ToSlash(filepath.Dir(entry))
+		place.Folder = filepath.ToSlash(files.ShownPath(filepath.Dir(entry), dir))
+	}
+	return place
+}
+
+// shown returns the options that say how much of a document to write, in any format.
+func (run *Run) shown() report.FormatOptions {
+	return report.FormatOptions{Verbose: run.Verbose, ShowUnmanaged: run.Verbose}
+}
+
+// writeReports writes the document to each file of --report. One of many projects hands it over, too.
+func (run *Run) writeReports(doc report.Document) error {
+	if len(run.Reports) == 0 && run.member == nil {
+		return nil
+	}
+	doc = run.stamped(doc)
+	var failures []error
+	if run.member != nil {
+		run.member.result = &doc
+	}
+	for _, r := range run.Reports {
+		format, file, _ := strings.Cut(r, "=")
+		failures = append(failures, run.writeReport(format, file, doc))
+	}
+	return errors.Join(failures...)
+}
+
+// onStdout is the name of standard output among the files of --report.
+const onStdout = "-"
+
+// minRoom is the least room for a report in a file that others write to as well, in bytes.
+const minRoom = 4096
+
+func (run *Run) writeReport(format, file string, doc report.Document) error {
+	opts := run.shown()
+	opts.Variables = filepath.Ext(file) == ".env"
+	if file == onStdout {
+		return report.Write(run.stdout, format, doc, opts)
+	}
+	isShared, how := run.sharedFile(file), os.O_TRUNC
+	if isShared {
+		how = os.O_APPEND
+	}
+	f, err := files.OpenOutput(run.Dir, file, how)
+	if err != nil {
+		return err
+	}
+	if isShared {
+		if opts.Room, err = beginAfter(f); err != nil {
+			return errors.Join(fmt.Errorf("%s: %w", file, files.WithoutPath(err)), f.Close())
+		}
+		if opts.Room < minRoom {
+			run.Log(slog.LevelWarn, file+" is full (code hosts show 1 MB of it), so the "+format+" report of this run is not added")
+			return f.Close()
+		}
+	}
+	return errors.Join(report.Write(f, format, doc, opts), f.Close())
+}
+
+// sharedFile reports whether file is the summary or the outputs of a CI step, to which other commands
+// write, too. trueup never empties it.
+func (run *Run) sharedFile(file string) bool {
+	return slices.ContainsFunc([]string{"GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT"}, func(name string) bool {
+		shared := run.Getenv(name)
+		return shared != "" && run.FullPath(file) == run.FullPath(shared)
+	})
+}
+
+// beginAfter begins a new line after what others wrote into a file, and returns how many bytes still
+// fit.
+func beginAfter(f *os.File) (int, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	size := info.Size()
+	if size > 0 && report.SummaryRoom(size) > minRoom {
+		_, err = f.WriteString("\n")
+		size++
+	}
+	return report.SummaryRoom(size), err
+}

@@ -1,0 +1,193 @@
+// Package command has the commands, one a file: their flags, what they do, and how they show it. It makes no decision
+// about an object: that is of the packages that it calls.
+//
+// A command returns a document, with or without an error, and prints nothing. Run writes the document in the format
+// that was asked for, also when it is a failure.
+package command
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"trueup/internal/api"
+	"trueup/internal/config"
+	"trueup/internal/diag"
+	"trueup/internal/exit"
+	"trueup/internal/report"
+)
+
+// Run is one run of the program: its streams, clock and environment, the flags that all commands have, and the
+// settings of the environment. It is made once and passed on.
+type Run struct {
+	config.Options
+	Format   string // of the result on standard output
+	Quiet    bool
+	Reports  []string // FORMAT=FILE
+	LogsJSON bool
+	// Name is the command, such as new purge, and code the exit code if it has no error.
+	Name  string
+	code  int
+	chdir string
+	// timeout limits the run; 0 means no limit. No command runs if settingsErr says that a setting is wrong.
+	timeout     time.Duration
+	settingsErr error
+	stdout      *output
+	out         report.LineWriter
+	// answers may have read a part of the next answer.
+	answers *bufio.Reader
+	// emitted is true once a result is being written, and sending once requests may have been sent.
+	emitted, sending bool
+	// logging guards standard error, and what follows. bar is true if the last line of the terminal is
+	// a bar. tellAt is when to show progress next.
+	logging sync.Mutex
+	bar     bool
+	tellAt  time.Time
+	// cancel ends the time limit of the run.
+	cancel context.CancelFunc
+	member *projectRun // set if this run is one of many projects
+}
+
+// NewRun returns a run of the process that env describes.
+func NewRun(env config.Env) *Run {
+	run := &Run{cancel: func() {}, stdout: &output{w: env.Stdout}}
+	run.Options = config.Options{
+		Env: env, Dir: env.Cwd, Clean: report.Clean, Shared: &config.Shared{}, Tool: toolName(),
+		Log: run.log, Open: run.openPlatform, Begin: run.beginPhase,
+		API: api.ClientConfig{Retry: env.Retry, UserAgent: userAgent(), Now: env.Now, Warn: run.warn},
+	}
+	if run.out = report.NewLines(run.stdout); env.Width == 0 {
+		run.out = run.out.Piped()
+	}
+	return run
+}
+
+// runFunc does what a command does. It returns its result, with or without an error, and prints nothing.
+type runFunc func(ctx context.Context, args []string) (report.Document, error)
+
+// newCommand returns a command that runs do and writes its result. The usage line sets the number of arguments and
+// their completion.
+func newCommand(run *Run, use string, do runFunc) *cobra.Command {
+	return &cobra.Command{Use: use, Args: argsOf(use), RunE: func(cmd *cobra.Command, args []string) error {
+		doc, err := do(cmd.Context(), args)
+		if run.emitted { // as a stream
+			return err
+		}
+		return run.emit(doc, err)
+	}}
+}
+
+// Execute runs a command line. It returns the exit code, and the error that standard error or the result shows.
+func (run *Run) Execute(ctx context.Context, root *cobra.Command, args []string) (int, error) {
+	root.SetArgs(args)
+	run.ReadSettings()
+	err := run.executeCommand(ctx, root)
+	run.cancel()
+	if lost := run.stdout.close(); err == nil && lost != nil {
+		err = exit.WithCode(cmp.Or(run.code, exit.Error), fmt.Errorf("write the result: %w", lost))
+	}
+	if err == nil {
+		return run.code, nil
+	}
+	if errors.Is(ctx.Err(), context.Canceled) {
+		err = exit.WithCode(exit.Interrupted, fmt.Errorf("interrupted: %w", err))
+	}
+	if _, shown := errors.AsType[*shownError](err); !shown && run.member == nil { // trueup each shows those of members
+		run.Log(slog.LevelError, diag.OneLine(err))
+	}
+	return exit.Of(err), err
+}
+
+// Start checks the flags of a command and begins the time limit, before the command runs.
+func (run *Run) Start(cmd *cobra.Command) error {
+	run.Name = strings.TrimPrefix(cmd.CommandPath(), "trueup ")
+	run.Writes = run.Name == "apply" || run.Name == "ledger settle" || run.Name == "ledger init"
+	if err := cmp.Or(run.settingsErr, checkFlags(cmd), run.checkReports()); err != nil {
+		return err
+	}
+	if run.Verbose {
+		run.API.Trace = run.trace
+	}
+	if run.timeout > 0 {
+		ctx, cancel := context.WithTimeoutCause(cmd.Context(), run.timeout, fmt.Errorf(
+			"the run took longer than its time limit, %s (%s): %w", run.timeout, timeoutVar, context.DeadlineExceeded))
+		run.cancel = cancel
+		cmd.SetContext(ctx)
+	}
+	run.Stdin = &input{ctx: cmd.Context(), r: run.Stdin}
+	return nil
+}
+
+// crashError is a panic, which is a bug of this program.
+type crashError struct {
+	value any
+	stack []byte
+	// sent is true if requests may have been sent before it.
+	sent bool
+}
+
+func (e *crashError) Error() string {
+	what := fmt.Sprintf("%T", e.value) // any other value may hold a secret
+	switch v := e.value.(type) {
+	case error:
+		what = v.Error()
+	case string:
+		what = v
+	}
+	text := fmt.Sprintf("internal error: %.300s. This is a bug in trueup: report it with the output of -v", what)
+	if e.sent {
+		text += ". Requests may have been sent: run apply again, which first looks up what happened to them"
+	}
+	return text
+}
+
+// Stack returns where it happened. There are no values in it.
+func (e *crashError) Stack() []byte { return e.stack }
+
+// executeCommand runs the command line of root. It turns a panic into an error, in the result and the reports too.
+func (run *Run) executeCommand(ctx context.Context, root *cobra.Command) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = run.showCrash(&crashError{value: value, stack: debug.Stack(), sent: run.sending})
+		}
+		var crash interface{ Stack() []byte }
+		if errors.As(err, &crash) {
+			run.showStack(string(crash.Stack()))
+		}
+	}()
+	return root.ExecuteContext(ctx)
+}
+
+// showCrash shows a panic in the result. If that panics again, only standard error shows the first.
+func (run *Run) showCrash(crash *crashError) (err error) {
+	defer func() {
+		if recover() != nil {
+			err = crash
+		}
+	}()
+	doc := report.Document{Command: run.Name}
+	if run.emitted {
+		doc.ExitCode, doc.Errors = exit.Of(crash), []string{crash.Error()}
+		return errors.Join(crash, run.writeReports(doc))
+	}
+	return run.emit(doc, crash)
+}
+
+// showStack logs where a panic happened, with -v.
+func (run *Run) showStack(stack string) {
+	if !run.Verbose {
+		return
+	}
+	for line := range strings.Lines(stack) {
+		run.Log(slog.LevelDebug, strings.TrimRight(line, "\n"))
+	}
+}

@@ -1,0 +1,46 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"trueup/internal/exit"
+	"trueup/internal/files"
+	"trueup/internal/reconcile"
+	"trueup/internal/report"
+)
+
+func newShow(run *Run) *cobra.Command {
+	cmd := newCommand(run, "show FILE|DIR", func(_ context.Context, args []string) (doc report.Document, err error) {
+		full := run.FullPath(args[0])
+		if info, err := os.Stat(full); err == nil && info.IsDir() {
+			return mergeResults(run, args[0])
+		}
+		p, err := reconcile.ReadPlan(full)
+		if err != nil {
+			return doc, exit.WithCode(exit.Error, fmt.Errorf("%s: %w", args[0], err))
+		}
+		note := fmt.Sprintf("this plan was created at %s by %s; nothing was read now", p.CreatedAt.UTC().Format(time.RFC3339), p.Tool)
+		p.Notes = append([]string{note}, p.Notes...)
+		return report.Document{Plan: p, Sandbox: p.Sandbox, Objects: len(p.Items)}, nil
+	})
+	return cmd
+}
+
+// mergedResults merges the results of many projects below a folder.
+func mergeResults(run *Run, dir string) (doc report.Document, err error) {
+	root, err := os.OpenRoot(run.FullPath(dir))
+	if err == nil {
+		doc, err = report.Collect(files.OpenFS(root), toolName())
+		err = errors.Join(err, root.Close())
+	}
+	if err != nil {
+		return doc, fmt.Errorf("the results below %s: %w", dir, err)
+	}
+	return doc, nil
+}

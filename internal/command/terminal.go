@@ -1,0 +1,331 @@
+package command
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"trueup/internal/api"
+	"trueup/internal/ledger"
+	"trueup/internal/report"
+)
+
+// output is standard output. It writes nothing after an error and keeps that error, so that no command
+// succeeds when its output is lost.
+type output struct {
+	w   io.Writer
+	err error
+}
+
+func (o *output) Write(text []byte) (int, error) {
+	if o.err != nil {
+		return 0, o.err
+	}
+	n, err := o.w.Write(text)
+	o.err = err
+	return n, err
+}
+
+// close closes the output and returns its first error: some file systems report a full disk only then.
+func (o *output) close() error {
+	if c, ok := o.w.(io.Closer); ok {
+		o.err = errors.Join(o.err, c.Close())
+	}
+	return o.err
+}
+
+// input is standard input. A read ends when the run ends, even if nobody answers at the terminal.
+type input struct {
+	ctx context.Context //nolint:containedctx // Read has no parameter for it
+	r   io.Reader
+}
+
+// maxRead limits what is read at once, in bytes.
+const maxRead = 64 << 10
+
+func (in *input) Read(p []byte) (int, error) {
+	type read struct {
+		text []byte
+		err  error
+	}
+	// The read goes on after the run has ended, so it must not write to p.
+	text, done := make([]byte, min(len(p), maxRead)), make(chan read, 1)
+	go func() {
+		n, err := in.r.Read(text)
+		done <- read{text[:n], err}
+	}()
+	select {
+	case got := <-done:
+		return copy(p, got.text), got.err
+	case <-in.ctx.Done():
+		return 0, in.ctx.Err()
+	}
+}
+
+// Output returns standard output.
+func (run *Run) Output() io.Writer { return run.stdout }
+
+// stderr returns the lines of standard error.
+func (run *Run) stderr() report.LineWriter {
+	out := report.NewLines(run.Stderr)
+	if run.StderrWidth != nil {
+		out = out.Within(run.StderrWidth())
+	}
+	return out
+}
+
+// ask asks a question on standard error and returns the answer. It formats as report.Lines does.
+func (run *Run) ask(format string, args ...any) (string, error) {
+	if err := run.stderr().Printf(format, args...); err != nil {
+		return "", fmt.Errorf("ask: %w", err)
+	}
+	if run.answers == nil {
+		run.answers = bufio.NewReader(run.Stdin)
+	}
+	answer, err := run.answers.ReadString('\n')
+	if err != nil {
+		return "", fmt.Errorf("read the answer: %w", err)
+	}
+	run.logging.Lock()
+	defer run.logging.Unlock()
+	run.tellAt = time.Time{} // wait barAfter again
+	return strings.TrimSpace(answer), nil
+}
+
+// wantYes asks a question, and returns an error that starts with otherwise unless the answer is yes.
+func (run *Run) wantYes(otherwise, format string, args ...any) error {
+	answer, err := run.ask(format, args...)
+	if err != nil {
+		return fmt.Errorf("%s: %w", otherwise, err)
+	}
+	return refuse(answer != "yes", "%s", otherwise)
+}
+
+// log writes one line to standard error, as text or JSON (TRUEUP_LOG_FORMAT). It is safe for concurrent use,
+// and ignores write errors: they must not stop a run.
+func (run *Run) log(level slog.Level, text string) {
+	run.logging.Lock()
+	defer run.logging.Unlock()
+	run.line(level, text, nil)
+}
+
+// line is log for a caller that has locked logging. As text, the lines of more follow; as JSON, the line
+// has attrs instead.
+func (run *Run) line(level slog.Level, text string, more []string, attrs ...slog.Attr) {
+	if run.member != nil {
+		run.member.line(run, logged{level, text, more, attrs})
+		return
+	}
+	run.noBar()
+	out := run.stderr()
+	if run.LogsJSON {
+		var line bytes.Buffer
+		record := slog.NewRecord(run.Now(), level, text, 0)
+		record.AddAttrs(attrs...)
+		_ = slog.NewJSONHandler(&line, &slog.HandlerOptions{Level: slog.LevelDebug}).Handle(context.Background(), record)
+		_ = out.JSONLine("", line.Bytes())
+		return
+	}
+	prefix := map[slog.Level]string{slog.LevelError: "trueup: ", slog.LevelWarn: "warning: "}[level]
+	_ = out.Printf("%s%s\n", prefix, text)
+	for _, line := range more {
+		_ = out.Printf("  %s\n", line)
+	}
+}
+
+// rescue writes a record that the ledger could not store to standard error, for ledger import.
+func (run *Run) rescue(record []byte) {
+	before := ledger.RescuePrefix
+	if run.member != nil {
+		before, run = run.member.path+": "+before, run.member.of
+	}
+	run.logging.Lock()
+	defer run.logging.Unlock()
+	run.noBar()
+	_ = run.stderr().JSONLine(before, record)
+}
+
+// trace shows a request and the headers of its answer (-v), and never a body.
+func (run *Run) trace(e api.TraceEvent) {
+	answer := e.Err
+	if e.Status != 0 {
+		answer = strings.TrimSpace(fmt.Sprintf("%d %s", e.Status, http.StatusText(e.Status)))
+	}
+	took := e.Took.Round(time.Millisecond)
+	notes := []string{took.String()}
+	if e.Attempt > 1 {
+		notes = append(notes, fmt.Sprintf("attempt %d", e.Attempt))
+	}
+	if e.RequestBytes > 0 {
+		notes = append(notes, fmt.Sprintf("sent %d bytes", e.RequestBytes))
+	}
+	if e.Status != 0 && e.AnswerBytes >= 0 {
+		notes = append(notes, fmt.Sprintf("got %d bytes", e.AnswerBytes))
+	}
+	if id := e.RequestID.String(); id != "" {
+		notes = append(notes, "request id "+id)
+	}
+	line := fmt.Sprintf("%s %s -> %s (%s)", e.Method, e.URL, answer, strings.Join(notes, ", "))
+	run.logging.Lock()
+	defer run.logging.Unlock()
+	run.line(
+		slog.LevelDebug, line, append(headerLines("> ", e.Header), headerLines("< ", e.Answer)...),
+		slog.String("method", e.Method), slog.String("url", e.URL), slog.Int("attempt", e.Attempt),
+		slog.Int("status", e.Status), slog.String("error", e.Err), slog.Any("requestId", e.RequestID),
+		slog.Int("requestBytes", e.RequestBytes), slog.Int64("answerBytes", e.AnswerBytes), slog.Int64("ms", took.Milliseconds()),
+		slog.Any("requestHeader", e.Header), slog.Any("answerHeader", e.Answer),
+	)
+}
+
+func headerLines(prefix string, header http.Header) (lines []string) {
+	for _, name := range slices.Sorted(maps.Keys(header)) {
+		for _, value := range header[name] {
+			lines = append(lines, prefix+name+": "+value)
+		}
+	}
+	return lines
+}
+
+// barAfter is the time before a run shows its first bar, and barEvery that between two bars. Without a
+// terminal, it writes a line every lineEvery.
+const (
+	barAfter  = time.Second
+	barEvery  = 100 * time.Millisecond
+	lineEvery = 10 * time.Second
+)
+
+// phase is a part of a run that shows its progress if it takes long.
+type phase struct {
+	run   *Run
+	doing string
+	begun time.Time
+	// of is 0 if the total is unknown.
+	done, of atomic.Int64
+
+	// run.logging guards what follows. timer is nil if progress is not shown.
+	timer *time.Timer
+	ended bool
+	// The rate counts from the earlier mark, some seconds ago, because recent speed predicts best.
+	earlier, later mark
+}
+
+type mark struct {
+	at   time.Time
+	done int64
+}
+
+// begin starts a phase and the timer that shows its progress.
+func (run *Run) begin(doing string) *phase {
+	now := run.Now()
+	p := &phase{run: run, doing: doing, begun: now, earlier: mark{at: now}, later: mark{at: now}}
+	if run.Quiet || run.member != nil {
+		return p
+	}
+	run.logging.Lock()
+	defer run.logging.Unlock()
+	if run.tellAt.IsZero() {
+		silent := lineEvery
+		if run.hasBars() {
+			silent = barAfter
+		}
+		run.tellAt = now.Add(silent)
+	}
+	p.timer = time.AfterFunc(run.tellAt.Sub(now), p.tell)
+	return p
+}
+
+// beginPhase is begin for other packages, as functions.
+func (run *Run) beginPhase(doing string) (reached func(done, of int), end func()) {
+	p := run.begin(doing)
+	return p.reached, p.end
+}
+
+// reached sets the progress. Any goroutine may call it.
+func (p *phase) reached(done, of int) {
+	p.done.Store(int64(done))
+	p.of.Store(int64(of))
+}
+
+// end ends the phase and removes its bar.
+func (p *phase) end() {
+	p.run.logging.Lock()
+	defer p.run.logging.Unlock()
+	p.ended = true
+	if p.timer != nil {
+		p.timer.Stop()
+	}
+	p.run.noBar()
+}
+
+// tell shows the progress, and schedules the next call.
+func (p *phase) tell() {
+	run := p.run
+	run.logging.Lock()
+	defer run.logging.Unlock()
+	if p.ended {
+		return
+	}
+	now, every := run.Now(), lineEvery
+	if run.hasBars() {
+		every = barEvery
+		if columns := run.StderrWidth(); columns > 0 {
+			run.bar = true
+			_ = run.stderr().Bar(p.at(now), columns-1)
+		}
+	} else {
+		run.line(slog.LevelInfo, p.at(now).String(), nil)
+	}
+	run.tellAt = now.Add(every)
+	p.timer.Reset(every)
+}
+
+func (p *phase) at(now time.Time) report.Progress {
+	done := p.done.Load()
+	if now.Sub(p.later.at) >= lineEvery {
+		p.earlier, p.later = p.later, mark{now, done}
+	}
+	progress := report.Progress{Doing: p.doing, Done: int(done), Of: int(p.of.Load()), Took: now.Sub(p.begun)}
+	if passed := now.Sub(p.earlier.at).Seconds(); passed > 0 {
+		progress.Rate = float64(done-p.earlier.done) / passed
+	}
+	return progress
+}
+
+// noBar removes the bar from the last line of the terminal. The caller holds logging.
+func (run *Run) noBar() {
+	if run.bar {
+		_ = run.stderr().NoBar()
+		run.bar = false
+	}
+}
+
+// hasBars reports whether the terminal can show a bar, and the user did not ask for lines.
+func (run *Run) hasBars() bool {
+	return run.StderrWidth != nil && run.StderrIsTTY && run.Getenv("TERM") != "dumb" &&
+		!run.inCI() && !run.Verbose && !run.LogsJSON
+}
+
+// UseColor reports whether to use colour: by NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE, CLICOLOR
+// and TERM, then by whether the output is a terminal.
+func (run *Run) UseColor(terminal bool) bool {
+	env := run.Getenv
+	switch {
+	case env("NO_COLOR") != "":
+		return false
+	case env("FORCE_COLOR") != "" || env("CLICOLOR_FORCE") != "" && env("CLICOLOR_FORCE") != "0":
+		return true
+	case env("CLICOLOR") == "0" || env("TERM") == "dumb":
+		return false
+	}
+	return terminal
+}

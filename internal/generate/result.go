@@ -1,0 +1,293 @@
+package generate
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"trueup/internal/diag"
+	"trueup/internal/files"
+	"trueup/internal/kind"
+	"trueup/internal/ledger"
+	"trueup/internal/plan"
+	"trueup/internal/purge"
+)
+
+// resultFormat is the version of the JSON form of a Result (schemas/new-purge.schema.json).
+const resultFormat = "trueup.new-purge/v1"
+
+// Clock is how people are shown a time, in UTC.
+const Clock = "2006-01-02 15:04Z"
+
+// WrittenPurges is what WritePurges wrote.
+type WrittenPurges struct {
+	Format    string          `json:"format"`
+	Sandbox   bool            `json:"sandbox"`
+	Manifests []PurgeManifest `json:"manifests"`
+	// Dropped are the paths that others cover, and Collapsed the folders that replace paths.
+	Dropped   []droppedPath `json:"dropped,omitempty"`
+	Collapsed []widerPath   `json:"collapsed,omitempty"`
+	Unplaced  []string      `json:"unplaced,omitempty"`
+	Text      []byte        `json:"-"` // for standard output
+}
+
+// PurgeManifest is a purge in git.
+type PurgeManifest struct {
+	kind.Key
+	Status string `json:"status"` // files.Written, files.Unchanged or "sent already"
+	// File and Line are where the manifest is, Says is what the ledger has about it.
+	File string `json:"file,omitempty"`
+	Line int    `json:"line,omitempty"`
+	Says string `json:"says,omitempty"`
+	SpecSummary
+}
+
+// SpecSummary is what a purge invalidates.
+type SpecSummary struct {
+	Hostname   string   `json:"hostname"`
+	Subdomains []string `json:"subdomains,omitempty"`
+	Paths      int      `json:"paths"`
+	Prefixes   int      `json:"prefixes"`
+}
+
+type droppedPath struct {
+	Hostname string `json:"hostname"`
+	purge.Dropped
+}
+
+type widerPath struct {
+	Hostname string `json:"hostname"`
+	Prefix   string `json:"prefix"`
+	Paths    int    `json:"inPlaceOf"`
+}
+
+func summaryOf(spec purge.Spec) SpecSummary {
+	u := spec.Usage()
+	return SpecSummary{spec.Hostname, spec.Subdomains, u.Paths, u.Prefixes}
+}
+
+// String returns it in words, such as "2 paths on shop.example.com".
+func (s SpecSummary) String() string {
+	parts := []string{}
+	if s.Paths > 0 || s.Prefixes == 0 {
+		parts = append(parts, diag.Plural(s.Paths, "path", "paths"))
+	}
+	if s.Prefixes > 0 {
+		parts = append(parts, diag.Plural(s.Prefixes, "prefix", "prefixes"))
+	}
+	hosts := s.Hostname
+	if len(s.Subdomains) > 0 {
+		hosts += ", " + diag.First(s.Subdomains, 5)
+	}
+	return strings.Join(parts, " and ") + " on " + hosts
+}
+
+// ManifestLines returns what to print for each manifest in a file.
+func (r WrittenPurges) ManifestLines() (lines []string) {
+	for _, n := range r.Manifests {
+		if n.Status != sentAlready {
+			lines = append(lines, fmt.Sprintf("%s %s: %s purges %s", n.Status, n.placeOf(), n.Key, n.SpecSummary))
+		}
+	}
+	return lines
+}
+
+func (n PurgeManifest) placeOf() string {
+	if n.Line == 0 {
+		return n.File
+	}
+	return fmt.Sprintf("%s:%d", n.File, n.Line)
+}
+
+func (m *maker) finishResult() {
+	for _, c := range m.composed {
+		m.logOmitted(c)
+	}
+	m.warnOfLimits()
+	m.warnOfSent()
+	for _, r := range m.made {
+		m.Manifests = append(m.Manifests, r.PurgeManifest)
+		switch {
+		case r.Status == "":
+			if m.Text != nil {
+				m.Text = append(m.Text, "---\n"...)
+			}
+			m.Text = append(m.Text, r.file.Content...)
+		case r.Status != sentAlready && m.Dir == ToStdout:
+			m.logInfo("%s is %s: %s", r.Key, r.Status, r.placeOf())
+		}
+	}
+	if m.Text == nil { // apply rejects an empty stream, because what should have written it may have failed
+		m.Text = []byte("# nothing to purge\n")
+	}
+}
+
+// logOmitted logs what the requests of a hostname leave out, and what else they purge.
+func (m *maker) logOmitted(c purge.Composed) {
+	var prefixes []string
+	covered := map[string][]string{}
+	for _, d := range c.Dropped {
+		m.Dropped = append(m.Dropped, droppedPath{c.Hostname, d})
+		if covered[d.By] == nil {
+			prefixes = append(prefixes, d.By)
+		}
+		covered[d.By] = append(covered[d.By], d.Path)
+	}
+	for _, prefix := range prefixes {
+		m.logInfo("left out, because %s covers it: %s", prefix, diag.First(covered[prefix], 3))
+	}
+	for _, each := range c.Collapsed {
+		m.Collapsed = append(m.Collapsed, widerPath{c.Hostname, each.Prefix, len(each.Paths)})
+		m.logWarning("%s replaces %d paths on %s: it purges them and everything else below it, which trueup can't list", each.Prefix, len(each.Paths), c.Hostname)
+	}
+}
+
+func (m *maker) warnOfLimits() {
+	if m.unknown != "" || !slices.ContainsFunc(m.made, func(r *request) bool { return r.Status == files.Written || r.Status == "" }) {
+		return
+	}
+	_, hosts := plan.ReadRequests(m.Set, m.view, m.at)
+	for _, h := range hosts {
+		text := OverLimits(h)
+		if text != "" && slices.ContainsFunc(m.made, func(r *request) bool { return kind.HostKey(r.Hostname) == h.Hostname }) {
+			m.logWarning("%s", text)
+		}
+	}
+}
+
+// OverLimits says which limits the due purges of a hostname exceed, or nothing.
+func OverLimits(h plan.HostUsage) string {
+	if over := h.WithDue.Exceeds(purge.HostLimits()); over != nil {
+		return fmt.Sprintf("%s would have %s active at once: later runs of apply send what does not fit", h.Hostname, strings.Join(over, " and "))
+	}
+	if over := h.AtMost.Exceeds(purge.HostLimits()); over != nil {
+		return fmt.Sprintf("%s would have %s active at once if the platform counts each path per subdomain: it may reject some",
+			h.Hostname, strings.Join(over, " and "))
+	}
+	return ""
+}
+
+// warnOfSent logs what the ledger has about requests with these names: the user may not expect that nothing is purged.
+func (m *maker) warnOfSent() {
+	for _, r := range m.made {
+		switch {
+		case r.sent.IsOpen():
+			m.logWarning("%s: apply says what to do", r.Says)
+		case r.Status == files.Unchanged && r.sent.State != "":
+			m.logWarning("not sent again: %s; to purge it again, use another --name", r.Says)
+		case r.Status == sentAlready:
+			m.logWarning("not written again: %s; to purge it again, use another --name", r.Says)
+		}
+	}
+}
+
+// listingFormat is the version of the JSON form of a Listing (schemas/status-purge.schema.json).
+const listingFormat = "trueup.status-purge/v1"
+
+// PurgeListing has the purges that git and the ledger have.
+type PurgeListing struct {
+	Format  string `json:"format"`
+	Sandbox bool   `json:"sandbox"`
+	// PartOfTree is true if only some manifests of the project were read: a purge without File may be in git.
+	PartOfTree bool          `json:"partOfTree"`
+	At         time.Time     `json:"at,omitzero"` // the time for which Active is true
+	Ledger     string        `json:"ledger,omitempty"`
+	Problem    string        `json:"ledgerProblem,omitempty"` // Problem says why the ledger can't be used
+	Fix        string        `json:"ledgerFix,omitempty"`
+	Purges     []ListedPurge `json:"purges"`
+	Hosts      []HostUsage   `json:"hostnames"`
+}
+
+// ListedPurge is one purge of a Listing.
+type ListedPurge struct {
+	plan.RequestStatus
+	SpecSummary
+	// File and Line are where the manifest is, if git has one.
+	File string `json:"file,omitempty"`
+	Line int    `json:"line,omitempty"`
+}
+
+// HostUsage is what the purges of a hostname use of its limits.
+type HostUsage struct {
+	plan.HostUsage
+	Limits plan.HostBudget `json:"limits"`
+}
+
+// active is the status that people see of an accepted request that counts against limits.
+const active = "active"
+
+// AllStatuses are the values that List selects by.
+func AllStatuses() []string {
+	list := []string{active}
+	for _, s := range []plan.OnceStatus{
+		plan.Due, plan.Rejected, plan.Begun, plan.Again, plan.Unknown, plan.Accepted, plan.Done, plan.GivenUp, plan.NoLedger,
+	} {
+		list = append(list, string(s))
+	}
+	return list
+}
+
+// ListPurges returns the purges in git and those that were sent lately, or all with those that are only in the ledger. It selects
+// by statuses, if there are some. The manifests are those of paths.
+func ListPurges(ctx context.Context, env PurgeEnv, paths, statuses []string, all bool) PurgeListing {
+	view, at, err := env.readRequests(ctx, nil, all)
+	if err != nil {
+		view = ledger.UnreadableView(err)
+	}
+	partOfTree := env.Project.ReadsPartly(env.Dir, paths)
+	l := PurgeListing{
+		Format: listingFormat, Sandbox: env.Sandbox, PartOfTree: partOfTree, Ledger: view.ID, At: at,
+		Problem: view.Problem, Fix: view.Fix, Purges: []ListedPurge{}, Hosts: []HostUsage{},
+	}
+	requests, hosts := plan.ReadRequests(env.Set, view, at)
+	for _, r := range requests {
+		p := ListedPurge{RequestStatus: r, SpecSummary: summaryOf(r.Spec)}
+		if r.Manifest != nil {
+			p.File, p.Line = r.Manifest.Path, r.Manifest.Line
+		} else if rec := view.Records[p.Key]; !partOfTree && rec.IsOpen() {
+			p.Says, p.Fix = ledger.ExplainLeft(rec)
+		}
+		if len(statuses) == 0 || slices.Contains(statuses, string(p.Status)) || slices.Contains(statuses, p.ShownStatus()) {
+			l.Purges = append(l.Purges, p)
+		}
+	}
+	for _, h := range hosts {
+		l.Hosts = append(l.Hosts, HostUsage{h, purge.HostLimits()})
+	}
+	return l
+}
+
+// ShownStatus is the status that people are shown.
+func (p ListedPurge) ShownStatus() string {
+	if p.Active && p.Status == plan.Accepted {
+		return active
+	}
+	return string(p.Status)
+}
+
+// DescribeTime says when it was sent, and until when it counts.
+func (p ListedPurge) DescribeTime() string {
+	var parts []string
+	if !p.AcceptedAt.IsZero() {
+		parts = append(parts, "accepted "+p.AcceptedAt.UTC().Format(Clock))
+	}
+	if p.Active {
+		parts = append(parts, "counts until "+p.Until.UTC().Format(Clock))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// DescribePlace says where the manifest of a purge is.
+func (l PurgeListing) DescribePlace(p ListedPurge) string {
+	switch {
+	case p.File == "" && l.PartOfTree:
+		return "(not in the manifests that were read)"
+	case p.File == "":
+		return "(not in git)"
+	case p.Edited:
+		return fmt.Sprintf("%s:%d (edited since)", p.File, p.Line)
+	}
+	return fmt.Sprintf("%s:%d", p.File, p.Line)
+}

@@ -1,0 +1,255 @@
+package generate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"trueup/internal/config"
+	"trueup/internal/files"
+	"trueup/internal/git"
+	"trueup/internal/kind"
+	"trueup/internal/ledger"
+)
+
+// Values of the fields of Options.
+const (
+	None         = "none"
+	FromLive     = "pull"
+	FromExamples = "examples"
+	GitLedger    = "git:refs/trueup/ledger"
+	FileLedger   = "file:.trueup/ledger"
+)
+
+// SetupChoices are the choices of the user.
+type SetupChoices struct {
+	Workspace, UUID string
+	Ledger          string // the store of a ledger to create, or None
+	Manifests       string // FromLive, FromExamples or None
+	Adopt           string // which requests were sent before, for the new ledger
+	// CI is the name of one of AllServices, or None. Source is the repository to build trueup from. Branch is
+	// the branch that CI applies; if empty, the remote's default branch, or the one that is checked out.
+	CI, Source, Branch string
+	Agents             bool // adds AGENTS.md
+}
+
+// Setup is a project and the edits to its files.
+type Setup struct {
+	ProjectFile
+	Project   config.Project // the project as it will be
+	Root, Top *os.Root       // Root is the directory of the project. Top is that of the repository.
+	Remote    string         // Remote is the address of the remote origin. It may hold a password.
+	InGit     bool           // reports whether there is a repository
+	FromLive  bool           // reports whether to write manifests of live objects
+	Edits     []*FileEdit
+	next      string // what to do for CI
+
+	cfg        config.Options
+	repository git.Repository
+	gitErr     error
+	folder     string // Root below Top
+}
+
+// FindSetup returns the Setup of the project near, or of a new project in cfg.Dir if near does not exist or
+// is outside the repository of cfg.Dir. Call Close.
+func FindSetup(ctx context.Context, cfg config.Options, near config.Project) (*Setup, error) {
+	s := &Setup{Project: near, cfg: cfg, folder: "."}
+	top := ""
+	if s.repository, s.gitErr = git.OpenRepository(ctx, cfg.Dir); s.gitErr == nil {
+		var err error
+		if top, s.folder, err = s.repository.TopFolder(ctx); err != nil {
+			return nil, err
+		}
+		s.InGit, s.Remote = true, s.repository.Remote(ctx, "origin")
+		if near.Exists() && near.Dir != cfg.Dir {
+			dir, err := filepath.EvalSymlinks(near.Dir)
+			if err != nil {
+				return nil, err
+			}
+			if inside, err := filepath.Rel(top, dir); err == nil && filepath.IsLocal(inside) {
+				s.folder = filepath.ToSlash(inside)
+			} else {
+				s.Project = config.Project{}
+			}
+		}
+	}
+	if s.IsNew = !s.Project.Exists(); s.IsNew {
+		s.Project.Dir = cfg.Dir
+	}
+	s.StoreFromEnv = cfg.Getenv("TRUEUP_LEDGER") != ""
+	var err error
+	if s.Root, err = os.OpenRoot(s.Project.Dir); err == nil {
+		s.Top, err = os.OpenRoot(cmp.Or(top, s.Project.Dir))
+	}
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// Close closes the folders.
+func (s *Setup) Close() {
+	for _, root := range []*os.Root{s.Root, s.Top} {
+		if root != nil {
+			_ = root.Close() // nothing is written through it
+		}
+	}
+}
+
+// UsualLedger returns the store to propose: TRUEUP_LEDGER if set, or else a git ref, which all runs can share.
+func (s *Setup) UsualLedger() string { return cmp.Or(s.cfg.Getenv("TRUEUP_LEDGER"), GitLedger) }
+
+// waitsForRemote reports whether the store is on a git remote that does not exist yet.
+func (s *Setup) waitsForRemote(ctx context.Context) bool {
+	remote := ledger.RemoteOf(s.Store)
+	return remote != "" && !s.StoreFromEnv && (!s.InGit || s.repository.Remote(ctx, remote) == "")
+}
+
+// UsualManifests returns the choice to propose: None if project.Manifests exists, FromLive if trueup knows an
+// address of the platform, or else FromExamples.
+func (s *Setup) UsualManifests() string {
+	if _, err := s.Root.Lstat(config.ManifestsDir); err == nil {
+		return None
+	}
+	if s.cfg.Sandbox || s.knowsAddress() {
+		return FromLive
+	}
+	return FromExamples
+}
+
+func (s *Setup) knowsAddress() bool {
+	settings, err := s.cfg.ResolveSettings()
+	return err == nil && slices.ContainsFunc(kind.Areas(), func(area kind.Area) bool { return settings.URLs[area].Value != "" })
+}
+
+// CheckStore returns an error if trueup can't open store as a ledger, or if TRUEUP_LEDGER overrides it.
+func (s *Setup) CheckStore(store string) error {
+	if store == "" || store == None {
+		return nil
+	}
+	p := s.Project
+	p.Ledger.Store = store
+	cfg := s.cfg.LedgerConfig(p)
+	if cfg.Store != store {
+		return fmt.Errorf("TRUEUP_LEDGER is set and overrides %s: unset it, or remove --ledger", store)
+	}
+	l, err := ledger.Open(context.Background(), cfg)
+	if err != nil {
+		return err
+	}
+	return l.Close()
+}
+
+// ChooseOptions checks the options against the existing project, and plans the edits.
+func (s *Setup) ChooseOptions(ctx context.Context, o SetupChoices) error {
+	choose := s.completeProject
+	if s.IsNew {
+		choose = s.newProject
+	}
+	if err := choose(o); err != nil {
+		return err
+	}
+	if err := s.CheckStore(s.Store); err != nil {
+		return err
+	}
+	s.Workspace, s.FromLive, s.Waits = s.Project.Workspace, o.Manifests == FromLive, s.waitsForRemote(ctx)
+	switch {
+	case o.Adopt != "" && s.Store == "":
+		return errors.New("--adopt is for a new ledger, and this project has one: use trueup ledger init --adopt instead")
+	case o.Adopt != "" && s.Waits:
+		return fmt.Errorf("--adopt is for a ledger that exists, and this one waits for the git remote %s: %s", ledger.RemoteOf(s.Store), s.AddRemote())
+	}
+	return s.planEdits(ctx, o)
+}
+
+// AddRemote says how to create a ledger that waits for its remote.
+func (s *Setup) AddRemote() string {
+	return fmt.Sprintf("add it (git remote add %s URL), then run trueup init again", ledger.RemoteOf(s.Store))
+}
+
+func (s *Setup) newProject(o SetupChoices) error {
+	p := &s.Project
+	p.APIVersion, p.Kind, p.Manifests = "trueup/v1", "Project", []string{config.ManifestsDir}
+	p.Workspace = kind.Workspace{Name: o.Workspace, UUID: o.UUID}
+	if o.Ledger != None {
+		s.Store, p.Ledger.Store = o.Ledger, o.Ledger
+	}
+	err := p.CheckSchema()
+	if err == nil && !s.cfg.Sandbox {
+		pin, wrong := s.cfg.FindPin(*p)
+		err = cmp.Or(wrong, pin.CheckWorkspace(p.Workspace))
+	}
+	return err
+}
+
+// completeProject adds to an existing project what the options ask for, and what an earlier run did not finish.
+func (s *Setup) completeProject(o SetupChoices) error {
+	p := &s.Project
+	file := filepath.Join(p.Dir, config.ProjectFile)
+	for flag, values := range map[string][2]string{"workspace": {o.Workspace, p.Workspace.Name}, "uuid": {o.UUID, p.Workspace.UUID}} {
+		if values[0] != "" && values[0] != values[1] {
+			return fmt.Errorf("--%s is %s, and %s says %s: edit that file, or remove the flag", flag, values[0], file, values[1])
+		}
+	}
+	if s.cfg.Sandbox {
+		return nil
+	}
+	if o.Ledger != "" && o.Ledger != None {
+		if was := p.Ledger.Store; was != "" && was != o.Ledger {
+			return fmt.Errorf("--ledger is %s, and %s names another: to move it, run trueup ledger export, change ledger.store, and run trueup ledger import", o.Ledger, file)
+		}
+		p.Ledger.Store = o.Ledger
+	}
+	if p.Ledger.ID == "" {
+		s.Store = p.Ledger.Store
+	}
+	return nil
+}
+
+// CreatesLedger reports whether there is a ledger to create now.
+func (s *Setup) CreatesLedger() bool { return s.Store != "" && !s.Waits }
+
+// LacksLedger reports whether the project names no ledger.
+func (s *Setup) LacksLedger() bool {
+	return !s.cfg.Sandbox && s.cfg.LedgerConfig(s.Project).Store == ""
+}
+
+// HasChanges reports whether there is anything to do.
+func (s *Setup) HasChanges() bool {
+	return s.CreatesLedger() || s.FromLive || slices.ContainsFunc(s.Edits, (*FileEdit).isPlanned)
+}
+
+// WriteEdits makes the edits. It writes id, that of the new ledger, to the project file.
+func (s *Setup) WriteEdits(id string) error {
+	s.ID = id
+	for _, e := range s.Edits {
+		if err := e.writeFile(); err != nil {
+			return fmt.Errorf("%s: %w", e.Shown, files.WithoutPath(err))
+		}
+	}
+	return nil
+}
+
+// NextSteps returns the next steps of the user, to show after WriteEdits.
+func (s *Setup) NextSteps() string {
+	return s.nextCommand() + s.next
+}
+
+func (s *Setup) nextCommand() string {
+	switch {
+	case !s.IsNew && s.ID != "" && !s.FromLive:
+		return "Next: git commit trueup.yaml, and run trueup pull: it records in the new ledger that git owns what is live.\n"
+	case !s.IsNew:
+		return ""
+	case s.cfg.Sandbox:
+		return "Next: run trueup plan --sandbox, and git add the new files.\n"
+	case s.knowsAddress():
+		return "Next: run trueup plan, and git add the new files.\n"
+	}
+	return "Next: git add the new files. Set the addresses and tokens of your platform (trueup help lists the variables), and test them with trueup doctor. Then run trueup plan.\n"
+}

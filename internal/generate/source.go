@@ -1,0 +1,351 @@
+package generate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+
+	"trueup/internal/config"
+	"trueup/internal/diag"
+	"trueup/internal/files"
+	"trueup/internal/git"
+	"trueup/internal/kind"
+	"trueup/internal/manifest"
+	"trueup/internal/purge"
+)
+
+// PurgeOptions are what a user asks for.
+type PurgeOptions struct {
+	// Hostnames and Subdomains are where paths without a host are purged.
+	Hostnames, Subdomains []string
+	FromGit               string // a range of commits, whose files Maps serve
+	Maps                  []string
+	Lists                 []string // files of lists of addresses, also of the older purge service
+	Query                 string   // what Lists do with a query: purge.QueryDropped, QueryPrefix, QueryKept, or empty to refuse it
+	Pages                 string   // how the site serves pages of FromGit
+	Collapse              int      // how many paths of a folder are purged as the whole folder, 0 for none
+	Name, Dir             string   // Name begins the names of manifests, and Dir is where to write them
+	SkipUnplaced          bool
+}
+
+// ToStdout is the Dir of manifests that are not written to a file.
+const ToStdout = "-"
+
+// nameRunes are the characters of names.
+const nameRunes = "abcdefghijklmnopqrstuvwxyz0123456789-."
+
+// CheckValues refuses values that no run could use.
+func (o PurgeOptions) CheckValues() error {
+	const most = 150
+	odd := func(r rune) bool { return !strings.ContainsRune(nameRunes, r) }
+	switch n := o.Name; {
+	case len(n) > most || strings.ContainsFunc(n, odd) || strings.Trim(n, "-.") != n || strings.Contains(n, ".."):
+		return fmt.Errorf("--name is %q: write at most 150 lower-case letters, digits, hyphens and dots, such as rel-42", n)
+	case o.Collapse < 0 || o.Collapse == 1:
+		return fmt.Errorf("--collapse is %d: write 2 or more", o.Collapse)
+	}
+	return nil
+}
+
+// PurgeEnv is where a run works, with the project and its manifests.
+type PurgeEnv struct {
+	config.Options
+	config.LoadedProject
+	// Searched says where the project was looked for.
+	Searched string
+	// Load reads the manifests of the project with more beside them.
+	Load func(ctx context.Context, more ...manifest.PathSource) (config.LoadedProject, error)
+}
+
+func (e PurgeEnv) logInfo(format string, args ...any) {
+	e.Log(slog.LevelInfo, fmt.Sprintf(format, args...))
+}
+
+func (e PurgeEnv) logWarning(format string, args ...any) {
+	e.Log(slog.LevelWarn, fmt.Sprintf(format, args...))
+}
+
+// purgeSource is what is to be purged, and where that comes from.
+type purgeSource struct {
+	Wanted   []purge.Wanted
+	Unplaced []string  // the entries that can't be purged as they are named
+	head     []string  // says where it comes from, for a comment in the manifest
+	commits  git.Range // what FromGit compares
+}
+
+// The bound of a list, in bytes; and how many lines say what is wrong.
+const (
+	maxList  = 64 << 20
+	maxShown = 20
+)
+
+type gatherer struct {
+	PurgeEnv
+	PurgeOptions
+	purgeSource
+	hosts purge.Hosts // those of the CDNs in git, which have the names known
+	known []string
+	// usual are where paths without a host are purged. toUsual is true if there are such paths.
+	usual   []purge.Wanted
+	toUsual bool
+	beside  map[string]string // the subdomains that are purged together with their hostname
+}
+
+// HostingObjects returns the objects whose hostnames a purge may name, the first of those that share one.
+func HostingObjects(set *manifest.Set) []*manifest.Object {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(slices.Clone(set.Objects), func(o *manifest.Object) bool {
+		host := kind.HostKey(o.Host)
+		if o.Kind.SentOnce() || o.Host == "" || seen[host] {
+			return true
+		}
+		seen[host] = true
+		return false
+	})
+}
+
+// gatherSource collects what the arguments and the options name. stdin is the list that the argument - stands for.
+func gatherSource(ctx context.Context, env PurgeEnv, o PurgeOptions, args []string, stdin func() io.Reader) (purgeSource, error) {
+	g := &gatherer{PurgeEnv: env, PurgeOptions: o, beside: map[string]string{}}
+	for _, o := range HostingObjects(env.Set) {
+		g.known = append(g.known, o.Host)
+	}
+	g.hosts = purge.NewHosts(g.known)
+	if len(g.known) == 0 {
+		g.logInfo("git has no CDN to check the hostname against; plan checks it against live CDNs")
+	}
+	if err := cmp.Or(g.checkNamed(args), g.chooseUsual()); err != nil {
+		return g.purgeSource, err
+	}
+	if err := g.addArgs(args, stdin); err != nil {
+		return g.purgeSource, err
+	}
+	if err := g.addLists(); err != nil {
+		return g.purgeSource, fmt.Errorf("--from-list: %w", err)
+	}
+	if g.FromGit != "" {
+		if err := g.addCommits(ctx); err != nil {
+			return g.purgeSource, fmt.Errorf("--from-git: %w", err)
+		}
+	}
+	return g.purgeSource, g.checkUnplaced()
+}
+
+func (o PurgeOptions) checkNamed(args []string) error {
+	switch {
+	case len(args)+len(o.Lists) == 0 && o.FromGit == "":
+		return errors.New("nothing to purge: name paths or addresses, - for a list on standard input, --from-list or --from-git")
+	case len(o.Lists) == 0 && o.Query != "":
+		return errors.New("--query needs a list of addresses: add --from-list")
+	case len(o.Lists) > 0 && len(o.Hostnames) > 1:
+		return errors.New("--hostname is the one host of the paths in a list: name one")
+	case o.FromGit == "" && (len(o.Maps) > 0 || cmp.Or(o.Pages, purge.IndexPages) != purge.IndexPages):
+		return errors.New("--map and --pages need --from-git: add it, or remove them")
+	}
+	return nil
+}
+
+func (g *gatherer) chooseUsual() error {
+	hostnames := g.Hostnames
+	if len(hostnames) == 0 && len(g.known) == 1 {
+		hostnames = g.known
+	}
+	for _, name := range hostnames {
+		a, err := purge.ParseAddress("https://" + name)
+		if err != nil || a.Path != "/" || strings.ContainsAny(name, "/?#") {
+			return fmt.Errorf("--hostname %q is not a hostname: write it as the CDN has it, such as shop.example.com", name)
+		}
+		w, err := g.findHost(a.Host)
+		if err != nil {
+			return err
+		}
+		g.usual = append(g.usual, w)
+		for _, part := range g.Subdomains {
+			part = strings.ToLower(part)
+			if w.Subdomain != "" {
+				part += "." + w.Subdomain
+			}
+			to := purge.Wanted{Hostname: w.Hostname, Subdomain: part}
+			if hostname, sub, ok := g.hosts.FindHostname(part + "." + w.Hostname); ok { // perhaps a CDN of its own
+				to = purge.Wanted{Hostname: hostname, Subdomain: sub}
+			}
+			g.usual = append(g.usual, to)
+		}
+	}
+	return nil
+}
+
+func (g *gatherer) addArgs(args []string, stdin func() io.Reader) error {
+	list := false
+	for _, arg := range args {
+		if arg != ToStdout {
+			g.addEntry("", purge.ListEntry{Text: arg})
+			continue
+		}
+		if list {
+			return errors.New("- is given twice, and there is only one standard input: name it once")
+		}
+		list = true
+		lines, err := purge.ReadLines(files.AtMost(stdin(), maxList))
+		if err != nil {
+			return fmt.Errorf("standard input: %w", err)
+		}
+		for _, line := range lines {
+			g.addEntry("standard input", line)
+		}
+	}
+	if len(args) > 0 {
+		g.head = append(g.head, "from paths given by hand")
+	}
+	return nil
+}
+
+// addLists adds the addresses of lists, of the older purge service or of a program.
+func (g *gatherer) addLists() error {
+	legacy := purge.LegacyList{Hosts: g.hosts, Service: g.Project.Purge.DeprecatedURL, Host: strings.Join(g.Hostnames, ""), Query: g.Query}
+	for _, name := range g.Lists {
+		var entries []purge.ListEntry
+		data, _, err := files.Read(files.AbsolutePath(g.PurgeEnv.Dir, name), maxList)
+		if err == nil {
+			entries, err = purge.ReadLegacyList(data)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		for _, entry := range entries {
+			wanted, err := legacy.ParseEntry(entry.Text)
+			if err != nil {
+				g.Unplaced = append(g.Unplaced, fmt.Sprintf("%s:%d: %s %v", name, entry.Line, shownEntry("%.200s", entry.Text), err))
+				continue
+			}
+			for _, w := range wanted {
+				if g.Wanted = append(g.Wanted, w); w.Subdomain != "" {
+					g.beside[w.Subdomain+"."+w.Hostname] = w.Hostname
+				}
+			}
+		}
+	}
+	if len(g.Lists) > 0 {
+		g.head = append(g.head, "from lists of addresses")
+	}
+	return nil
+}
+
+// addEntry adds an entry of a list, whose name is empty for the command line.
+func (g *gatherer) addEntry(list string, line purge.ListEntry) {
+	format := "%s %v"
+	a, err := purge.ParseAddress(line.Text)
+	if err == nil {
+		format, err = "%s: %v", g.addWanted(a)
+	}
+	if err == nil {
+		return
+	}
+	text := fmt.Sprintf(format, shownEntry("%.200q", line.Text), err)
+	if list != "" {
+		text = fmt.Sprintf("%s:%d: %s", list, line.Line, text)
+	}
+	g.Unplaced = append(g.Unplaced, text)
+}
+
+// shownEntry is an entry that a message may show: one with an @ may have a password.
+func shownEntry(format, text string) string {
+	if strings.Contains(text, "@") {
+		return "an entry"
+	}
+	return fmt.Sprintf(format, text)
+}
+
+func (g *gatherer) addWanted(a purge.Address) error {
+	if a.Host == "" {
+		g.toUsual = true
+		for _, w := range g.usual {
+			w.Path = a.Path
+			g.Wanted = append(g.Wanted, w)
+		}
+		return nil
+	}
+	w, err := g.findHost(a.Host)
+	if err == nil {
+		w.Path = a.Path
+		g.Wanted = append(g.Wanted, w)
+	}
+	return err
+}
+
+// findHost finds the CDN that serves a host. If git has no CDN, any host is accepted.
+func (g *gatherer) findHost(host string) (purge.Wanted, error) {
+	hostname, subdomain, ok := g.hosts.FindHostname(host)
+	switch {
+	case len(g.known) == 0:
+		return purge.Wanted{Hostname: host}, nil
+	case !ok:
+		return purge.Wanted{}, fmt.Errorf("no CDN in git serves %s%s", host, g.insteadOf(host))
+	case subdomain != "":
+		g.beside[host] = hostname
+	}
+	return purge.Wanted{Hostname: hostname, Subdomain: subdomain}, nil
+}
+
+// insteadOf ends a message about a host that no CDN serves with the one that was probably meant. Another host of the
+// same domain, or another number, is no slip.
+func (g *gatherer) insteadOf(host string) string {
+	label, domain, _ := strings.Cut(host, ".")
+	var labels []string
+	for _, known := range g.known {
+		if l, same := strings.CutSuffix(known, "."+domain); same {
+			labels = append(labels, l)
+		}
+	}
+	if labels == nil {
+		label, domain, labels = host, "", g.known
+	}
+	if meant := diag.Misspelt(label, labels); len(meant) == 1 {
+		return fmt.Sprintf(": did you mean %s?", strings.TrimSuffix(meant[0]+"."+domain, "."))
+	}
+	return ""
+}
+
+// oneLine is a text that stays within the line of a comment.
+func oneLine(text string) string {
+	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) || diag.Unseen(r) }) {
+		return fmt.Sprintf("%+q", text)
+	}
+	return text
+}
+
+// checkUnplaced returns an error if something in a source can't be purged, unless SkipUnplaced allows that: otherwise old
+// content would stay cached, unnoticed.
+func (g *gatherer) checkUnplaced() error {
+	if g.toUsual && len(g.usual) == 0 {
+		in := ""
+		if len(g.known) > 0 {
+			in = ", which in git are " + diag.First(g.known, 5)
+		}
+		return fmt.Errorf("a path without a hostname: add --hostname HOST%s, or name addresses (https://HOST/PATH)", in)
+	}
+	if len(g.Subdomains) > 0 && len(g.Wanted) > 0 && !g.toUsual {
+		return errors.New("--subdomain applies to paths without a host, and every path has one: also name addresses on the subdomain (https://PART.HOST/PATH)")
+	}
+	for _, text := range g.Unplaced[:min(maxShown, len(g.Unplaced))] {
+		g.logWarning("%s", text)
+	}
+	n := diag.Plural(len(g.Unplaced), "entry", "entries")
+	if len(g.Unplaced) > 0 && !g.SkipUnplaced {
+		return fmt.Errorf("nothing was written: %s of those above can't be purged as named; fix or remove them, or skip them with --skip-unplaced", n)
+	}
+	if len(g.Unplaced) > maxShown {
+		g.logWarning("%s are left out; see the first ones above", n)
+	}
+	for _, host := range slices.Sorted(maps.Keys(g.beside)) {
+		g.logInfo("%s is purged together with %s, because a purge names subdomains with their hostname", g.beside[host], host)
+	}
+	return nil
+}

@@ -1,0 +1,370 @@
+package generate
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"trueup/internal/config"
+	"trueup/internal/diag"
+	"trueup/internal/files"
+	"trueup/internal/kind"
+	"trueup/internal/ledger"
+	"trueup/internal/manifest"
+	"trueup/internal/parallel"
+	"trueup/internal/plan"
+	"trueup/internal/yamledit"
+)
+
+// makeDrafts makes the manifest of each object, and refuses those that would be wrong.
+func (r *pullRun) makeDrafts(ctx context.Context) error {
+	progress, end := r.Begin("making manifests")
+	defer end()
+	failed := make([]error, len(r.Items))
+	var done atomic.Int64
+	parallel.Each(len(r.Items), func(n int) {
+		i := r.Items[n]
+		if i.Verdict == Refused {
+			return
+		}
+		if i.live.Terminating {
+			i.Verdict, i.Reason = LeftOut, "it is being deleted"
+			return
+		}
+		if r.judgeItem(i); i.Verdict == Differs && ctx.Err() == nil {
+			failed[n] = r.draftOther(ctx, i)
+		}
+		r.comparePast(i)
+		r.dropFromMemory(i)
+		progress(int(done.Add(1)), len(r.Items))
+	})
+	if err := cmp.Or(cmp.Or(failed...), context.Cause(ctx)); err != nil {
+		return err
+	}
+	for _, i := range r.newItems() {
+		if err := r.draftNew(i); err != nil {
+			return err
+		}
+	}
+	return r.refuseInvalid(ctx)
+}
+
+// draftNew chooses the file of a new manifest, and makes its text.
+func (r *pullRun) draftNew(i *PulledObject) (err error) {
+	if !r.opts.Stdout {
+		if r.target == (files.Folder{}) {
+			if r.target, err = r.findTarget(); err != nil {
+				return err
+			}
+		}
+		i.File = r.target.ShownPath(r.fileOf(i))
+		i.draft.Schema = r.project.SchemaAt(r.fullPath(i.File))
+	}
+	i.After, err = yamledit.Write(i.draft)
+	if r.opts.Stdout {
+		i.draft = yamledit.Draft{} // nothing is recorded
+	}
+	return err
+}
+
+// draftOther makes the texts of a manifest that differs from live.
+func (r *pullRun) draftOther(ctx context.Context, i *PulledObject) (err error) {
+	i.draft.Schema = r.project.SchemaAt(r.fullPath(i.File))
+	i.Dropped = plan.UnappliedFields(i.live.Kind, r.project.Overrides, r.view.Records[i.Key()], i.manifest.Spec, i.live)
+	document, err := r.takeValues(ctx, i)
+	if err != nil || i.InPlace || i.Verdict == Refused {
+		return err
+	}
+	git := i.draft
+	git.Spec = plan.InOrder(git.Kind, r.project.Overrides, i.manifest.Spec)
+	if i.Before, err = yamledit.Write(git); err != nil {
+		return err
+	}
+	i.After, err = yamledit.Write(i.draft)
+	i.Lost = yamledit.Lost(document, i.After)
+	return err
+}
+
+// dropFromMemory drops what the run does not need any more of an object in git, because there may be many.
+func (r *pullRun) dropFromMemory(i *PulledObject) {
+	switch {
+	case i.Verdict == InGit:
+		i.live.Spec = nil
+		if bytes.Equal(i.draft.Spec, i.manifest.Spec) {
+			i.draft.Spec = i.manifest.Spec
+		}
+	case i.Verdict == Differs && r.opts.Diff:
+		i.live.Spec, i.draft = nil, yamledit.Draft{}
+		i.cutEqualLines()
+	case i.Verdict == Differs && !r.opts.Replace:
+		i.live.Spec, i.draft, i.Before, i.After = nil, yamledit.Draft{}, nil, nil
+	case i.Verdict == Differs:
+		i.draft, i.Before = yamledit.Draft{}, nil
+	}
+}
+
+// shownContext is how many equal lines around a difference stay in memory.
+const shownContext = 10
+
+// cutEqualLines leaves out the equal lines at the beginning and the end of Before and After.
+func (i *PulledObject) cutEqualLines() {
+	before, after := bytes.SplitAfter(i.Before, []byte("\n")), bytes.SplitAfter(i.After, []byte("\n"))
+	shorter, head, tail := min(len(before), len(after)), 0, 0
+	for head < shorter && bytes.Equal(before[head], after[head]) {
+		head++
+	}
+	for tail < shorter-head && bytes.Equal(before[len(before)-1-tail], after[len(after)-1-tail]) {
+		tail++
+	}
+	i.LeftOut, tail = max(head-shownContext, 0), max(tail-shownContext, 0)
+	i.Before = bytes.Join(before[i.LeftOut:len(before)-tail], nil)
+	i.After = bytes.Join(after[i.LeftOut:len(after)-tail], nil)
+}
+
+func (r *pullRun) newItems() []*PulledObject {
+	return slices.DeleteFunc(slices.Clone(r.Items), func(i *PulledObject) bool { return i.Verdict != New })
+}
+
+// textOf returns the manifests of new items as documents of one text.
+func textOf(items []*PulledObject) []byte {
+	texts := make([][]byte, len(items))
+	for n, i := range items {
+		texts[n] = i.After
+	}
+	return bytes.Join(texts, []byte("---\n"))
+}
+
+func (r *pullRun) judgeItem(i *PulledObject) {
+	k := i.live.Kind
+	taken := plan.TakeLive(k, r.project.Overrides, i.live.Spec, r.opts.AllFields)
+	if !r.planIsEmpty(i, taken.Spec) {
+		// What git has managed until now can't be left out: apply would remove it.
+		taken = plan.TakeLive(k, r.project.Overrides, i.live.Spec, true)
+	}
+	i.Unknown = taken.Left
+	i.draft = yamledit.Draft{Kind: k, Name: i.Name, Spec: taken.Spec, Head: r.headLines(i), Silence: "live has it"}
+	if !r.project.Exists() {
+		i.draft.Namespace = r.platform.Workspace.Name
+	}
+	switch {
+	case i.manifest == nil:
+		i.Verdict = New
+	case r.planIsEmpty(i, i.manifest.Spec):
+		i.Verdict = InGit
+	default:
+		i.Verdict = Differs
+	}
+}
+
+// headLines returns the lines above a manifest: where it came from, without any text of the server.
+func (r *pullRun) headLines(i *PulledObject) []string {
+	origin := "the sandbox"
+	if base := r.platform.API.Endpoints[i.live.Kind.Area].Base; base != nil && !r.Sandbox {
+		origin = base.Scheme + "://" + base.Host
+	}
+	lines := []string{r.Clean(fmt.Sprintf("From live on %s, by trueup pull: workspace %s of %s.",
+		r.platform.API.Now().UTC().Format(time.DateOnly), r.platform.Workspace.Name, origin))}
+	readsLedger := r.ledger != nil && r.view.Problem == ""
+	if readsLedger && i.live.Kind.CreateOnly() && r.view.Records[i.Key()].State != ledger.Posted {
+		lines = append(lines, "Created outside trueup, for example in the console, so trueup never deletes it.")
+	}
+	return lines
+}
+
+// findTarget returns the folder for new files: the one that the user named, or the project's first that
+// holds manifests or does not exist yet, or manifests in the current one.
+func (r *pullRun) findTarget() (files.Folder, error) {
+	switch {
+	case r.opts.File != "":
+		return files.FolderAt(r.Dir, filepath.Dir(r.opts.File)), nil
+	case r.opts.Dir != "":
+		return files.FolderAt(r.Dir, r.opts.Dir), nil
+	case len(r.project.Manifests) == 0:
+		return files.FolderAt(r.Dir, config.ManifestsDir), nil
+	}
+	for _, name := range r.project.Manifests {
+		info, err := os.Stat(filepath.Join(r.project.Dir, name))
+		if err == nil && info.IsDir() || errors.Is(err, fs.ErrNotExist) && !manifest.IsYAML(name) && path.Ext(name) != ".json" {
+			return r.project.FolderInside(r.Dir, name), nil
+		}
+	}
+	return files.Folder{}, errors.New("trueup.yaml names only files of manifests, and no folder: add --dir DIR or --file FILE")
+}
+
+func (r *pullRun) fileOf(i *PulledObject) string {
+	if r.opts.File != "" {
+		return filepath.Base(r.opts.File)
+	}
+	return path.Join(i.live.Kind.Plural(), fileNameOf(i.Name)+".yaml")
+}
+
+// refuseInvalid refuses new manifests that would be invalid beside those in git, or whose plan would
+// not be empty.
+func (r *pullRun) refuseInvalid(ctx context.Context) error {
+	sources := slices.Clone(r.sources)
+	byPath := map[string]*PulledObject{}
+	for n, i := range r.newItems() {
+		path := fmt.Sprintf("\x00%d", n) // no file has that name
+		byPath[path] = i
+		sources = append(sources, manifest.PathSource{Data: i.After, Display: path})
+	}
+	if len(byPath) == 0 {
+		return nil
+	}
+	l, err := r.project.LoadManifests(ctx, sources, r.manifestOptions())
+	if err != nil {
+		return err
+	}
+	for _, f := range l.Findings {
+		i := byPath[f.Path]
+		switch {
+		case f.Severity != diag.Error:
+		case i == nil: // for example that there are too many
+			return config.LoadedProject{Findings: diag.List{f}}.RefuseInvalid("nothing was written")
+		case i.Verdict == New:
+			i.refuseFor(f)
+		}
+	}
+	for _, i := range byPath {
+		if i.Verdict != New {
+			continue
+		}
+		if o := l.Set.Find(i.Key()); o == nil || !r.planIsEmpty(i, o.Spec) {
+			i.refuseItem("the manifest would not describe what is live", "this is a bug in trueup: report it with the platform's answer (-v)")
+		}
+	}
+	return nil
+}
+
+func (i *PulledObject) refuseFor(f diag.Finding) {
+	text := f.Message
+	if !strings.Contains(text, f.Field) {
+		text = f.Field + ": " + text
+	}
+	i.refuseItem(fmt.Sprintf("%s [%s]", text, f.Rule), "fix it where it was created and pull again, or keep it out of git; see trueup explain "+f.Rule)
+}
+
+// maxFileName bounds the name of an object's file, in bytes, without its ending: some file systems that
+// encrypt take 143.
+const maxFileName = 120
+
+// oddCharacter matches characters that some file systems lack or change the case of. It also matches a leading dot,
+// which hides a file, and a leading hyphen, which makes the name look like a flag. deviceName matches the names of
+// Windows' devices, with any extension.
+var (
+	oddCharacter = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[.-]|[^a-z0-9._-]`) })
+	deviceName   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)`) })
+)
+
+// fileNameOf returns the name of an object's file, without its ending: safe on every file system, and another for each
+// name. One that is not as the object's begins with a digest, after a percent sign that no other file has.
+func fileNameOf(name string) string {
+	safe := oddCharacter().ReplaceAllString(strings.ToLower(name), "_")
+	if safe == name && len(name) <= maxFileName && !deviceName().MatchString(name) {
+		return name
+	}
+	sum := sha256.Sum256([]byte(name))
+	safe = fmt.Sprintf("%%%x-%s", sum[:8], safe)
+	return safe[:min(len(safe), maxFileName)]
+}
+
+func (r *pullRun) writeManifests(ctx context.Context) error {
+	if err := r.writeNew(); err != nil || !r.opts.Replace {
+		return err
+	}
+	byFile := map[string][]*PulledObject{}
+	for _, i := range r.Items {
+		if i.Verdict == Differs {
+			byFile[i.File] = append(byFile[i.File], i)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(byFile)) {
+		if err := r.replaceManifest(ctx, byFile[name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *pullRun) writeNew() error {
+	items := r.newItems()
+	if len(items) == 0 {
+		return nil
+	}
+	err := os.MkdirAll(r.target.Base, 0o755)
+	var root *os.Root
+	if err == nil {
+		root, err = os.OpenRoot(r.target.Base)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", r.target.Display, files.WithoutPath(err))
+	}
+	defer func() { _ = root.Close() }()
+	atOnce := 1
+	if r.opts.File != "" {
+		atOnce = len(items)
+	}
+	for batch := range slices.Chunk(items, atOnce) {
+		state, err := files.WriteManifest(root, files.File{Name: r.target.NameInBase(r.fileOf(batch[0])), Content: textOf(batch)})
+		if err != nil {
+			return fmt.Errorf("%s: %w", batch[0].File, files.WithoutPath(err))
+		}
+		for _, i := range batch {
+			if i.Verdict = Written; state == files.Kept {
+				i.refuseItem(i.File+" exists with other content", "move it away, or choose another place with --dir or --file")
+			}
+		}
+	}
+	return nil
+}
+
+// recordAdopted writes what was adopted to the ledger, so that git owns its lists whole (docs/design.md 0.1). It
+// also records what an earlier run wrote and could not record.
+func (r *pullRun) recordAdopted(ctx context.Context) error {
+	all := map[kind.Key]ledger.Adoption{}
+	for _, i := range r.Items {
+		if i.Adopted = r.adoptsItem(i); !i.Adopted {
+			continue
+		}
+		a := newAdoption(i.live.Kind, i.draft.Spec, "pulled from live")
+		a.UID, a.CreationTimestamp = i.live.UID, i.live.CreationTimestamp
+		if i.live.Name != i.Name {
+			a.RemoteName = i.live.Name
+		}
+		all[i.Key()] = a
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	err := r.ledger.AdoptAll(ctx, all)
+	if err == nil {
+		r.Adopted = len(all)
+		return nil
+	}
+	for _, i := range r.Items {
+		i.Adopted = false
+	}
+	return fmt.Errorf("the manifests are written, but not all are adopted: %w; run pull again", config.LedgerError(err))
+}
+
+// adoptsItem reports whether to record an object: one without a record, whose manifest has what was pulled, where plans
+// read it. An object with a record may be in other branches too, whose next apply would remove what only this branch
+// has. For the same reason it records no manifest that it replaced: apply does that once the change is merged.
+func (r *pullRun) adoptsItem(i *PulledObject) bool {
+	isWritten := i.Verdict == Written || i.Verdict == InGit && slices.Equal(i.manifest.Spec, i.draft.Spec)
+	return isWritten && !r.opts.Diff && r.view.Problem == "" && r.view.Records[i.Key()].IsBlank() && r.readsFile(i.File)
+}

@@ -1,0 +1,302 @@
+package reconcile
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"trueup/internal/config"
+	"trueup/internal/files"
+	"trueup/internal/git"
+	"trueup/internal/manifest"
+	"trueup/internal/plan"
+)
+
+// timeout bounds what a plan waits for git to explain it.
+const timeout = time.Minute
+
+// ReadPast reads the project of the commit that ref, CI or the remote names, and its manifests if they are
+// asked for. It never fails a run: the result has the problem.
+func (r *CommitReader) ReadPast(ctx context.Context, ref string, manifests bool) plan.Past {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	p, problem := r.withRepository(ctx)
+	if problem.Problem != "" {
+		return plan.Past{Blame: problem}
+	}
+	blame := p.findBase(ctx, ref)
+	blame.Head = p.head
+	if blame.Base == "" {
+		return plan.Past{Blame: blame}
+	}
+	past, err := p.readCommit(ctx, blame.Base, manifests)
+	if err != nil {
+		failed := unreadableBase(err)
+		blame.Base, blame.Problem, blame.Fix = "", failed.Problem, failed.Fix
+		if p.repository.IsPartial(ctx) {
+			blame.Problem = "this partial clone lacks some files of the base"
+			blame.Fix = "clone without --filter, or fetch its files"
+		}
+	}
+	if manifests {
+		p.addLimits(ctx, &past, &blame)
+	}
+	past.Blame = blame
+	return past
+}
+
+// addLimits says what a comparison of the two trees can't show, unless there is another problem.
+func (r *CommitReader) addLimits(ctx context.Context, past *plan.Past, blame *plan.Blame) {
+	problem, fix := "", ""
+	if past.Unclear {
+		problem = "some manifests of the base commit have errors, so trueup can't read them"
+		fix = "you need to do nothing: this note disappears when a fix is merged"
+	}
+	switch name := r.findSubmodule(ctx); {
+	case name != "":
+		past.Unclear, past.Partial = true, true
+		problem = "the files of the submodule " + name + " have their own history"
+		fix = "run trueup in the submodule to see the reason of each change"
+	case r.repository.IsSparse(ctx):
+		past.Partial = true
+		problem = "only a part of the files is checked out (sparse checkout), so files that are absent here may be in git"
+		fix = "check out the whole tree"
+	}
+	if blame.Problem == "" {
+		blame.Problem, blame.Fix = problem, fix
+	}
+}
+
+func (r *CommitReader) findSubmodule(ctx context.Context) string {
+	entry, _ := files.FindAbove(r.dir, ".git")
+	if _, err := os.Lstat(filepath.Join(filepath.Dir(entry), ".gitmodules")); err != nil {
+		return "" // as almost always
+	}
+	modules, err := r.repository.Submodules(ctx)
+	if err != nil {
+		return ""
+	}
+	for _, module := range modules {
+		if r.names.coverFile(".", module) || slices.ContainsFunc(r.names, func(name string) bool { return isBelow(module, name) }) {
+			return module
+		}
+	}
+	return ""
+}
+
+// withRepository returns a copy of the reader that knows the repository, or the problem. It asks git once.
+func (r *CommitReader) withRepository(ctx context.Context) (*CommitReader, plan.Blame) {
+	if r.copy == nil {
+		p := *r
+		p.names, p.shown, p.same = slices.Clone(r.names), slices.Clone(r.shown), map[string]bool{}
+		r.copy, r.problem = &p, p.openRepository(ctx)
+	}
+	return r.copy, r.problem
+}
+
+func (r *CommitReader) openRepository(ctx context.Context) plan.Blame {
+	if slices.Contains(r.names, "-") {
+		return plan.Blame{Problem: "standard input is not in git"}
+	}
+	if _, found := files.FindAbove(r.dir, ".git"); !found && !r.cfg.GitDir {
+		return plan.Blame{Problem: "this is not a git repository", Fix: "run trueup in a clone of the repository"}
+	}
+	repository, err := git.OpenRepository(ctx, r.dir)
+	if err != nil {
+		return plan.Blame{Problem: unreadableBase(err).Problem, Fix: "run trueup in a clone that git may read"}
+	}
+	r.repository = repository.WithoutFetching()
+	if !slices.ContainsFunc(r.names, func(name string) bool { return !filepath.IsLocal(name) }) {
+		return plan.Blame{}
+	}
+	return r.rebaseToRepoRoot(ctx)
+}
+
+// rebaseToRepoRoot makes the names start from the top of the repository.
+func (r *CommitReader) rebaseToRepoRoot(ctx context.Context) plan.Blame {
+	top, folder, err := r.repository.TopFolder(ctx)
+	if err != nil {
+		return unreadableBase(err)
+	}
+	for i, name := range r.names {
+		if filepath.IsAbs(name) {
+			if rel, err := filepath.Rel(r.dir, name); err == nil {
+				name = rel
+			}
+		}
+		r.names[i] = path.Join(folder, filepath.ToSlash(name))
+		if !filepath.IsLocal(r.names[i]) {
+			return plan.Blame{Problem: r.shown[i] + " is outside the repository", Fix: "name files inside it"}
+		}
+	}
+	r.repository, r.dir, r.sets = r.repository.InFolder(top), top, nil // they have other paths
+	return plan.Blame{}
+}
+
+func (r *CommitReader) readCommit(ctx context.Context, commit string, manifests bool) (plan.Past, error) {
+	then, movedFrom, err := r.readProject(ctx, commit)
+	past := plan.Past{}
+	switch known, isKnown := r.sets[commit]; {
+	case err != nil || !manifests:
+	case isKnown:
+		past = known
+	default:
+		past, err = r.readManifests(ctx, commit, then, movedFrom)
+	}
+	past.Project = then
+	return past, err
+}
+
+// readManifests reads the manifests of a commit. Objects that move with their project to another folder are not new.
+func (r *CommitReader) readManifests(ctx context.Context, commit string, then *plan.ProjectSettings, movedFrom string) (plan.Past, error) {
+	root, err := os.OpenRoot(r.dir)
+	if err != nil {
+		return plan.Past{}, fmt.Errorf("read folder: %w", files.WithoutPath(err))
+	}
+	defer func() { _ = root.Close() }()
+	repository, at := r.repository, r.names
+	want := func(name, id string) bool { return r.mayDiffer(files.OpenFS(root), name, id) }
+	if then != nil && r.dir == r.cfg.Project.Dir {
+		sameWorkspace := then.Workspace.UUID == r.cfg.Project.Workspace.UUID
+		switch {
+		case movedFrom == "" && !sameWorkspace:
+			return plan.Past{Set: &manifest.Set{}}, nil // this workspace had no manifests
+		case movedFrom == "":
+			at = r.addNames(then)
+		case sameWorkspace:
+			top, _, err := r.repository.TopFolder(ctx)
+			if err != nil {
+				return plan.Past{}, err
+			}
+			repository, at = r.repository.InFolder(top), namesIn(path.Dir(movedFrom), then.Manifests)
+			want = func(name, _ string) bool { return at.mayHold(name) && at.coverFile(".", name) }
+		}
+	}
+	tree, err := repository.ReadTree(ctx, commit, want)
+	if err != nil {
+		return plan.Past{}, err
+	}
+	set, findings, err := at.parseTree(ctx, manifest.PathSource{FS: tree}, r.cfg.Options)
+	return plan.Past{Set: set, Same: r.same, Unclear: findings.HasErrors()}, err
+}
+
+func namesIn(folder string, manifests []string) (at names) {
+	if len(manifests) == 0 {
+		return names{folder}
+	}
+	for _, name := range manifests {
+		at = append(at, path.Join(folder, filepath.ToSlash(name)))
+	}
+	return at
+}
+
+// readProject returns the project of a commit, nil if the commit has none that can be read. If it was in
+// another folder, movedFrom is its file from the top of the repository. Such a project is not in its old
+// folder any more; of several, it is the one with the same workspace.
+func (r *CommitReader) readProject(ctx context.Context, commit string) (then *plan.ProjectSettings, movedFrom string, err error) {
+	now := r.cfg.Project
+	if now.Dir == "" {
+		return nil, "", nil
+	}
+	isSame := false
+	text, found, err := r.repository.InFolder(now.Dir).ReadFile(ctx, commit, config.ProjectFile, func(id string) bool {
+		isSame = r.repository.BlobID(now.Text) == id
+		return isSame
+	})
+	switch {
+	case err != nil:
+		return nil, "", err
+	case isSame:
+		return &now.ProjectSettings, "", nil
+	case found:
+		if then, err := config.ParseProject([]byte(text)); err == nil {
+			return &then.ProjectSettings, "", nil
+		}
+		return nil, "", nil // all of it is new
+	}
+	removed, err := r.removedProjects(ctx, commit)
+	var same []string
+	for name, then := range removed {
+		if len(removed) == 1 || then.Workspace.UUID == now.Workspace.UUID {
+			same = append(same, name)
+		}
+	}
+	if err != nil || len(same) != 1 {
+		return nil, "", err
+	}
+	return removed[same[0]], same[0], nil
+}
+
+// removedProjects returns the projects of a commit whose file is not in the work tree any more, by the
+// names of their files from the top of the repository.
+func (r *CommitReader) removedProjects(ctx context.Context, commit string) (map[string]*plan.ProjectSettings, error) {
+	top, _, err := r.repository.TopFolder(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tree, err := r.repository.InFolder(top).ReadTree(ctx, commit, func(name, _ string) bool {
+		if path.Base(name) != config.ProjectFile {
+			return false
+		}
+		_, err := os.Lstat(filepath.Join(top, filepath.FromSlash(name)))
+		return err != nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]*plan.ProjectSettings{}
+	return found, fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := files.ReadFS(tree, name, manifest.MaxFile)
+		if err != nil {
+			return err
+		}
+		if then, err := config.ParseProject(text); err == nil { // any other is no project
+			found[name] = &then.ProjectSettings
+		}
+		return nil
+	})
+}
+
+// addNames adds names that the project had then, so that an object is not new because its file was
+// moved, and returns all names.
+func (r *CommitReader) addNames(then *plan.ProjectSettings) names {
+	for _, name := range then.Manifests {
+		clean := path.Clean(filepath.ToSlash(name))
+		if r.configured && filepath.IsLocal(name) && !slices.Contains(r.names, clean) {
+			r.names = append(r.names, clean)
+			r.shown = append(r.shown, r.cfg.Project.ShownPath(r.cfg.Cwd, name))
+		}
+	}
+	return r.names
+}
+
+// mayDiffer reports whether a file of the commit may have manifests and differs from that of now.
+func (r *CommitReader) mayDiffer(now fs.FS, name, id string) bool {
+	if !r.names.mayHold(name) || !r.names.coverFile(".", name) {
+		return false
+	}
+	content, err := files.ReadFS(now, name, manifest.MaxFile)
+	if err != nil || r.repository.BlobID(content) != id {
+		return true
+	}
+	for i, place := range r.names {
+		if !isBelow(place, name) {
+			continue
+		}
+		inside := name
+		if place != "." {
+			inside = strings.TrimPrefix(strings.TrimPrefix(name, place), "/")
+		}
+		r.same[path.Join(filepath.ToSlash(r.shown[i]), inside)] = true
+	}
+	return false
+}

@@ -1,0 +1,234 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"trueup/internal/config"
+	"trueup/internal/diag"
+	"trueup/internal/forge"
+	"trueup/internal/git"
+	"trueup/internal/kind"
+	"trueup/internal/manifest"
+	"trueup/internal/plan"
+)
+
+// CommitReaderConfig says what a run reads, and where it runs.
+type CommitReaderConfig struct {
+	// Cwd is the directory of the run. It reads Paths, or without them the manifests that the
+	// project names, or else all below Cwd.
+	Cwd   string
+	Paths []string
+	// Loaded has the project and the manifests as they are now.
+	config.LoadedProject
+	Options manifest.LoadSettings
+	// CI is what the CI service says of the run. InCI is true in an unknown service, too.
+	CI     forge.Context
+	InCI   bool
+	GitDir bool // reports whether the environment names the repository
+}
+
+// CommitReader reads the manifests of commits, in the places where the run reads them now. It reads a commit once.
+type CommitReader struct {
+	cfg        CommitReaderConfig
+	repository git.Repository
+	dir        string   // the folder of names
+	names      names    // the files and folders to read
+	shown      []string // the names as the paths of objects begin
+	configured bool     // true if the project has the names
+	sets       map[string]plan.Past
+	// same has the files of a commit that do not differ from those of now, by the paths of their objects.
+	same map[string]bool
+	// copy and problem are the result of opened; copy is nil before.
+	copy    *CommitReader
+	problem plan.Blame
+	head    string // the commit that is checked out, or empty before it was asked for
+}
+
+// NewCommitReader returns the reader of a run.
+func NewCommitReader(cfg CommitReaderConfig) *CommitReader {
+	r := &CommitReader{cfg: cfg, dir: cfg.Cwd, shown: cfg.Paths, sets: map[string]plan.Past{}}
+	p := cfg.Project
+	switch {
+	case len(cfg.Paths) > 0:
+	case len(p.Manifests) > 0:
+		r.dir, r.configured = p.Dir, true
+		for _, name := range p.Manifests {
+			r.shown = append(r.shown, p.ShownPath(cfg.Cwd, name))
+		}
+	default:
+		r.shown = []string{"."}
+	}
+	names := r.shown
+	if r.configured {
+		names = p.Manifests
+	}
+	for _, name := range names {
+		r.names = append(r.names, path.Clean(filepath.ToSlash(name)))
+	}
+	return r
+}
+
+// ReadBase reads the manifests of ref, or else of HEAD and its first parent, to prove which objects
+// git had. A commit that can't be read proves nothing: the result has the problem.
+func (r *CommitReader) ReadBase(ctx context.Context, ref string) plan.Base {
+	for _, name := range r.names {
+		if !filepath.IsLocal(name) || name == "-" {
+			return plan.Base{Problem: name + " is not in the folder of the project", Fix: "name manifests inside the repository"}
+		}
+	}
+	var err error
+	if r.repository, err = git.OpenRepository(ctx, r.dir); err != nil {
+		return plan.Base{Problem: err.Error(), Fix: "run trueup in a clone of the repository"}
+	}
+	if missing, fix := r.notCheckedOut(ctx); missing != "" {
+		return plan.Base{Problem: missing + ", so files that are absent here may be in git", Fix: fix}
+	}
+	base := r.readTrees(ctx, "HEAD", "HEAD^")
+	if ref != "" {
+		newer := base.Trees
+		base = r.readTrees(ctx, ref)
+		base.Newer = newer
+	}
+	if base.Elsewhere, err = r.findElsewhere(ctx, RemovedKeys(base, r.cfg.Set)); err != nil {
+		return plan.Base{Problem: "trueup can't tell what else it contains: " + err.Error(), Fix: "fix that"}
+	}
+	return base
+}
+
+// notCheckedOut says which files to read are in git and not in the work tree.
+func (r *CommitReader) notCheckedOut(ctx context.Context) (missing, fix string) {
+	if r.repository.IsSparse(ctx) {
+		return "only a part of the files is checked out (sparse checkout)", "check out the whole tree"
+	}
+	submodules, err := r.repository.EmptySubmodules(ctx)
+	if err != nil {
+		return err.Error(), "fix that"
+	}
+	for _, name := range submodules {
+		if r.names.coverFile(".", name) {
+			return "the files of the submodule " + name + " are not checked out",
+				"git submodule update --init --recursive (in CI: check out with submodules)"
+		}
+	}
+	return "", ""
+}
+
+// readTrees reads some commits. Only HEAD, or the only one, must exist.
+func (r *CommitReader) readTrees(ctx context.Context, refs ...string) plan.Base {
+	var base plan.Base
+	for _, ref := range refs {
+		set, err := r.readSet(ctx, ref)
+		switch {
+		case err == nil:
+			base.Trees = append(base.Trees, plan.BaseTree{Ref: ref, Set: set})
+		case !errors.Is(err, git.ErrNoCommit):
+			base.Problem, base.Fix = err.Error(), "fix that, or name another commit with --base-ref REF"
+		case r.repository.Shallow:
+			base.Problem = fmt.Sprintf("the commit %s is not in this shallow clone", ref)
+			base.Fix = "fetch more history (fetch-depth: 2, or 0), or name a commit that this clone has: --base-ref REF"
+		case len(refs) == 1 || ref == "HEAD":
+			base.Problem = fmt.Sprintf("the repository has no commit %s", ref)
+			base.Fix = "fetch it, or name another commit with --base-ref REF"
+		}
+	}
+	return base
+}
+
+// readSet reads the manifests of a commit, and ignores mistakes in them.
+func (r *CommitReader) readSet(ctx context.Context, ref string) (*manifest.Set, error) {
+	commit, err := r.repository.Commit(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	if known, ok := r.sets[commit]; ok {
+		return known.Set, nil
+	}
+	tree, err := r.repository.ReadTree(ctx, commit, func(name, _ string) bool { return r.names.mayHold(name) })
+	if err != nil {
+		return nil, err
+	}
+	set, findings, err := r.names.parseTree(ctx, manifest.PathSource{FS: tree, Display: ref}, r.cfg.Options)
+	if err == nil {
+		r.sets[commit] = plan.Past{Set: set, Unclear: findings.HasErrors()}
+	}
+	return set, err
+}
+
+// findElsewhere finds manifests that left the places to read and are in another folder of HEAD,
+// perhaps that of another project with the same workspace and ledger.
+func (r *CommitReader) findElsewhere(ctx context.Context, removed []kind.Key) (map[kind.Key]string, error) {
+	if len(removed) == 0 {
+		return nil, nil
+	}
+	top, folder, err := r.repository.TopFolder(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ws := r.cfg.Project.Workspace
+	tree, err := r.repository.InFolder(top).ReadTree(ctx, "HEAD", func(name, _ string) bool {
+		if !manifest.IsFile(name) || r.names.coverFile(folder, name) {
+			return false
+		}
+		p, err := config.FindProject(filepath.Join(top, filepath.FromSlash(path.Dir(name))))
+		return err != nil || !p.Exists() || p.Workspace.UUID == ws.UUID
+	})
+	if err != nil {
+		return nil, err
+	}
+	set, _, err := manifest.Load(ctx, []manifest.PathSource{{FS: tree, Path: "."}}, r.cfg.Options)
+	if err != nil {
+		return nil, err
+	}
+	found := map[kind.Key]string{}
+	for _, key := range removed {
+		if o := set.Find(key); o != nil && o.Namespace == ws.Name {
+			found[key] = o.Path
+		}
+	}
+	return found, nil
+}
+
+// RemovedKeys returns the keys of objects that git had and has no more, and that can be deleted.
+func RemovedKeys(base plan.Base, set *manifest.Set) []kind.Key {
+	var keys []kind.Key
+	for _, t := range base.Trees {
+		for _, o := range t.Set.Objects {
+			if o.Kind.Documents(kind.Delete) && set.Find(o.Key()) == nil {
+				keys = append(keys, o.Key())
+			}
+		}
+	}
+	slices.SortFunc(keys, func(a, b kind.Key) int { return strings.Compare(a.String(), b.String()) })
+	return slices.Compact(keys)
+}
+
+type names []string
+
+func (n names) parseTree(ctx context.Context, tree manifest.PathSource, options manifest.LoadSettings) (*manifest.Set, diag.List, error) {
+	var list []manifest.PathSource
+	for _, tree.Path = range n {
+		if f, err := tree.FS.Open(tree.Path); err == nil {
+			_ = f.Close() // it is in memory
+			list = append(list, tree)
+		}
+	}
+	return manifest.Load(ctx, list, options)
+}
+
+// coverFile reports whether a file is below these names, which start from the folder.
+func (n names) coverFile(folder, file string) bool {
+	return slices.ContainsFunc(n, func(name string) bool { return isBelow(path.Join(folder, name), file) })
+}
+
+// mayHold reports whether a file below these names may have manifests.
+func (n names) mayHold(file string) bool { return manifest.IsFile(file) || slices.Contains(n, file) }
+
+func isBelow(folder, name string) bool {
+	return folder == "." || name == folder || strings.HasPrefix(name, folder+"/")
+}
