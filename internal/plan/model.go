@@ -84,8 +84,8 @@ type Plan struct {
 	Blame   *Blame  `json:"blame,omitempty"`
 	Summary Summary `json:"summary"`
 
-	// outside returns how live answers requests otherwise than git because of items.
-	outside func([]Item) routing.SiteEffects
+	// outside returns how live answers requests otherwise than git; nil unless the plan is for that.
+	outside func() routing.SiteEffects
 }
 
 // Destination is where the plan's requests would go.

@@ -79,7 +79,6 @@ func PrepareSession(ctx context.Context, env Env, l config.LoadedProject, o Opti
 	options.Unread, options.ShowUnmanaged = manifest.Unread(l.Findings), env.Verbose
 	s.inputs.Target = plan.Destination{Origins: s.Platform.Origins, Workspace: s.Platform.Workspace}
 	s.inputs.LedgerStore = s.Platform.Ledger.Store
-	s.inputs.ReadOnly, s.inputs.ForDrift = o.ReadOnly, o.ForDrift
 	if o.Prune {
 		s.inputs.Base = env.History.ReadBase(ctx, o.BaseRef)
 	}
@@ -102,7 +101,7 @@ func (o Options) planInputs(env Env, l config.LoadedProject) (plan.Inputs, error
 	options.Overrides, options.PartOfTree = l.Project.Overrides, l.Project.ReadsPartly(env.Dir, env.Paths)
 	options.MaxCreates, options.MaxDeletes = l.Project.MaxCreates, l.Project.DeletesAllowed()
 	return plan.Inputs{
-		Tool: env.Tool, Sandbox: env.Sandbox, Set: l.Set, Options: options, Project: l.Project.PlanSettings(env.Dir), ForDrift: o.ForDrift,
+		Tool: env.Tool, Sandbox: env.Sandbox, Set: l.Set, Options: options, Project: l.Project.PlanSettings(env.Dir), ReadOnly: o.ReadOnly, ForDrift: o.ForDrift,
 	}, err
 }
 
