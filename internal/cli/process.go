@@ -53,7 +53,7 @@ func RunProcess(env config.Env) int {
 // cost the same per object in any project. The collector's default is 100. A small heap would be collected often.
 const (
 	minGrowth                  = 24 << 20
-	growthPercent, mostPercent = 60, 600 // of what is live; the collector takes the percent of 4 MiB too
+	growthPercent, mostPercent = 40, 600 // of what is live; the collector takes the percent of 4 MiB too
 )
 
 // tuneCollector sets the growth after each garbage collection. Commands that only print something reach

@@ -116,6 +116,11 @@ func (s *Set) Areas() []kind.Area {
 	})
 }
 
+// OnlyRequests reports whether all objects are requests that are sent once, such as a purge from a pipe.
+func (s *Set) OnlyRequests() bool {
+	return len(s.Objects) > 0 && !slices.ContainsFunc(s.Objects, func(o *Object) bool { return !o.Kind.RequestOnly() })
+}
+
 // Spec returns the spec of the object with the key, or nil.
 func (s *Set) Spec(k kind.Key) []byte {
 	if o := s.Find(k); o != nil {

@@ -130,11 +130,11 @@ func Read(spec map[string]any) *CDNConfig {
 
 // readPattern reads which requests a location matches.
 func readPattern(fields map[string]any, index int) Location {
-	l := Location{Host: kind.HostKey(textOf(fields["host"])), Index: index}
+	l := Location{Host: kind.HostKey(textOf(Tidy(fields["host"]))), Index: index}
 	if l.isStar = l.Host == "*"; l.isStar {
 		l.Host = ""
 	}
-	l.Path, _ = fields["path"].(string)
+	l.Path, _ = Tidy(fields["path"]).(string)
 	l.isUnclear = !l.isClear()
 	return l
 }
@@ -362,7 +362,7 @@ type HiddenLocations struct {
 // FindHidden returns the locations of a decoded spec that hide others, in the order of the list. It ignores others with
 // the same path and host. If the longest path or host wins, no location hides another.
 func FindHidden(spec map[string]any) (all []HiddenLocations) {
-	list, _ := Tidy(spec["locations"]).([]any)
+	list, _ := spec["locations"].([]any)
 	locations, first := make([]Location, len(list)), map[[2]string]*Location{}
 	for i, v := range list {
 		fields, _ := v.(map[string]any)

@@ -25,10 +25,10 @@ func causeLabel(item plan.Item, c plan.Change, opts TextOptions) safetext.Text {
 	}
 	switch c.Cause {
 	case plan.FromThisChange:
-		switch {
-		case c.Class == merge.Removed:
+		if c.Class == merge.Removed {
 			return clean("removed by this change")
-		case c.Class == merge.TakeOver:
+		}
+		if c.Class == merge.TakeOver {
 			return safetext.F("newly managed by this change%s", quoteBeginning(", live had ", c.Live, ""))
 		}
 		return clean("this change")
