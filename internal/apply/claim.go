@@ -294,7 +294,7 @@ func (r *run) awaitOthers(ctx context.Context) {
 		_ = r.catchPanic(kind.Key{}, func() error { // what can't be read stays in flight
 			records, err := r.Journal.ReadRecords(r.ledgerCtx, slices.Collect(maps.Keys(waiting)))
 			for key, rec := range records {
-				if rec.State == ledger.Posted && r.isInGit(rec) {
+				if r.isPosted(rec) {
 					said, _ := ledger.ExplainRecord(rec)
 					*waiting[key] = ItemOutcome{Key: key, Status: Done, Did: Unchanged, Verdict: OK, Message: "another run posted it: " + said}
 				}
@@ -307,10 +307,10 @@ func (r *run) awaitOthers(ctx context.Context) {
 	}
 }
 
-// isInGit reports whether git has the spec that was sent.
-func (r *run) isInGit(rec ledger.Record) bool {
+// isPosted reports whether the spec that git has was posted.
+func (r *run) isPosted(rec ledger.Record) bool {
 	k, _ := kind.FindKind(rec.Kind)
-	return rec.SpecDigest != nil && *rec.SpecDigest == plan.SpecDigest(k, r.Spec(rec.Key))
+	return rec.State == ledger.Posted && rec.SpecDigest != nil && *rec.SpecDigest == plan.SpecDigest(k, r.Spec(rec.Key))
 }
 
 // leaveIfClaimed leaves an object that appeared since the plan to the run that claimed it, if any.

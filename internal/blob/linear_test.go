@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -77,6 +78,7 @@ type storeClients struct {
 	began   time.Time
 	mu      sync.Mutex
 	history []porcupine.Operation
+	failed  error // failed is why the last listing failed
 }
 
 // note adds a call. What ended unclear may be done at any time.
@@ -97,6 +99,9 @@ func (c *storeClients) run(ctx context.Context, client int, s Store, names int) 
 		since := time.Since(c.began)
 		listed, err := s.List(ctx, "log", 0)
 		if err != nil {
+			c.mu.Lock()
+			c.failed = err
+			c.mu.Unlock()
 			continue
 		}
 		switch rand.IntN(4) {
@@ -125,21 +130,34 @@ func liveHistory(t *testing.T, open func() Store, names int) []porcupine.Operati
 	for i := range clients {
 		clients[i] = open()
 	}
-	must(t, clients[0].Make(t.Context()))
+	for range 10 { // until no connection is cut
+		if c.failed = clients[0].Make(t.Context()); c.failed == nil {
+			break
+		}
+	}
+	must(t, c.failed)
 	var running sync.WaitGroup
 	for i, s := range clients {
 		running.Go(func() { c.run(t.Context(), i, s, names) })
 	}
 	running.Wait()
+	if len(c.history) == 0 {
+		t.Fatal("no call is answered: ", c.failed)
+	}
 	return c.history
 }
 
-// cutProxy is a way to a server on which connections are cut, before or after a request arrives.
-func cutProxy(t *testing.T, target string) string {
+// cutProxy is a way to a server on which connections are cut, before or after a request arrives, by chance: at one in so
+// many messages.
+func cutProxy(t *testing.T, target string, oneIn int) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
-	t.Cleanup(func() { _ = l.Close() })
+	var cuts atomic.Int64
+	t.Cleanup(func() {
+		_ = l.Close()
+		t.Logf("%d cuts, at one message in %d", cuts.Load(), oneIn)
+	})
 	go func() {
 		for {
 			client, err := l.Accept()
@@ -155,7 +173,11 @@ func cutProxy(t *testing.T, target string) string {
 				defer func() { _ = errors.Join(to.Close(), from.Close()) }()
 				for buffer := make([]byte, 1<<16); ; {
 					n, err := from.Read(buffer)
-					if err != nil || rand.IntN(25) == 0 {
+					if err != nil {
+						return
+					}
+					if rand.IntN(oneIn) == 0 {
+						cuts.Add(1)
 						return
 					}
 					if _, err := to.Write(buffer[:n]); err != nil {
@@ -171,10 +193,10 @@ func cutProxy(t *testing.T, target string) string {
 }
 
 // throughCuts returns an address with the same server behind a proxy that cuts connections.
-func throughCuts(t *testing.T, address string) string {
+func throughCuts(t *testing.T, address string, oneIn int) string {
 	t.Helper()
 	host := regexp.MustCompile(`127\.0\.0\.1:\d+`).FindString(address)
-	return strings.Replace(address, host, cutProxy(t, host), 1)
+	return strings.Replace(address, host, cutProxy(t, host, oneIn), 1)
 }
 
 // linearStores open a new store of each kind, for one client after the other.
@@ -184,7 +206,7 @@ var linearStores = map[string]func(t *testing.T) func() Store{
 		return func() Store { return FolderStore(dir) }
 	},
 	"git": func(t *testing.T) func() Store {
-		url := throughCuts(t, backendURL(t, gitremote.Bare(t)))
+		url := throughCuts(t, backendURL(t, gitremote.Bare(t)), 40)
 		return func() Store {
 			dir := t.TempDir()
 			gitremote.Cmd(t, dir, "init", "--quiet")
@@ -194,25 +216,25 @@ var linearStores = map[string]func(t *testing.T) func() Store{
 	},
 	"fake": func(t *testing.T) func() Store {
 		f := newFakeBucket(t)
-		t.Setenv("AWS_ENDPOINT_URL_S3", throughCuts(t, f.URL))
+		t.Setenv("AWS_ENDPOINT_URL_S3", throughCuts(t, f.URL, 3+rand.IntN(30)))
 		return func() Store { return f.store(t, "x") }
 	},
 	"s3": func(t *testing.T) func() Store {
-		where := throughCuts(t, servers.Store(t, "s3"))
+		where := throughCuts(t, servers.Store(t, "s3"), 3+rand.IntN(30))
 		return func() Store { return quickBucket(t, where) }
 	},
 	"gs": func(t *testing.T) func() Store {
-		where := throughCuts(t, servers.Store(t, "gs"))
+		where := throughCuts(t, servers.Store(t, "gs"), 3+rand.IntN(30))
 		return func() Store { return quickly(t)(OpenGCS(where, true)) }
 	},
 	"azblob": func(t *testing.T) func() Store {
-		where := throughCuts(t, servers.Store(t, "azblob"))
+		where := throughCuts(t, servers.Store(t, "azblob"), 3+rand.IntN(30))
 		return func() Store { return quickly(t)(OpenAzure(where, true, os.Getenv, time.Now)) }
 	},
 	"postgres": func(t *testing.T) func() Store {
 		schema := newPgSchema(t)
 		must(t, schema.store("x", "").Make(t.Context()))
-		_, port, err := net.SplitHostPort(cutProxy(t, net.JoinHostPort(os.Getenv("PGHOST"), os.Getenv("PGPORT"))))
+		_, port, err := net.SplitHostPort(cutProxy(t, net.JoinHostPort(os.Getenv("PGHOST"), os.Getenv("PGPORT")), 10+rand.IntN(30)))
 		must(t, err)
 		n, err := strconv.ParseUint(port, 10, 16)
 		must(t, err)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"trueup/internal/e2e/quirks"
 	"trueup/internal/exit"
 	"trueup/internal/sandbox"
 )
@@ -66,7 +67,7 @@ func matrixFaults() []matrixFault {
 // it back.
 func (f matrixFault) moments(role string) []string {
 	effect := strings.FieldsFunc(f.effect, func(c rune) bool { return c == ' ' || c == '=' })[0]
-	either := slices.ContainsFunc(sandbox.FaultKinds(), func(k sandbox.FaultKind) bool {
+	either := slices.ContainsFunc(append(sandbox.FaultKinds(), quirks.Faults()...), func(k sandbox.FaultKind) bool {
 		return k.Either && (k.Name == effect || k.Name == "NNN" && len(effect) == 3)
 	})
 	hasNotActed := []string{limited, tooLong, denied, refused}

@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"trueup/internal/e2e/quirks"
 	"trueup/internal/exit"
 	"trueup/internal/report"
-	"trueup/internal/e2e/quirks"
 	"trueup/internal/sandbox"
 )
 

@@ -49,11 +49,11 @@ func RunProcess(env config.Env) int {
 	return Main(ctx, os.Args[1:], env)
 }
 
-// How much the heap grows until the next garbage collection. The collector's default is as much as is live, so a small
-// heap would be collected often. A collection takes longer the more is live, so a very large heap grows by more.
+// How much the heap grows until the next garbage collection: by so many percent of what is live, so that collections
+// cost the same per object in any project. The collector's default is 100. A small heap would be collected often.
 const (
-	minGrowth, maxGrowth   = 24 << 20, 64 << 20
-	minPercent, maxPercent = 35, 600 // of what is live; the collector takes the percent of 4 MiB too
+	minGrowth                  = 24 << 20
+	growthPercent, mostPercent = 40, 600 // of what is live; the collector takes the percent of 4 MiB too
 )
 
 // tuneCollector sets the growth after each garbage collection. Commands that only print something reach
@@ -65,8 +65,7 @@ func tuneCollector() {
 	runtime.AddCleanup(new([64]byte), func(struct{}) {
 		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 		metrics.Read(live)
-		size := int(live[0].Value.Uint64())
-		debug.SetGCPercent(min(max(100*min(max(size, minGrowth), maxGrowth)/size, minPercent), maxPercent))
+		debug.SetGCPercent(min(max(growthPercent, 100*minGrowth/int(live[0].Value.Uint64())), mostPercent))
 		tuneCollector()
 	}, struct{}{})
 }

@@ -139,7 +139,7 @@ func (run *Run) approve(doc report.Document, expected reconcile.ExpectedPlan, ap
 	}
 	doc.Sandbox = run.Sandbox
 	opts := run.shown()
-	opts.Color, opts.Width, opts.Now, opts.Brief = run.UseColor(run.StderrIsTTY), run.Width, run.Now(), !opts.Verbose
+	opts.Color, opts.Width, opts.Now, opts.Brief = run.useColor(run.StderrIsTTY), run.Width, run.Now(), !opts.Verbose
 	if err := report.Write(run.Stderr, "text", doc, opts); err != nil {
 		return false, fmt.Errorf("not applied, because the plan could not be shown: %w", err)
 	}

@@ -53,7 +53,7 @@ func TestColor(t *testing.T) {
 			if row["NO_COLOR"] != "" {
 				want = false
 			}
-			if got := a.UseColor(terminal); got != want {
+			if got := a.useColor(terminal); got != want {
 				t.Errorf("terminal %v, %v: %v", terminal, row, got)
 			}
 		}

@@ -62,7 +62,7 @@ func newComment(run *Run) *cobra.Command {
 // errNotPosted says that a text could not be posted. It is a warning without --required.
 var errNotPosted = errors.New("not posted")
 
-// comment keeps a comment or an issue up to date.
+// runComment keeps a comment or an issue up to date.
 func runComment(ctx context.Context, run *Run, opts commentOptions, file string) (doc report.Document, err error) {
 	if err := opts.check(); err != nil {
 		return doc, err
@@ -182,7 +182,7 @@ func readEvent(name string) ([]byte, error) {
 	return data, err
 }
 
-// codeHost opens the client of the host that CI names.
+// openCodeHost opens the client of the host that CI names.
 func openCodeHost(run *Run, ci forge.Context) (*forge.RepositoryClient, error) {
 	transport, err := run.CodeHostTransport()
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"trueup/internal/config"
 	"trueup/internal/diag"
 	"trueup/internal/exit"
 	"trueup/internal/manifest"
@@ -22,7 +21,7 @@ func newDoctor(run *Run) *cobra.Command {
 		if hostname != "" {
 			return runProbe(ctx, run, hostname, autoApprove)
 		}
-		return runDoctor(ctx, run), nil
+		return doctorResult(runDoctor(ctx, run)), nil
 	})
 	f := cmd.Flags()
 	f.StringVar(&hostname, "probe-duplicates", "", "send one harmless request for `HOSTNAME` twice, to see whether the platform rejects the second")
@@ -30,26 +29,13 @@ func newDoctor(run *Run) *cobra.Command {
 	return cmd
 }
 
-func runDoctor(ctx context.Context, run *Run) report.Document {
-	p, err := run.FindProject()
-	in := doctorInput{
-		Options: run.Options, Project: p, ProjectErr: err, Searched: run.searched(), Run: listRunSettings(run), Terminal: describeTerminal(run),
-	}
-	if p.Exists() {
-		var l config.LoadedProject
-		l, in.SetErr = run.Load(ctx, nil)
-		in.Set, in.Findings = l.Set, l.Findings
-	}
-	return doctorResult(runChecks(ctx, in))
-}
-
-// terminal describes standard output.
+// describeTerminal describes standard output.
 func describeTerminal(run *Run) string {
 	says, color := "standard output is not a terminal", ", without colour"
 	if run.Width > 0 {
 		says = fmt.Sprintf("%d columns", run.Width)
 	}
-	if run.UseColor(run.Width > 0) {
+	if run.useColor(run.Width > 0) {
 		color = ", in colour"
 	}
 	if run.inCI() {
@@ -58,7 +44,7 @@ func describeTerminal(run *Run) string {
 	return says + color
 }
 
-// runSettings returns the limits of a run: in JSON all of them, else those that the environment has.
+// listRunSettings returns the limits of a run: in JSON all of them, else those that the environment has.
 func listRunSettings(run *Run) (list []effectiveSetting) {
 	for _, s := range []effectiveSetting{
 		{Name: "request-timeout", Value: run.API.RequestTimeout.String(), Origin: requestTimeoutVar},
@@ -75,7 +61,7 @@ func listRunSettings(run *Run) (list []effectiveSetting) {
 	return list
 }
 
-// probe sends a harmless request as apply would, and once more, to see whether the platform refuses
+// runProbe sends a harmless request as apply would, and once more, to see whether the platform refuses
 // duplicates.
 func runProbe(ctx context.Context, run *Run, hostname string, autoApprove bool) (doc report.Document, err error) {
 	probe, err := reconcile.NewProbe(hostname)
@@ -104,7 +90,7 @@ func runProbe(ctx context.Context, run *Run, hostname string, autoApprove bool) 
 		return nil
 	})
 	if proven && run.Format == "json" {
-		return runDoctor(ctx, run), nil
+		return doctorResult(runDoctor(ctx, run)), nil
 	}
 	return doc, err
 }

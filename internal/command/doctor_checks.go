@@ -19,19 +19,6 @@ import (
 	"trueup/internal/manifest"
 )
 
-// doctorInput is what is known before anything is asked. If something is wrong, the rest is checked.
-type doctorInput struct {
-	config.Options
-	Project    config.Project
-	ProjectErr error
-	Searched   string        // says where the project was looked for
-	Set        *manifest.Set // nil if the manifests can't be read
-	Findings   diag.List
-	SetErr     error
-	Run        []effectiveSetting // the limits of a run
-	Terminal   string             // says what standard output is
-}
-
 // effectiveSetting is an effective setting, without any secret.
 type effectiveSetting struct {
 	Name string `json:"name"`
@@ -104,9 +91,16 @@ func failedCheck(code int, says, fix string) doctorCheck {
 	return doctorCheck{Status: checkFailed, code: code, Says: says, Fix: fix}
 }
 
+// examiner makes the checks. If something is wrong, it checks the rest.
 type examiner struct {
-	doctorInput
-	report doctorReport
+	config.Options
+	run        *Run
+	project    config.Project
+	projectErr error
+	set        *manifest.Set // nil if the manifests can't be read
+	findings   diag.List
+	setErr     error
+	report     doctorReport
 	// platform is nil if the sandbox can't be opened, and ledger if its store is wrong.
 	platform    *config.Platform
 	sandboxErr  error
@@ -117,12 +111,17 @@ type examiner struct {
 	addressErrs map[kind.Area]error // say what is wrong with the address of an area
 }
 
-// runChecks runs all checks.
-func runChecks(ctx context.Context, in doctorInput) doctorReport {
-	e := &examiner{doctorInput: in, report: doctorReport{
-		Format: "trueup.doctor/v1", Sandbox: in.Sandbox, Settings: []effectiveSetting{},
+// runDoctor makes all checks.
+func runDoctor(ctx context.Context, run *Run) doctorReport {
+	e := &examiner{Options: run.Options, run: run, report: doctorReport{
+		Format: "trueup.doctor/v1", Sandbox: run.Sandbox, Settings: []effectiveSetting{},
 		Origins: map[kind.Area]string{}, Proofs: map[kind.Area]ledger.Proof{},
 	}}
+	if e.project, e.projectErr = run.FindProject(); e.project.Exists() {
+		var l config.LoadedProject
+		l, e.setErr = run.Load(ctx, nil)
+		e.set, e.findings = l.Set, l.Findings
+	}
 	r := &e.report
 	if e.openAll(ctx); e.platform != nil {
 		defer e.platform.Close()
@@ -130,7 +129,7 @@ func runChecks(ctx context.Context, in doctorInput) doctorReport {
 		if e.ledgerErr == nil { // what is no store may have a password
 			r.Ledger.Store = e.platform.Ledger.Store
 		}
-		if in.Project.Exists() || in.Sandbox {
+		if e.project.Exists() || e.Sandbox {
 			r.Workspace = &e.platform.Workspace
 		}
 	}
@@ -165,7 +164,7 @@ func (e *examiner) checkAll(ctx context.Context) {
 		}
 	}
 	e.addCheck("machine", "git", e.checkGit(ctx))
-	e.addCheck("machine", "terminal", passedCheck(e.Terminal))
+	e.addCheck("machine", "terminal", passedCheck(describeTerminal(e.run)))
 }
 
 func (e *examiner) addCheck(group, check string, f doctorCheck) {
@@ -174,29 +173,29 @@ func (e *examiner) addCheck(group, check string, f doctorCheck) {
 }
 
 func (e *examiner) checkProject() doctorCheck {
-	switch exists := e.Project.Exists(); {
-	case e.ProjectErr != nil:
-		return failedCheck(exit.Error, e.ProjectErr.Error(), "correct the file; trueup explain --schema project describes it")
+	switch exists := e.project.Exists(); {
+	case e.projectErr != nil:
+		return failedCheck(exit.Error, e.projectErr.Error(), "correct the file; trueup explain --schema project describes it")
 	case exists && e.platform != nil && e.platform.Pin.CheckWorkspace(e.platform.Workspace) != nil:
 		return failedCheck(exit.Error, e.platform.Pin.CheckWorkspace(e.platform.Workspace).Error(), "")
 	case exists:
-		return passedCheck(filepath.Join(e.Project.Dir, config.ProjectFile))
+		return passedCheck(filepath.Join(e.project.Dir, config.ProjectFile))
 	case e.Sandbox:
 		return skippedCheck("none; the sandbox does not need one")
 	}
-	return failedCheck(exit.Error, "there is no trueup.yaml "+e.Searched+", so trueup does not know the workspace", "run trueup init, or try --sandbox")
+	return failedCheck(exit.Error, "there is no trueup.yaml "+e.run.searched()+", so trueup does not know the workspace", "run trueup init, or try --sandbox")
 }
 
 func (e *examiner) checkManifests() doctorCheck {
 	switch {
-	case e.SetErr != nil:
-		return failedCheck(exit.Error, diag.OneLine(e.SetErr), "correct manifests: in trueup.yaml")
-	case e.Set == nil:
+	case e.setErr != nil:
+		return failedCheck(exit.Error, diag.OneLine(e.setErr), "correct manifests: in trueup.yaml")
+	case e.set == nil:
 		return skippedCheck("no trueup.yaml names the manifests")
-	case e.Findings.HasErrors():
+	case e.findings.HasErrors():
 		return failedCheck(exit.Error, "the manifests have errors, so apply would send nothing", "trueup validate shows them")
 	}
-	return passedCheck(diag.Plural(len(e.Set.Objects), "object", "objects"))
+	return passedCheck(diag.Plural(len(e.set.Objects), "object", "objects"))
 }
 
 func (e *examiner) checkSettings() doctorCheck {
@@ -217,7 +216,7 @@ func (e *examiner) checkSettings() doctorCheck {
 
 // checkLedger reads the first record of the ledger, as every run does.
 func (e *examiner) checkLedger(ctx context.Context) doctorCheck {
-	if !e.Project.Exists() && !e.Sandbox {
+	if !e.project.Exists() && !e.Sandbox {
 		return skippedCheck("no trueup.yaml names a ledger")
 	}
 	shown, err := &e.report.Ledger, e.ledgerErr
@@ -245,7 +244,7 @@ func (e *examiner) checkLedger(ctx context.Context) doctorCheck {
 }
 
 // usedAreas returns the areas that have manifests.
-func (e *examiner) usedAreas() []kind.Area { return cmp.Or(e.Set, &manifest.Set{}).Areas() }
+func (e *examiner) usedAreas() []kind.Area { return cmp.Or(e.set, &manifest.Set{}).Areas() }
 
 func (e *examiner) hasLedger() bool { return e.report.Ledger.ID != "" && e.report.Ledger.Problem == "" }
 

@@ -15,18 +15,18 @@ import (
 // no setting of the real platform.
 func (e *examiner) openAll(ctx context.Context) {
 	if e.Sandbox {
-		e.platform, e.sandboxErr = e.OpenSandboxPlatform(ctx, e.Project, cmp.Or(e.Set, &manifest.Set{}))
+		e.platform, e.sandboxErr = e.OpenSandboxPlatform(ctx, e.project, cmp.Or(e.set, &manifest.Set{}))
 		if e.sandboxErr != nil {
 			return
 		}
 	} else {
-		pin, err := e.FindPin(e.Project)
+		pin, err := e.FindPin(e.project)
 		e.PinnedProfile = pin.Profile
 		e.settings, e.settingsErr = e.ResolveSettings()
 		e.settingsErr = errors.Join(err, e.settingsErr)
 		roots, err := e.settings.RootCAs()
 		e.settingsErr = errors.Join(e.settingsErr, err)
-		e.platform, e.addressErrs = e.RealPlatform(e.settings, e.Project)
+		e.platform, e.addressErrs = e.RealPlatform(e.settings, e.project)
 		e.platform.API.RootCAs = roots
 	}
 	e.ledger, e.ledgerErr = e.platform.OpenLedger(ctx)
@@ -50,8 +50,8 @@ func (e *examiner) shownSettings() (list []effectiveSetting) {
 	s, w := e.settings, e.platform
 	add("profile", s.Profile.Name, s.ProfileFrom)
 	ws := ""
-	if e.Project.Exists() {
-		ws = fmt.Sprintf("%s (%s)", e.Project.Workspace.Name, e.Project.Workspace.UUID)
+	if e.project.Exists() {
+		ws = fmt.Sprintf("%s (%s)", e.project.Workspace.Name, e.project.Workspace.UUID)
 	}
 	add("workspace", ws, config.ProjectFile)
 	add("workspace.pin", w.Pin.Workspace, w.Pin.Origin).Optional = true
@@ -76,5 +76,5 @@ func (e *examiner) shownSettings() (list []effectiveSetting) {
 	add("ledger.store", store, origin)
 	add("caFile", s.CAFile.Value, s.CAFile.Origin).Optional = true
 	add("proxy", s.Proxy.Value, s.Proxy.Origin).Optional = true
-	return append(list, e.Run...)
+	return append(list, listRunSettings(e.run)...)
 }

@@ -26,10 +26,11 @@ import (
 
 // eachOptions are the flags of trueup each.
 type eachOptions struct {
-	Rollout
-	Selection
+	selection
 	list, matrix bool
 	results      string
+	jobs         int
+	maxFailures  int // below 0 means no limit
 }
 
 func newEach(run *Run) *cobra.Command {
@@ -50,11 +51,8 @@ func newEach(run *Run) *cobra.Command {
 			helped, _, _ := cmd.Root().Find(words)
 			return report.Document{}, helped.Help()
 		}
-		if err = errors.Join(o.check(cmd.Flags().Changed, line.command), err); err != nil {
+		if err = errors.Join(o.check(line.command), err); err != nil {
 			return report.Document{}, err
-		}
-		if len(o.Waves) == 0 {
-			o.MaxFailures = -1
 		}
 		return runEach(ctx, run, o, line)
 	})
@@ -79,27 +77,22 @@ func (o *eachOptions) register(f *pflag.FlagSet) {
 	f.BoolVar(&o.list, "list", false, "list the projects, and run nothing")
 	f.BoolVar(&o.matrix, "matrix", false, "with --list, print the shards that the projects need, as a JSON list")
 	f.StringVar(&o.results, "results", "", "write the results below `DIR`, for show")
-	f.IntVar(&o.Jobs, "jobs", 4, "run in `N` projects at once")
-	f.Var(&o.Waves, "waves", "start no more than 1, then 10%, then 100% of the projects, for example: `1,10%,100%`")
-	f.DurationVar(&o.Pause, "pause", 0, "time between two waves")
-	f.IntVar(&o.MaxFailures, "max-failures", 0, "with --waves, start nothing further after more than `N` failed projects")
+	f.IntVar(&o.jobs, "jobs", 4, "run in `N` projects at once")
+	f.IntVar(&o.maxFailures, "max-failures", -1, "start nothing further after more than `N` failed projects; -1 starts all")
 }
 
-// check rejects values that have no meaning. changed reports whether a flag was set.
-func (o *eachOptions) check(changed func(flag string) bool, command string) error {
-	hasWaves, isPartial := len(o.Waves) > 0, slices.Contains([]string{"plan", "validate", "test"}, command)
+// check rejects values that have no meaning.
+func (o *eachOptions) check(command string) error {
+	isPartial := slices.Contains([]string{"plan", "validate", "test"}, command)
 	return errors.Join(
 		refuse(o.matrix, "--matrix needs --list"),
-		refuse(o.Jobs < 1, "--jobs %d: write 1 or more", o.Jobs),
-		refuse(o.MaxFailures < 0, "--max-failures %d: write 0 or more", o.MaxFailures),
-		refuse(o.Pause < 0, "--pause %s: write a time above 0, such as 10m", o.Pause),
-		refuse(!hasWaves && (changed("pause") || changed("max-failures")), "--pause and --max-failures need --waves"),
+		refuse(o.jobs < 1, "--jobs %d: write 1 or more", o.jobs),
 		refuse(o.ChangedSince != "" && command != "" && !isPartial,
 			"--changed-since does not work with %s: live may differ from git where git did not change. Remove the flag: %[1]s takes every project", command),
 	)
 }
 
-// each runs the command line in every selected project.
+// runEach runs the command line in every selected project.
 func runEach(ctx context.Context, run *Run, o eachOptions, line memberLine) (doc report.Document, err error) {
 	found, err := findFleet(ctx, run, o, line)
 	shard := newShard(ctx, run, o, found, line)
@@ -116,7 +109,6 @@ func runEach(ctx context.Context, run *Run, o eachOptions, line memberLine) (doc
 	working := run.begin(line.command)
 	working.reached(0, len(found.Projects))
 	defer working.end()
-	o.Sleep = run.Sleep
 	var ended atomic.Int64
 	keep := func(i int, doc report.Document) (failed bool) {
 		p := found.Projects[i]
@@ -129,13 +121,13 @@ func runEach(ctx context.Context, run *Run, o eachOptions, line memberLine) (doc
 		merging.add(i, doc)
 		return doc.ExitCode != exit.OK && doc.ExitCode != exit.Changes // which is what the run found
 	}
-	started := o.RunProjects(ctx, len(found.Projects), func(i int) (failed bool) {
+	started := o.runProjects(ctx, len(found.Projects), func(i int) (failed bool) {
 		p := found.Projects[i]
-		failed = keep(i, runMember(ctx, run, &projectRun{of: run, path: p.Path}, p, line))
+		failed = keep(i, runMember(ctx, run, &projectRun{of: run, path: p.Path, warnings: p.Warnings}, p, line))
 		working.reached(int(ended.Add(1)), len(found.Projects))
 		return failed
 	})
-	why := whyNotStarted(ctx, o.MaxFailures)
+	why := whyNotStarted(ctx, o.maxFailures)
 	for i := range found.Projects[started:] {
 		keep(started+i, report.Document{
 			Command: line.command, Result: report.NotStarted, ExitCode: exit.OrInterrupted(ctx, exit.Partial),
@@ -145,6 +137,29 @@ func runEach(ctx context.Context, run *Run, o eachOptions, line memberLine) (doc
 	doc = merging.of.Finish()
 	doc.ExitCode = exit.OrInterrupted(ctx, doc.ExitCode)
 	return doc, nil
+}
+
+// runProjects calls do for projects 0 to n-1 in order, some at once, and waits for them. do reports whether a project
+// failed. It returns how many were started: failures, or the end of ctx, may keep back the rest.
+func (o *eachOptions) runProjects(ctx context.Context, n int, do func(i int) (failed bool)) (started int) {
+	var failures atomic.Int64
+	var running sync.WaitGroup
+	slots := make(chan struct{}, o.jobs)
+	for ; started < n; started++ {
+		slots <- struct{}{}
+		if ctx.Err() != nil || o.maxFailures >= 0 && failures.Load() > int64(o.maxFailures) {
+			break
+		}
+		i := started
+		running.Go(func() {
+			defer func() { <-slots }()
+			if do(i) {
+				failures.Add(1)
+			}
+		})
+	}
+	running.Wait()
+	return started
 }
 
 // merging merges results in the order of the projects, in whatever order they end. It keeps those that wait for an earlier one.
@@ -164,8 +179,8 @@ func (m *merging) add(i int, doc report.Document) {
 	}
 }
 
-// fleetFor returns the projects that the command runs in, and what is known of all.
-func findFleet(ctx context.Context, run *Run, o eachOptions, line memberLine) (found Fleet, err error) {
+// findFleet returns the projects that the command runs in, and what is known of all.
+func findFleet(ctx context.Context, run *Run, o eachOptions, line memberLine) (found fleet, err error) {
 	dir, err := searchedFolder(run)
 	if err != nil {
 		return found, err
@@ -175,7 +190,7 @@ func findFleet(ctx context.Context, run *Run, o eachOptions, line memberLine) (f
 		base = findBase(ctx, run, *cmp.Or(line.base, new(string)))
 	}
 	isLocal := line.command == "validate" || line.command == "test" || run.Sandbox
-	if found, err = o.SelectIn(ctx, dir, base); err != nil {
+	if found, err = o.selectIn(ctx, dir, base); err != nil {
 		return found, err
 	}
 	if err = comparePins(run, o, &found, isLocal); err == nil && (isCompared || line.command == "validate") {
@@ -195,31 +210,31 @@ func findBase(ctx context.Context, run *Run, ref string) string {
 
 // comparePins adds the projects that are pinned and gone, and rejects the pins of one project for several, unless the run is
 // local. It always reads the file of pins.
-func comparePins(run *Run, o eachOptions, found *Fleet, isLocal bool) error {
+func comparePins(run *Run, o eachOptions, found *fleet, isLocal bool) error {
 	n := len(found.Projects)
 	if !isLocal && n > 1 && run.Getenv(config.WorkspacePin)+run.Getenv(config.LedgerPin) != "" {
 		return fmt.Errorf("%s and %s belong to one project, and %d are selected: unset them, and pin all projects in the file that %s names",
 			config.WorkspacePin, config.LedgerPin, n, config.ProjectsPin)
 	}
 	run.Shared.Root = found.Root
-	gone, err := run.UnmanagedPins(found.Root, found.ManagesProject)
+	gone, err := run.UnmanagedPins(found.Root, found.managesProject)
 	if !isLocal {
-		o.AddRemoved(found, gone)
+		o.addGonePins(found, gone)
 	}
 	return err
 }
 
 // newShard says what this process runs.
-func newShard(ctx context.Context, run *Run, o eachOptions, found Fleet, line memberLine) report.ShardHead {
+func newShard(ctx context.Context, run *Run, o eachOptions, found fleet, line memberLine) report.ShardHead {
 	part := o.Shard
 	shard := report.ShardHead{
 		Format: report.ShardFormat, Shard: max(part.Index, 1), Started: run.Now().UTC(), Projects: []string{}, Facts: found.Facts,
 		FleetRun: report.FleetRun{
-			Command: line.command, Flags: line.flags, Selection: o.Describe(found.Since), Tool: toolName(), Shards: max(part.Of, 1),
+			Command: line.command, Flags: line.flags, Selection: o.describe(found.Since), Tool: toolName(), Shards: max(part.Of, 1),
 		},
 	}
 	if found.Root != "" {
-		shard.Commit = found.Commit(ctx)
+		shard.Commit = found.commit(ctx)
 	}
 	for _, p := range found.Projects {
 		shard.Projects = append(shard.Projects, p.Path)

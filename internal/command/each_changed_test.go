@@ -16,6 +16,7 @@ import (
 
 	"trueup/internal/config"
 	"trueup/internal/e2e/long"
+	"trueup/internal/report"
 )
 
 // TestChangedSinceEqualsBruteForce makes random histories with renames, moves and merges, and compares the selection with
@@ -33,7 +34,7 @@ func TestChangedSinceEqualsBruteForce(t *testing.T) {
 		s.check(sum)
 	}
 	t.Logf("%d histories: %v", n, sum)
-	for _, what := range []string{"selected", "left out", "removed", "moved", "not committed", "merges", "same but for comments"} {
+	for _, what := range []string{"selected", "left out", "added", "removed", "moved", "not committed", "merges", "same but for comments"} {
 		if sum[what] == 0 && n >= 100 {
 			t.Errorf("no history has: %s", what)
 		}
@@ -363,7 +364,7 @@ func (s *story) compare(then, ref string, sum tally) {
 	if len(is) == 0 {
 		return
 	}
-	f, err := Selection{ChangedSince: ref}.SelectIn(t.Context(), s.at(s.root), "")
+	f, err := selection{ChangedSince: ref}.selectIn(t.Context(), s.at(s.root), "")
 	if err != nil {
 		t.Fatalf("seed %d: %v", s.seed, err)
 	}
@@ -389,19 +390,24 @@ func (s *story) compare(then, ref string, sum tally) {
 	s.compareFacts(f, was, is, sum)
 }
 
-// compareFacts compares the projects that are gone. One whose workspace is elsewhere now has moved.
-func (s *story) compareFacts(f Fleet, was, is map[string]state, sum tally) {
-	var removed []string
+func (s *story) compareFacts(f fleet, was, is map[string]state, sum tally) {
+	var removed, added []string
+	target := map[string]bool{}
 	for place, before := range was {
 		_, exists := is[place]
-		moved := false
-		for _, now := range is {
-			moved = moved || before.id != "" && now.id == before.id && !before.aside // settings behind a link are not read
+		to := ""
+		for at, now := range is {
+			if before.id != "" && now.id == before.id && !before.aside { // settings behind a link are not read
+				to = at
+			}
 		}
 		switch {
 		case exists:
-		case moved:
+		case to != "":
 			sum["moved"]++
+			if target[to] = true; !slices.Contains(f.Moved, report.Move{From: place, To: to}) {
+				s.t.Errorf("%s moved to %s, and not %v", place, to, f.Moved)
+			}
 		default:
 			removed = append(removed, place)
 		}
@@ -410,5 +416,15 @@ func (s *story) compareFacts(f Fleet, was, is map[string]state, sum tally) {
 	if !slices.Equal(removed, f.Removed) {
 		s.t.Errorf("removed are %v, want %v", f.Removed, removed)
 	}
+	for place := range is {
+		if _, existed := was[place]; !existed && !target[place] {
+			added = append(added, place)
+		}
+	}
+	slices.Sort(added)
+	if !slices.Equal(added, f.Added) {
+		s.t.Errorf("added are %v, want %v", f.Added, added)
+	}
 	sum["removed"] += len(removed)
+	sum["added"] += len(added)
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -49,7 +50,7 @@ func listProjects(ctx context.Context, run *Run, o eachOptions) (doc report.Docu
 	if err != nil {
 		return doc, err
 	}
-	found, err := o.SelectIn(ctx, dir, "")
+	found, err := o.selectIn(ctx, dir, "")
 	if err == nil {
 		err = comparePins(run, o, &found, true)
 	}
@@ -78,6 +79,9 @@ func listProjects(ctx context.Context, run *Run, o eachOptions) (doc report.Docu
 			run.Log(slog.LevelError, row.Error)
 		} else {
 			row.Objects, objects = &contents[i].Objects, strconv.Itoa(contents[i].Objects)
+		}
+		for _, f := range p.Warnings {
+			run.Log(slog.LevelWarn, fmt.Sprintf("%s:%d:%d: %s [%s]", path.Join(p.Path, f.Path), f.Line, f.Column, f.Message, f.Rule))
 		}
 		list = append(list, row)
 		rows = append(rows, []string{p.Path, cmp.Or(p.Settings.Workspace.Name, "?"), objects, cmp.Or(row.Ledger, "none")})
@@ -114,14 +118,14 @@ func matrix(projects int) report.Document {
 	return report.Document{Data: shards, Text: func(out report.LineWriter, _ report.FormatOptions) { out.JSONLine("", line) }}
 }
 
-// contents reads the manifests of all projects. Projects with the same hostname get an error.
-func readContents(ctx context.Context, run *Run, found *Fleet) ([]Contents, error) {
+// readContents reads the manifests of all projects. Projects with the same hostname get an error.
+func readContents(ctx context.Context, run *Run, found *fleet) ([]projectContents, error) {
 	reading := run.begin("reading manifests")
 	defer reading.end()
 	return found.ReadContents(ctx, run.API.Parallelism)
 }
 
-// folder returns the folder in which to search for projects.
+// searchedFolder returns the folder in which to search for projects.
 func searchedFolder(run *Run) (string, error) {
 	info, err := os.Stat(run.Dir)
 	switch {

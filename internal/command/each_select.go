@@ -19,8 +19,8 @@ import (
 	"trueup/internal/report"
 )
 
-// Selection says which projects of a folder to take.
-type Selection struct {
+// selection says which projects of a folder to take.
+type selection struct {
 	// ChangedSince is a commit. It takes the projects that read a file that differs from that commit.
 	ChangedSince string
 	Shard        Shard
@@ -28,20 +28,20 @@ type Selection struct {
 	Select, Exclude []string
 }
 
-// Fleet is the projects that a Selection takes.
-type Fleet struct {
+// fleet is the projects that a selection takes.
+type fleet struct {
 	Root     string
-	Projects []ProjectFolder // sorted by path
+	Projects []projectFolder // sorted by path
 	// All is every project that is not excluded. Read compares their hostnames.
-	All []ProjectFolder
+	All []projectFolder
 	report.Facts
 }
 
-// SelectIn finds the projects of a folder and selects among them. An excluded project is none of the fleet; all others must
+// selectIn finds the projects of a folder and selects among them. An excluded project is none of the fleet; all others must
 // not contradict each other, whether they are selected or not. base is the commit to compare with unless ChangedSince
 // names one; empty compares with none.
-func (s Selection) SelectIn(ctx context.Context, root, base string) (Fleet, error) {
-	f := Fleet{Root: root}
+func (s selection) selectIn(ctx context.Context, root, base string) (fleet, error) {
+	f := fleet{Root: root}
 	err := s.checkPatterns()
 	if err == nil {
 		f.All, err = s.findCandidates(ctx, root)
@@ -53,7 +53,7 @@ func (s Selection) SelectIn(ctx context.Context, root, base string) (Fleet, erro
 	if ref := cmp.Or(s.ChangedSince, base); ref != "" {
 		then, err := f.readPast(ctx, ref)
 		if err == nil {
-			err = f.addRemoved(ctx, then)
+			err = f.addPast(ctx, then)
 		}
 		if err != nil && s.ChangedSince != "" {
 			return f, fmt.Errorf("--changed-since %s: %w", s.ChangedSince, err)
@@ -72,8 +72,8 @@ func (s Selection) SelectIn(ctx context.Context, root, base string) (Fleet, erro
 	return f, nil
 }
 
-// AddRemoved adds the folders of projects that are gone, unless the selection leaves them out.
-func (s Selection) AddRemoved(f *Fleet, paths []string) {
+// addGonePins adds the folders of projects that are gone, unless the selection leaves them out.
+func (s selection) addGonePins(f *fleet, paths []string) {
 	for _, at := range paths {
 		if s.matchesPath(at) && !matchesAny(s.Exclude, at) && !slices.Contains(f.Removed, at) {
 			f.Removed = append(f.Removed, at)
@@ -82,28 +82,28 @@ func (s Selection) AddRemoved(f *Fleet, paths []string) {
 	slices.Sort(f.Removed)
 }
 
-// ManagesProject reports whether a project is in the folder, or has the workspace with this UUID.
-func (f Fleet) ManagesProject(path, uuid string) bool {
-	return slices.ContainsFunc(f.All, func(p ProjectFolder) bool {
+// managesProject reports whether a project is in the folder, or has the workspace with this UUID.
+func (f fleet) managesProject(path, uuid string) bool {
+	return slices.ContainsFunc(f.All, func(p projectFolder) bool {
 		return p.Path == path || strings.EqualFold(p.Settings.Workspace.UUID, uuid)
 	})
 }
 
 // findCandidates returns all projects that are not excluded.
-func (s Selection) findCandidates(ctx context.Context, root string) ([]ProjectFolder, error) {
-	all, err := FindProjects(ctx, root)
+func (s selection) findCandidates(ctx context.Context, root string) ([]projectFolder, error) {
+	all, err := findProjects(ctx, root)
 	if err != nil {
 		return nil, err
 	}
 	if len(all) == 0 {
 		return nil, fmt.Errorf("there is no %s in this folder or below it: run trueup init, or name another folder", config.ProjectFile)
 	}
-	all = slices.DeleteFunc(all, func(p ProjectFolder) bool { return matchesAny(s.Exclude, p.Path) })
+	all = slices.DeleteFunc(all, func(p projectFolder) bool { return matchesAny(s.Exclude, p.Path) })
 	if len(all) == 0 {
 		return nil, errors.New("--exclude leaves no project: exclude less")
 	}
 	for _, glob := range s.Select {
-		if !slices.ContainsFunc(all, func(p ProjectFolder) bool { return config.MatchesPath(glob, p.Path) }) {
+		if !slices.ContainsFunc(all, func(p projectFolder) bool { return config.MatchesPath(glob, p.Path) }) {
 			return nil, fmt.Errorf("--select %s matches no project: trueup each --list lists them", glob)
 		}
 	}
@@ -111,7 +111,7 @@ func (s Selection) findCandidates(ctx context.Context, root string) ([]ProjectFo
 	return all, nil
 }
 
-func (s Selection) checkPatterns() error {
+func (s selection) checkPatterns() error {
 	for _, glob := range slices.Concat(s.Select, s.Exclude) {
 		if _, err := path.Match(glob, ""); err != nil {
 			return fmt.Errorf("%q is no pattern: write the path of projects with *, ? and [a-z]", glob)
@@ -120,12 +120,12 @@ func (s Selection) checkPatterns() error {
 	return nil
 }
 
-func (s Selection) matchesPath(path string) bool {
+func (s selection) matchesPath(path string) bool {
 	return len(s.Select) == 0 || matchesAny(s.Select, path)
 }
 
-// Describe returns the flags of a selection without its shard, with the commit that it compared with.
-func (s Selection) Describe(since string) string {
+// describe returns the flags of a selection without its shard, with the commit that it compared with.
+func (s selection) describe(since string) string {
 	var words []string
 	if s.ChangedSince != "" {
 		words = append(words, "--changed-since "+since)
@@ -186,7 +186,7 @@ type past struct {
 }
 
 // readPast compares the work tree with a commit.
-func (f Fleet) readPast(ctx context.Context, ref string) (then past, err error) {
+func (f fleet) readPast(ctx context.Context, ref string) (then past, err error) {
 	repository, err := git.OpenRepository(ctx, f.Root)
 	if err != nil {
 		return then, fmt.Errorf("%w: run trueup in a clone of the repository", err)
@@ -232,7 +232,7 @@ func foldersAbove(name string) iter.Seq[string] {
 
 // changedProjects returns the paths of the projects that have a file in their folder that differs, or a folder above it, which
 // was a link or a submodule.
-func (t past) changedProjects(all []ProjectFolder) map[string]bool {
+func (t past) changedProjects(all []projectFolder) map[string]bool {
 	names, folders, changed := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, change := range t.changes {
 		names[change.Name] = true
@@ -249,17 +249,38 @@ func (t past) changedProjects(all []ProjectFolder) map[string]bool {
 	return changed
 }
 
-// addRemoved finds the projects that are gone. One whose workspace another project has only moved.
-func (f *Fleet) addRemoved(ctx context.Context, then past) error {
+// addPast finds which projects are new, gone or in another folder. It reads the settings that the commit had of those
+// that are gone.
+func (f *fleet) addPast(ctx context.Context, then past) error {
 	f.Since = then.commit
-	gone := map[string]string{}
+	exists, isNew, gone := map[string]bool{}, map[string]bool{}, map[string]string{}
+	for _, p := range f.All {
+		exists[p.Path] = true
+	}
 	for _, change := range then.changes {
 		folder, name := path.Split(change.Name)
-		isProject := name == config.ProjectFile && !strings.Contains("/"+folder, "/.")
-		if at := path.Clean(folder); isProject && change.Was != git.Absent && change.Is == git.Absent {
+		switch at := path.Clean(folder); {
+		case name != config.ProjectFile || strings.Contains("/"+folder, "/."): // no project
+		case exists[at]:
+			_, twice := isNew[at] // git has two changes for a file that it no longer tracks
+			isNew[at] = change.Was == git.Absent && !twice
+		case change.Was != git.Absent && change.Is == git.Absent:
 			gone[path.Join(then.folder, change.Name)] = at
 		}
 	}
+	if err := f.addGone(ctx, then, gone); err != nil {
+		return err
+	}
+	for _, m := range f.Moved {
+		delete(isNew, m.To)
+	}
+	maps.DeleteFunc(isNew, func(_ string, is bool) bool { return !is })
+	f.Added = slices.Sorted(maps.Keys(isNew))
+	return nil
+}
+
+// addGone adds the projects that are gone, by the names of their files from the top: they are removed or moved.
+func (f *fleet) addGone(ctx context.Context, then past, gone map[string]string) error {
 	if len(gone) == 0 {
 		return nil
 	}
@@ -268,17 +289,31 @@ func (f *Fleet) addRemoved(ctx context.Context, then past) error {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(gone)) {
-		text, _ := fs.ReadFile(tree, name) // a link has no text
-		was, err := config.ParseProject(text)
-		if err != nil || !f.ManagesProject(gone[name], was.Workspace.UUID) {
+		if to := movedTo(tree, name, f.All); to == "" {
 			f.Removed = append(f.Removed, gone[name])
+		} else {
+			f.Moved = append(f.Moved, report.Move{From: gone[name], To: to})
 		}
 	}
 	return nil
 }
 
-// Commit returns the commit that is checked out, or "" without one.
-func (f Fleet) Commit(ctx context.Context) string {
+// movedTo returns where the project of a file that is gone is now, or "".
+func movedTo(tree fs.FS, name string, all []projectFolder) string {
+	text, err := fs.ReadFile(tree, name)
+	if err != nil {
+		return "" // a link
+	}
+	was, err := config.ParseProject(text)
+	i := slices.IndexFunc(all, func(p projectFolder) bool { return p.Settings.Workspace.UUID == was.Workspace.UUID })
+	if err != nil || i < 0 {
+		return ""
+	}
+	return all[i].Path
+}
+
+// commit returns the commit that is checked out, or "" without one.
+func (f fleet) commit(ctx context.Context) string {
 	commit := ""
 	if repository, err := git.OpenRepository(ctx, f.Root); err == nil {
 		commit, _ = repository.Commit(ctx, "HEAD") // a new repository has none

@@ -98,7 +98,7 @@ func explainField(ctx context.Context, run *Run, topic string, live bool) (doc r
 	return doc, nil
 }
 
-// addValues adds what the topic's objects have in git, and in live. It reads the platform, and can do nothing else.
+// addObjectValues adds what the topic's objects have in git, and in live. It reads the platform, and can do nothing else.
 func addObjectValues(ctx context.Context, run *Run, facts *FieldFacts, l config.LoadedProject, t topic, live bool) (err error) {
 	var get func() (kind.LiveObject, error)
 	var all map[string]kind.LiveObject

@@ -164,7 +164,7 @@ func writeFormatted(run *Run, list []fmtFile) {
 	}
 }
 
-// fmtPipe returns the formatted text of standard input. Messages go to standard error.
+// formatPipe returns the formatted text of standard input. Messages go to standard error.
 func formatPipe(run *Run, findings diag.List, list []fmtFile, opts fmtOptions) (doc report.Document, err error) {
 	for _, f := range findings {
 		run.Log(levelOf(f), f.String())

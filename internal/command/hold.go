@@ -75,7 +75,7 @@ func (o holdOptions) check(until, now time.Time, objects []string) error {
 	)
 }
 
-// hold sets a hold, ends one, or lists those that hold.
+// runHold sets a hold, ends one, or lists those that hold.
 func runHold(ctx context.Context, run *Run, l *ledger.Ledger, o holdOptions, objects []string) (doc report.Document, err error) {
 	now := run.Now()
 	until, err := parseMoment(o.until)

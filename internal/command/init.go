@@ -202,7 +202,7 @@ func chooseSetup(ctx context.Context, run *Run, o *initOptions) (*generate.Setup
 	return s, err
 }
 
-// confirm shows what init will do and asks, unless yes is true, and looks whether the workspace may be the wrong one.
+// confirmInit shows what init will do and asks, unless yes is true, and looks whether the workspace may be the wrong one.
 func confirmInit(ctx context.Context, run *Run, s *generate.Setup, yes bool) (doc report.Document, err error) {
 	if !yes {
 		if doc, err = confirmSetup(run, s); err != nil {

@@ -44,7 +44,7 @@ const (
 		"it with your tokens. Type none to write no files for CI."
 )
 
-// interview completes the options of a new project, or names the flags that are missing. It asks for nothing that is
+// askMissing completes the options of a new project, or names the flags that are missing. It asks for nothing that is
 // known.
 func askMissing(run *Run, s *generate.Setup, o *initOptions) error {
 	name, err := fillKnownAnswers(run, s, o)
@@ -74,7 +74,7 @@ func askMissing(run *Run, s *generate.Setup, o *initOptions) error {
 	return err
 }
 
-// knownAnswers fills in what the environment says or a folder shows, and returns the name to propose for the workspace.
+// fillKnownAnswers fills in what the environment says or a folder shows, and returns the name to propose for the workspace.
 func fillKnownAnswers(run *Run, s *generate.Setup, o *initOptions) (name string, err error) {
 	manifests := s.UsualManifests()
 	if manifests == generate.None { // there are some
@@ -131,7 +131,7 @@ func chooseCI(run *Run, s *generate.Setup, o *initOptions) error {
 	return err
 }
 
-// settle fills in a value that no flag sets, from the proposal or an answer. Without a terminal, a value
+// askValue fills in a value that no flag sets, from the proposal or an answer. Without a terminal, a value
 // that has no proposal stays empty.
 func askValue(run *Run, yes bool, value *string, q question) error {
 	if *value == "" && (yes && q.proposed != "" || !run.StdinIsTTY) {

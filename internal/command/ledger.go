@@ -37,7 +37,7 @@ func newLedger(run *Run) *cobra.Command {
 	return cmd
 }
 
-// ledgerCommand returns a command on the ledger of the project, or of the sandbox.
+// newLedgerCommand returns a command on the ledger of the project, or of the sandbox.
 func newLedgerCommand(run *Run,
 	use string, do func(ctx context.Context, l *ledger.Ledger, args []string) (report.Document, error),
 ) *cobra.Command {
@@ -157,7 +157,7 @@ func newLedgerResolve(run *Run) *cobra.Command {
 	return cmd
 }
 
-// resolve records an answer, or lists the questions if it is negative.
+// runResolve records an answer, or lists the questions if it is negative.
 func runResolve(ctx context.Context, l *ledger.Ledger, answer int, reason string, args []string) (doc report.Document, err error) {
 	if err := cmp.Or(
 		refuse(answer >= 0 && len(args) == 0, "name the requests, such as purge/rel-42 or 'purge/rel-*'; without an answer, resolve lists them"),

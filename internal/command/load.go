@@ -147,6 +147,10 @@ func (run *Run) loadOf(ctx context.Context, p config.Project, paths []string, mo
 		return config.LoadedProject{}, err
 	}
 	l, err := p.LoadManifests(ctx, append(list, more...), opts)
+	if run.member != nil && err == nil {
+		l.Findings = append(l.Findings, opts.Judge(slices.Clone(run.member.warnings))...)
+		l.Findings.Sort()
+	}
 	if err == nil && l.IsEmpty() && len(paths) > 0 && !saysNothing(list) {
 		err = fmt.Errorf("there is no manifest in %s", strings.Join(paths, ", "))
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 
 	"trueup/internal/api"
 	"trueup/internal/config"
+	"trueup/internal/diag"
 	"trueup/internal/exit"
 	"trueup/internal/plan"
 	"trueup/internal/report"
@@ -22,27 +22,10 @@ import (
 
 // projectRun is what the run of one of many projects shares with trueup each.
 type projectRun struct {
-	of     *Run // trueup each
-	path   string
-	result *report.Document
-}
-
-// logged is a message for standard error.
-type logged struct {
-	level slog.Level
-	text  string
-	more  []string
-	attrs []slog.Attr
-}
-
-// line writes a message of the project, with its path. What is neither a warning nor an error needs -v.
-func (m *projectRun) line(run *Run, l logged) {
-	if l.level < slog.LevelWarn && !run.Verbose {
-		return
-	}
-	m.of.logging.Lock()
-	defer m.of.logging.Unlock()
-	m.of.line(l.level, m.path+": "+l.text, l.more, append(l.attrs, slog.String("project", m.path))...)
+	of       *Run // trueup each
+	path     string
+	warnings diag.List // about what other projects have, too
+	result   *report.Document
 }
 
 // memberNames returns the commands that trueup each runs.
@@ -70,7 +53,7 @@ func newMemberRoot(run *Run) *cobra.Command {
 
 // runMember runs the command line in a project, as in a process of its own with that folder, and returns its result.
 // Nobody can answer a question there.
-func runMember(ctx context.Context, run *Run, m *projectRun, p ProjectFolder, line memberLine) report.Document {
+func runMember(ctx context.Context, run *Run, m *projectRun, p projectFolder, line memberLine) report.Document {
 	if p.Err != nil {
 		code := exit.Of(p.Err)
 		return report.Document{Command: line.command, ExitCode: code, Result: exit.NameOf(code), Errors: []string{p.Err.Error()}}

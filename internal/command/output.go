@@ -58,7 +58,7 @@ func (run *Run) emit(doc report.Document, failed error) (err error) {
 // onTerminal returns the options of what standard output shows.
 func (run *Run) onTerminal() report.FormatOptions {
 	opts := run.shown()
-	opts.Color, opts.Width = run.UseColor(run.Width > 0), run.Width
+	opts.Color, opts.Width = run.useColor(run.Width > 0), run.Width
 	if run.Format == "text" && opts.Width > 0 {
 		opts.Now, opts.Brief = run.Now(), !opts.Verbose && !run.inCI()
 	}

@@ -53,7 +53,7 @@ func acceptHelp() string {
 // ReconcileEnv returns the dependencies of package reconcile for this run.
 func (run *Run) ReconcileEnv(l config.LoadedProject, paths []string) reconcile.Env {
 	return reconcile.Env{
-		Options: run.Options, Paths: paths, History: run.history(l, paths), Report: run.happened, Hurry: run.Hurry,
+		Options: run.Options, Paths: paths, History: run.history(l, paths), Report: run.happened,
 	}
 }
 

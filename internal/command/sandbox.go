@@ -91,7 +91,7 @@ func serveSandbox(ctx context.Context, run *Run, opts sandboxOptions) (err error
 	return err
 }
 
-// sandboxDir returns the project of the run, and the folder of its sandbox.
+// findSandbox returns the project of the run, and the folder of its sandbox.
 func findSandbox(run *Run) (config.Project, string, error) {
 	p, err := run.FindProject()
 	if err != nil {

@@ -32,7 +32,7 @@ func newShow(run *Run) *cobra.Command {
 	return cmd
 }
 
-// mergedResults merges the results of many projects below a folder.
+// mergeResults merges the results of many projects below a folder.
 func mergeResults(run *Run, dir string) (doc report.Document, err error) {
 	root, err := os.OpenRoot(run.FullPath(dir))
 	if err == nil {

@@ -120,10 +120,14 @@ func (run *Run) log(level slog.Level, text string) {
 }
 
 // line is log for a caller that has locked logging. As text, the lines of more follow; as JSON, the line
-// has attrs instead.
+// has attrs instead. A line of one of many projects has its path.
 func (run *Run) line(level slog.Level, text string, more []string, attrs ...slog.Attr) {
-	if run.member != nil {
-		run.member.line(run, logged{level, text, more, attrs})
+	if m := run.member; m != nil { // what is neither a warning nor an error needs -v
+		if level >= slog.LevelWarn || run.Verbose {
+			m.of.logging.Lock()
+			defer m.of.logging.Unlock()
+			m.of.line(level, m.path+": "+text, more, append(attrs, slog.String("project", m.path))...)
+		}
 		return
 	}
 	run.noBar()
@@ -315,9 +319,9 @@ func (run *Run) hasBars() bool {
 		!run.inCI() && !run.Verbose && !run.LogsJSON
 }
 
-// UseColor reports whether to use colour: by NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE, CLICOLOR
+// useColor reports whether to use colour: by NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE, CLICOLOR
 // and TERM, then by whether the output is a terminal.
-func (run *Run) UseColor(terminal bool) bool {
+func (run *Run) useColor(terminal bool) bool {
 	env := run.Getenv
 	switch {
 	case env("NO_COLOR") != "":

@@ -4,6 +4,7 @@ package diag
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -120,6 +121,9 @@ func First(list []string, most int) string {
 func OneLine(err error) string {
 	return strings.Join(slices.Compact(strings.Split(err.Error(), "\n")), "; ")
 }
+
+// ErrReadOnly is the error of everything that would change the platform, a ledger or a code host in a read-only run.
+var ErrReadOnly = errors.New("TRUEUP_READ_ONLY is set, so trueup changes no platform, ledger or code host: unset it, or try it with --sandbox")
 
 // InvalidError means that manifests have errors; What says what was not done because of them.
 type InvalidError struct {

@@ -18,6 +18,7 @@ func Nearest(word string, known []string) string {
 	}
 	const enough = 3 // letters of a word that is a part of another
 	lower := strings.ToLower(word)
+	letters := spelling{letters: []rune(lower)}
 	best, least := "", min(len(word)/2+1, len(word)/4+3)
 	part := ""
 	for _, k := range known {
@@ -25,7 +26,7 @@ func Nearest(word string, known []string) string {
 			continue
 		}
 		other := strings.ToLower(k)
-		if d := Distance(lower, other); d < least {
+		if d := letters.edits(spelling{letters: []rune(other), slips: least, letter: 1, other: 1}); d < least {
 			best, least = k, d
 		}
 		if len(word) >= enough && strings.Contains(other, lower) && (part == "" || len(k) < len(part)) {

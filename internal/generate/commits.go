@@ -114,7 +114,7 @@ func (g *gatherer) logLeftOut(log func(string, ...any), names []string, one, man
 }
 
 func (g *gatherer) addFile(mappings purge.Mappings, name string) {
-	served, err := mappings.ServedAddresses(name, !g.NoIndex)
+	served, err := mappings.ServedAddresses(name, g.Pages)
 	if err != nil {
 		g.Unplaced = append(g.Unplaced, fmt.Sprintf("the file %s %v: name a prefix path that covers it", oneLine(name), err))
 	}

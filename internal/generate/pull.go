@@ -169,8 +169,8 @@ func PullManifests(ctx context.Context, cfg config.Options, p config.Project, as
 		return nil, err
 	}
 	if opts.Stdout {
-		r.Text, err = yamledit.Write(draftsOf(r.newItems())...)
-		return &r.PullResult, err
+		r.Text = textOf(r.newItems())
+		return &r.PullResult, nil
 	}
 	if !opts.Diff {
 		err = r.writeManifests(ctx)

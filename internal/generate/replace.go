@@ -58,6 +58,9 @@ func (r *pullRun) takeValues(ctx context.Context, i *PulledObject) (was []byte, 
 	if err != nil {
 		return nil, err
 	}
+	if len(e.set.Objects) == 1 && !r.opts.Replace {
+		r.edited.Delete(i.File) // nothing else needs it, and there may be many
+	}
 	o := e.set.Find(i.Key())
 	if o == nil || o.Digest != i.manifest.Digest {
 		i.refuseChanged()

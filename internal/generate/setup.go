@@ -82,14 +82,12 @@ func FindSetup(ctx context.Context, cfg config.Options, near config.Project) (*S
 	}
 	s.StoreFromEnv = cfg.Getenv("TRUEUP_LEDGER") != ""
 	var err error
-	for _, open := range []struct {
-		root **os.Root
-		dir  string
-	}{{&s.Root, s.Project.Dir}, {&s.Top, cmp.Or(top, s.Project.Dir)}} {
-		if *open.root, err = os.OpenRoot(open.dir); err != nil {
-			s.Close()
-			return nil, fmt.Errorf("%s: %w", open.dir, files.WithoutPath(err))
-		}
+	if s.Root, err = os.OpenRoot(s.Project.Dir); err == nil {
+		s.Top, err = os.OpenRoot(cmp.Or(top, s.Project.Dir))
+	}
+	if err != nil {
+		s.Close()
+		return nil, err
 	}
 	return s, nil
 }

@@ -11,7 +11,6 @@ import (
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
-	"trueup/internal/plan"
 )
 
 // snapshotFormat is the version of the JSON form of a Snapshot.
@@ -38,7 +37,7 @@ func WriteSnapshot(ctx context.Context, env PurgeEnv, o PurgeOptions, by, disk s
 		m.Name = nameFrom(disk) + m.Now().UTC().Format("-2006-01-02")
 	}
 	r := &request{spec: specOf(m.kind, disk), namespace: m.namespaceOf()}
-	r.digest, r.Key = plan.SpecDigest(m.kind, r.spec), kind.Key{Kind: m.kind.Name, Name: m.Name}
+	r.Key = kind.Key{Kind: m.kind.Name, Name: m.Name}
 	m.made = []*request{r}
 	if disk == "" {
 		return Snapshot{}, errors.New("the name of the disk is empty")

@@ -29,7 +29,7 @@ type PurgeOptions struct {
 	Maps                  []string
 	Lists                 []string // files of lists of addresses, also of the older purge service
 	Query                 string   // what Lists do with a query: purge.QueryDropped, QueryPrefix, QueryKept, or empty to refuse it
-	NoIndex               bool     // leaves out a folder's own path beside its index file
+	Pages                 string   // how the site serves pages of FromGit
 	Collapse              int      // how many paths of a folder are purged as the whole folder, 0 for none
 	Name, Dir             string   // Name begins the names of manifests, and Dir is where to write them
 	SkipUnplaced          bool
@@ -146,8 +146,8 @@ func (o PurgeOptions) checkNamed(args []string) error {
 		return errors.New("--query needs a list of addresses: add --from-list")
 	case len(o.Lists) > 0 && len(o.Hostnames) > 1:
 		return errors.New("--hostname is the one host of the paths in a list: name one")
-	case o.FromGit == "" && (len(o.Maps) > 0 || o.NoIndex):
-		return errors.New("--map and --no-index need --from-git: add it, or remove them")
+	case o.FromGit == "" && (len(o.Maps) > 0 || cmp.Or(o.Pages, purge.IndexPages) != purge.IndexPages):
+		return errors.New("--map and --pages need --from-git: add it, or remove them")
 	}
 	return nil
 }

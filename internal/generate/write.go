@@ -75,6 +75,9 @@ func (r *pullRun) draftNew(i *PulledObject) (err error) {
 		i.draft.Schema = r.project.SchemaAt(r.fullPath(i.File))
 	}
 	i.After, err = yamledit.Write(i.draft)
+	if r.opts.Stdout {
+		i.draft = yamledit.Draft{} // nothing is recorded
+	}
 	return err
 }
 
@@ -136,12 +139,13 @@ func (r *pullRun) newItems() []*PulledObject {
 	return slices.DeleteFunc(slices.Clone(r.Items), func(i *PulledObject) bool { return i.Verdict != New })
 }
 
-func draftsOf(items []*PulledObject) []yamledit.Draft {
-	drafts := make([]yamledit.Draft, len(items))
+// textOf returns the manifests of new items as documents of one text.
+func textOf(items []*PulledObject) []byte {
+	texts := make([][]byte, len(items))
 	for n, i := range items {
-		drafts[n] = i.draft
+		texts[n] = i.After
 	}
-	return drafts
+	return bytes.Join(texts, []byte("---\n"))
 }
 
 func (r *pullRun) judgeItem(i *PulledObject) {
@@ -315,13 +319,7 @@ func (r *pullRun) writeNew() error {
 		atOnce = len(items)
 	}
 	for batch := range slices.Chunk(items, atOnce) {
-		text := batch[0].After
-		if len(batch) > 1 {
-			if text, err = yamledit.Write(draftsOf(batch)...); err != nil {
-				return err
-			}
-		}
-		state, err := files.WriteManifest(root, files.File{Name: r.target.NameInBase(r.fileOf(batch[0])), Content: text})
+		state, err := files.WriteManifest(root, files.File{Name: r.target.NameInBase(r.fileOf(batch[0])), Content: textOf(batch)})
 		if err != nil {
 			return fmt.Errorf("%s: %w", batch[0].File, files.WithoutPath(err))
 		}

@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -61,7 +62,7 @@ func heardOf(err error) []any {
 	switch said := api.AnswerOf(err); {
 	case err == nil:
 		return []any{"executed_"}
-	case err == errWaits:
+	case errors.Is(err, errWaits):
 		return []any{"unclear"}
 	case said.Class == api.Taken:
 		return []any{"duplicate"}
@@ -102,11 +103,8 @@ func (w *world) followed(t *testing.T) string {
 	if w.nature.dateless {
 		window -= min(time.Hour, window/2)
 	}
-	platform := "-DUNPROVEN"
-	if w.nature.proven {
-		platform = "-DPROVEN"
-	}
-	cmd := exec.CommandContext(t.Context(), "spin", "-u100000", platform,
+	proven := map[bool]int{true: 1}[w.nature.proven]
+	cmd := exec.CommandContext(t.Context(), "spin", "-u100000", fmt.Sprintf("-DPROVEN=%d", proven),
 		fmt.Sprintf("-DWINDOW=%d", window.Milliseconds()), fmt.Sprintf("-DRUNS=%d", len(w.runs)), "follow.pml")
 	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()
@@ -125,16 +123,12 @@ func TestHistoriesFollowTheModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	th.plain, th.sets = true, []*manifest.Set{set}
-	var worlds []*world
 	first := rand.IntN(1 << 30)
-	synctest.Test(t, func(*testing.T) {
-		for i := range long.Times(100) {
-			worlds = append(worlds, rapid.Custom(th.live).Example(first+i))
-		}
-	})
-	for i, w := range worlds {
+	for n := range long.Times(100) {
+		var w *world
+		synctest.Test(t, func(*testing.T) { w = rapid.Custom(th.live).Example(first + n) })
 		if wrong := w.followed(t); wrong != "" {
-			t.Fatalf("history %d is none of the model: %s\n%s", first+i, w.tell(), wrong)
+			t.Fatalf("history %d is none of the model: %s\n%s", first+n, w.tell(), wrong)
 		}
 	}
 }
@@ -151,8 +145,8 @@ func TestTheModelRejectsMistakes(t *testing.T) {
 			continue
 		}
 		t.Run(m.name, func(t *testing.T) {
-			cmd := exec.CommandContext(t.Context(), "go", "test", "-overlay", overlay(t, m.edits), "-vet=off", "-run", "^TestHistoriesFollowTheModel$", ".")
-			cmd.Env = append(os.Environ(), "TRUEUP_LONG=20")
+			cmd := exec.CommandContext(t.Context(), "go", "test", "-overlay", overlay(t, m.edits), "-vet=off", "-timeout", "30m", "-run", "^TestHistoriesFollowTheModel$", ".")
+			cmd.Env = append(os.Environ(), "TRUEUP_LONG=300")
 			if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "is none of the model") {
 				t.Errorf("the model follows all histories: %v\n%.1500s", err, out)
 			}

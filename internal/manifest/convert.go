@@ -265,7 +265,7 @@ func (c *converter) merge(key, source *yaml.Node) {
 // mapping are a mistake.
 func (c *converter) dropRepeated(base int) {
 	pairs := c.pairs[base:]
-	sortByName(pairs)
+	slices.SortStableFunc(pairs, func(a, b pair) int { return strings.Compare(a.name, b.name) })
 	kept := pairs[:0]
 	var last pair
 	for _, p := range pairs {
@@ -280,22 +280,6 @@ func (c *converter) dropRepeated(base int) {
 		last = p
 	}
 	c.pairs = c.pairs[:base+len(kept)]
-}
-
-// sortByName sorts members, and keeps the order of equal names. Nearly all mappings are small, and inserting takes half
-// the time of package slices there.
-func sortByName(pairs []pair) {
-	const small = 12
-	if len(pairs) > small {
-		slices.SortStableFunc(pairs, func(a, b pair) int { return strings.Compare(a.name, b.name) })
-		return
-	}
-	for i, p := range pairs {
-		for ; i > 0 && pairs[i-1].name > p.name; i-- {
-			pairs[i] = pairs[i-1]
-		}
-		pairs[i] = p
-	}
 }
 
 func (c *converter) key(n *yaml.Node) (string, bool) {

@@ -3,12 +3,15 @@
 package manifest
 
 import (
+	"fmt"
 	"io/fs"
 	"slices"
+	"sync"
 
 	"trueup/internal/canon"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
+	"trueup/internal/routing"
 	"trueup/internal/rules"
 	"trueup/internal/yamltext"
 )
@@ -49,6 +52,37 @@ func (o *Object) Tree() map[string]any {
 	return tree
 }
 
+// CDN returns what answers requests by the manifest alone, or nil if the kind serves no hostname.
+func (o *Object) CDN() *routing.CDN {
+	if o.Kind.SentOnce() || o.Host == "" {
+		return nil
+	}
+	c := routing.NewCDN(o.Key(), o.Spec)
+	c.Path, c.Line = o.Path, o.Line
+	c.Lines = sync.OnceValue(func() []int { return o.findLines(c.Config().Locations, routing.ReadSpec(o.Spec).Locations) })
+	return c
+}
+
+// findLines returns the line in the manifest of each location of a CDN. The CDN may have others than are written: such a
+// location has the line of the list.
+func (o *Object) findLines(locations, written []routing.Location) []int {
+	fields := []string{"spec.locations"}
+	for i := range written {
+		fields = append(fields, fmt.Sprintf("spec.locations[%d]", i))
+	}
+	places := o.Places(fields)
+	lines := make([]int, len(locations))
+	for i, l := range locations {
+		same := func(w routing.Location) bool { return w.Path == l.Path && w.Host == l.Host }
+		at := i
+		if at >= len(written) || !same(written[at]) {
+			at = slices.IndexFunc(written, same)
+		}
+		lines[i] = places[at+1][0]
+	}
+	return lines
+}
+
 // Set is every object of a tree, in the order of their files.
 type Set struct {
 	Objects []*Object
@@ -80,6 +114,11 @@ func (s *Set) Areas() []kind.Area {
 	return slices.DeleteFunc(kind.Areas(), func(area kind.Area) bool {
 		return !slices.ContainsFunc(s.Objects, func(o *Object) bool { return o.Kind.Area == area })
 	})
+}
+
+// OnlyRequests reports whether all objects are requests that are sent once, such as a purge from a pipe.
+func (s *Set) OnlyRequests() bool {
+	return len(s.Objects) > 0 && !slices.ContainsFunc(s.Objects, func(o *Object) bool { return !o.Kind.RequestOnly() })
 }
 
 // Spec returns the spec of the object with the key, or nil.

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"crypto/sha256"
@@ -43,23 +44,16 @@ func EncodePlan(w io.Writer, p *Plan, at time.Time) error {
 	}
 	before, behind, _ := bytes.Cut(text, checksumMember(file.Checksum))
 	h, size := sha256.New(), 0
-	write := func(w io.Writer, checksum []byte) error {
+	write := func(to io.Writer, checksum []byte) error {
+		w := bufio.NewWriter(to)                                 // it keeps the first error
 		head, tail, _ := bytes.Cut(behind, []byte(`"items":[]`)) // quotes in texts are escaped
-		_, err := w.Write(slices.Concat(before, checksum, head, []byte(`"items":[`)))
-		if err == nil {
-			err = writeElements(w, p.Items)
-		}
+		_, _ = w.Write(slices.Concat(before, checksum, head, []byte(`"items":[`)))
+		err := writeElements(w, p.Items)
 		between, tail, _ := bytes.Cut(tail, []byte(`"requests":[]`))
-		if err == nil {
-			_, err = w.Write(slices.Concat([]byte("]"), between, []byte(`"requests":[`)))
-		}
-		if err == nil {
-			err = writeElements(w, p.Requests)
-		}
-		if err == nil {
-			_, err = w.Write(append([]byte("]"), tail...))
-		}
-		return err
+		_, _ = w.Write(slices.Concat([]byte("]"), between, []byte(`"requests":[`)))
+		err = cmp.Or(err, writeElements(w, p.Requests))
+		_, _ = w.Write(append([]byte("]"), tail...))
+		return cmp.Or(err, w.Flush())
 	}
 	counted := writerFunc(func(b []byte) (int, error) {
 		if size += len(b); size > MaxFile {

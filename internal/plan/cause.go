@@ -124,17 +124,21 @@ func (p *Plan) isExplained() bool {
 // anyCause reports whether the predicate holds for any cause in a plan.
 func (p *Plan) anyCause(holds func(Cause, By) bool) bool {
 	for i := range p.Items {
-		it := &p.Items[i]
-		if holds(it.Cause, it.By) {
+		if p.Items[i].hasCause(holds) {
 			return true
-		}
-		for c := range it.allChanges() {
-			if holds(c.Cause, c.By) {
-				return true
-			}
 		}
 	}
 	return false
+}
+
+// hasCause reports whether the predicate holds for the cause of the object or of any change in it.
+func (it *Item) hasCause(holds func(Cause, By) bool) bool {
+	for c := range it.allChanges() {
+		if holds(c.Cause, c.By) {
+			return true
+		}
+	}
+	return holds(it.Cause, it.By)
 }
 
 // ofGit reports whether a cause is a change of git, or may be one.
@@ -238,12 +242,7 @@ type Version struct {
 func (p *Plan) UnnamedObjects() []kind.Key {
 	var keys []kind.Key
 	for i := range p.Items {
-		it := &p.Items[i]
-		wanted := isUnnamed(it.Cause, it.By)
-		for c := range it.allChanges() {
-			wanted = wanted || isUnnamed(c.Cause, c.By)
-		}
-		if wanted {
+		if it := &p.Items[i]; it.hasCause(isUnnamed) {
 			keys = append(keys, it.Key)
 		}
 	}

@@ -199,18 +199,21 @@ func (it *Item) lineRisks(sent bool) []kind.Risk {
 // TakesEffect reports whether the lines of an item are sent, or happened.
 func (it Item) TakesEffect() bool { return it.Happened || it.Op.sendsRequest() }
 
-// SentRisk returns the gravest risk of the lines that are sent, or that happened.
-func (it Item) SentRisk() kind.Risk {
+// sentRisks returns the risk of each line that is sent, or that happened.
+func (it Item) sentRisks() []kind.Risk {
 	if !it.TakesEffect() {
-		return kind.NoRisk
+		return nil
 	}
-	return slices.Max(append(it.lineRisks(true), kind.NoRisk))
+	return it.lineRisks(true)
 }
+
+// SentRisk returns the gravest risk of the lines that are sent, or that happened.
+func (it Item) SentRisk() kind.Risk { return slices.Max(append(it.sentRisks(), kind.NoRisk)) }
 
 // AtStake counts the lines of that risk that are sent, or that happened.
 func (it Item) AtStake(risk kind.Risk) int {
-	if it.Risk < risk || !it.TakesEffect() {
+	if it.Risk < risk {
 		return 0
 	}
-	return len(slices.DeleteFunc(it.lineRisks(true), func(r kind.Risk) bool { return r != risk }))
+	return len(slices.DeleteFunc(it.sentRisks(), func(r kind.Risk) bool { return r != risk }))
 }

@@ -149,7 +149,9 @@ func (d *decision) planPatch() {
 			ContentType: "application/merge-patch+json",                              // docs/platform.md 4
 			Body:        bytes.Clone(canon.Bytes(map[string]any{"spec": res.Patch})), // it waits, without spare room
 		}
-		d.item.Before = d.liveBefore(res.Patch, in.Live)
+		if !d.in.ReadOnly {
+			d.item.Before = d.liveBefore(res.Patch, in.Live)
+		}
 		d.item.Live.Replaced = new(canon.Digest(canon.Bytes(overwrittenPart(res.Patch, in.Live))))
 	}
 	d.judgeResult(res)

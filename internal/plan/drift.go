@@ -139,7 +139,7 @@ func (p *Plan) sayRequestsOutside() {
 	if p.Requests = nil; p.outside == nil {
 		return
 	}
-	result, items := p.outside(p.Items), map[kind.Key]*Item{}
+	result, items := p.outside(), map[kind.Key]*Item{}
 	for i := range p.Items {
 		if it := &p.Items[i]; it.Unserved == "" {
 			items[it.Key] = it

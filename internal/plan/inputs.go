@@ -25,6 +25,8 @@ type Inputs struct {
 	// Release drops the spec of each live object once it is planned, to save memory. Explain then needs a base with
 	// the same overrides.
 	Release bool
+	// ReadOnly says that no request of the plan is sent: no ledger has to keep what live was before.
+	ReadOnly bool
 	// ForDrift says that the plan is made for NarrowToDrift, which needs no advice.
 	ForDrift bool
 	Ledger   ledger.View

@@ -55,6 +55,9 @@ func (p *Plan) CountItems() Summary {
 		Create: &s.Create, Patch: &s.Change, Post: &s.Purge, Delete: &s.Delete, Deferred: &s.Deferred,
 		InFlight: &s.InFlight, Blocked: &s.Blocked, Kept: &s.Kept, None: &s.Unchanged,
 	}
+	risks := map[kind.Risk]*int{
+		kind.RiskSecurity: &s.Security, kind.RiskServes: &s.Serves, kind.RiskAvailability: &s.Availability, kind.RiskCost: &s.Cost,
+	}
 	for _, it := range p.Items {
 		if n := counts[it.Op]; n != nil && !it.Happened {
 			*n++
@@ -65,10 +68,11 @@ func (p *Plan) CountItems() Summary {
 			}
 		}
 		s.Drifted += it.countDrifted()
-		s.Security += it.AtStake(kind.RiskSecurity)
-		s.Serves += it.AtStake(kind.RiskServes)
-		s.Availability += it.AtStake(kind.RiskAvailability)
-		s.Cost += it.AtStake(kind.RiskCost)
+		for _, risk := range it.sentRisks() {
+			if n := risks[risk]; n != nil {
+				*n++
+			}
+		}
 	}
 	s.Risk = s.Gravest()
 	return s

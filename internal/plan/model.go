@@ -84,8 +84,8 @@ type Plan struct {
 	Blame   *Blame  `json:"blame,omitempty"`
 	Summary Summary `json:"summary"`
 
-	// outside returns how live answers requests otherwise than git because of items.
-	outside func([]Item) routing.SiteEffects
+	// outside returns how live answers requests otherwise than git; nil unless the plan is for that.
+	outside func() routing.SiteEffects
 }
 
 // Destination is where the plan's requests would go.
@@ -170,7 +170,8 @@ type Item struct {
 	Hints []string `json:"hints,omitempty"`
 	// Live is the fingerprint of what was compared.
 	Live Fingerprint `json:"live"`
-	// Before is what the ledger keeps of live with the write; nil unless a request converges the object.
+	// Before is what the ledger keeps of live with the write; nil unless a request converges the object, and in a plan
+	// that nothing is sent of.
 	Before *ledger.LiveBefore `json:"-"`
 	// DesiredDigest is the digest of the manifest's spec.
 	DesiredDigest *canon.Sum `json:"desiredDigest,omitempty"`

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"reflect"
@@ -14,8 +15,16 @@ import (
 
 // liveBefore returns what the ledger keeps of live with a patch.
 func (d *decision) liveBefore(patch map[string]any, have any) *ledger.LiveBefore {
-	diff := differenceBefore(decodedObject(d.rec.Applied), decodedObject(d.ManagedSpec(d.manifest)), asObject(have), patch)
+	diff := differenceBefore(d.objectOf(d.rec.Applied), d.objectOf(d.ManagedSpec(d.manifest)), asObject(have), patch)
 	return &ledger.LiveBefore{Diff: canon.Bytes(diff), Sum: sumOfLive(d.rules[d.manifest.Kind.Name], have)}
+}
+
+// objectOf decodes a spec, unless it is that of the manifest, which is decoded once.
+func (d *decision) objectOf(spec []byte) map[string]any {
+	if bytes.Equal(spec, d.manifest.Spec) {
+		return d.manifestSpec()
+	}
+	return decodedObject(spec)
 }
 
 // sumOfLive identifies a live spec, without what the server owns.

@@ -174,7 +174,7 @@ func (p *Planner) leftGit(out *Plan, broken bool) {
 			out.Items = append(out.Items, d.planDeparted())
 		}
 	}
-	if elsewhere > 0 {
+	if elsewhere > 0 && !p.in.Set.OnlyRequests() {
 		out.addNote("trueup read only part of the project, so the plan does not show %s that the ledger knows", countNoun(elsewhere, "more live object"))
 	}
 	p.noteUnlisted(out, unsure)

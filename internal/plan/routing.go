@@ -164,14 +164,8 @@ func (r *requests) addOutside(d *decision) {
 	}
 }
 
-// compareOutside returns what addOutside compares, of items that are still patched or deleted.
-func (r *requests) compareOutside(items []Item) routing.SiteEffects {
-	isOutside := map[kind.Key]bool{}
-	for _, it := range items {
-		isOutside[it.Key] = it.Op == Patch || it.Deleted
-	}
-	r.shared = slices.DeleteFunc(r.shared, func(c routing.CDNChange) bool { return !isOutside[c.Key()] })
-	maps.DeleteFunc(r.alone, func(key kind.Key, _ requestEffects) bool { return !isOutside[key] })
+// compareOutside returns what addOutside compares.
+func (r *requests) compareOutside() routing.SiteEffects {
 	result := r.compareShared()
 	for i := range result.Lines {
 		result.Lines[i].Drift = true

@@ -82,7 +82,7 @@ func TestAddressesAreASCII(t *testing.T) {
 		if again, err := ParseAddress(a.Path); err != nil || again != a {
 			t.Fatalf("%q became %q, %v", a.Path, again.Path, err)
 		}
-		served, _ := Mappings{{To: Address{Path: "/"}}}.ServedAddresses(rapid.StringN(0, 20, -1).Draw(t, "name"), false)
+		served, _ := Mappings{{To: Address{Path: "/"}}}.ServedAddresses(rapid.StringN(0, 20, -1).Draw(t, "name"), CleanPages)
 		for _, a := range served {
 			if strings.ContainsAny(a.Path, "?#*\\ \n") {
 				t.Fatalf("%q does not stand for itself", a.Path)
@@ -128,7 +128,7 @@ func TestMappings(t *testing.T) {
 		{"public/a b/ü.html", []Address{{Path: "/a%20b/%C3%BC.html"}}},
 		{"public/100%?#\\.html", []Address{{Path: "/100%25%3F%23%5C.html"}}},
 		{"public/index.html", []Address{{Path: "/index.html"}, {Path: "/"}}},
-		{"public/a/index.html", []Address{{Path: "/a/index.html"}, {Path: "/a/"}}},
+		{"public/a/index.html", []Address{{Path: "/a/index.html"}, {Path: "/a/"}, {Path: "/a"}}},
 		{"public/xindex.html", []Address{{Path: "/xindex.html"}}},
 		{"public/blog/x", []Address{{"blog.example.com", "/x"}, {Path: "/b/x"}}},
 		{"public/latin\xe9", []Address{{Path: "/latin%E9"}}},
@@ -137,16 +137,21 @@ func TestMappings(t *testing.T) {
 		{"docs/a", []Address{{Path: "/d%C3%B6cs/a"}}},
 		{"publication/a", nil},
 	} {
-		got, err := m.ServedAddresses(c.name, true)
+		got, err := m.ServedAddresses(c.name, IndexPages)
 		if err != nil || !slices.Equal(got, c.want) {
 			t.Errorf("Serve(%q) = %v, %v, want %v", c.name, got, err, c.want)
 		}
 	}
-	if _, err := m.ServedAddresses("public/a*b", true); err == nil {
+	if _, err := m.ServedAddresses("public/a*b", IndexPages); err == nil {
 		t.Error("a name with a star is served")
 	}
-	if got, _ := m.ServedAddresses("public/index.html", false); len(got) != 1 {
-		t.Errorf("without folders: %v", got)
+	for pages, want := range map[string][]Address{FilePages: {{Path: "/a.html"}}, IndexPages: {{Path: "/a.html"}}, CleanPages: {{Path: "/a.html"}, {Path: "/a"}}} {
+		if got, _ := m.ServedAddresses("public/a.html", pages); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", pages, got, want)
+		}
+	}
+	if got, _ := m.ServedAddresses("public/a/index.html", FilePages); len(got) != 1 {
+		t.Errorf("files alone: %v", got)
 	}
 	for _, text := range []string{
 		"", "public/", "public/ > /", " -> /", "/abs/ -> /", "../up/ -> /", "public/../../x/ -> /", "public -> /", "public/ -> /x",

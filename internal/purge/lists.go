@@ -212,8 +212,8 @@ func ReadLegacyList(data []byte) (entries []ListEntry, err error) {
 		return ReadLines(bytes.NewReader(data))
 	}
 	var texts []string
-	if err := json.Unmarshal(data, &texts); err != nil {
-		return nil, fmt.Errorf("it is not a JSON list of texts: %w", err)
+	if json.Unmarshal(data, &texts) != nil {
+		return nil, errors.New(`it is not a JSON list of texts, such as ["https://HOST/PATH"]`)
 	}
 	tokens, line, at := json.NewDecoder(bytes.NewReader(data)), 1, int64(0)
 	_, _ = tokens.Token() // the list begins

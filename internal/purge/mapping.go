@@ -46,12 +46,17 @@ func ParseMapping(text string) (Mapping, error) {
 // Mappings map the files of a repository to addresses.
 type Mappings []Mapping
 
-// Index is the file that is also served at the address of its directory.
-const Index = "index.html"
+// How a site serves pages: an index.html also at the path of its directory, with and without a slash at its end; with
+// CleanPages, another page also without its .html; or each file only at its own path.
+const (
+	IndexPages = "index"
+	CleanPages = "clean"
+	FilePages  = "files"
+)
 
-// ServedAddresses returns the addresses of a file by the mappings with the longest From that serve it. withFolder
-// adds the address of the directory of an Index.
-func (m Mappings) ServedAddresses(name string, withFolder bool) (served []Address, err error) {
+// ServedAddresses returns the addresses of a file by the mappings with the longest From that serve it, if the site serves
+// pages that way.
+func (m Mappings) ServedAddresses(name, pages string) (served []Address, err error) {
 	longest := 0
 	for _, each := range m {
 		if !each.ServesFile(name) || len(each.From) < longest {
@@ -64,13 +69,26 @@ func (m Mappings) ServedAddresses(name string, withFolder bool) (served []Addres
 		if strings.Contains(rest, "*") {
 			return nil, errors.New("has a * in its name, which a path of a purge can't have") // it would mean everything
 		}
-		a := Address{Host: each.To.Host, Path: each.To.Path + encodeText(rest, inName)}
-		served = append(served, a)
-		if folder, is := strings.CutSuffix(a.Path, "/"+Index); is && withFolder {
-			served = append(served, Address{Host: a.Host, Path: folder + "/"})
+		for _, p := range pathsOfPage(each.To.Path+encodeText(rest, inName), pages) {
+			served = append(served, Address{Host: each.To.Host, Path: p})
 		}
 	}
 	return served, nil
+}
+
+func pathsOfPage(file, pages string) []string {
+	folder, isIndex := strings.CutSuffix(file, "/index.html")
+	page, isPage := strings.CutSuffix(file, ".html")
+	switch {
+	case pages == FilePages:
+	case isIndex && folder == "":
+		return []string{file, "/"}
+	case isIndex:
+		return []string{file, folder + "/", folder}
+	case isPage && pages == CleanPages:
+		return []string{file, page}
+	}
+	return []string{file}
 }
 
 // ServesFile reports whether the mapping serves this file.

@@ -207,7 +207,7 @@ func appliedBy(h *ledger.Head) AppliedCommit {
 func (s *Session) orderNote() string {
 	applied := s.inputs.Ledger.Head
 	switch {
-	case applied.NewestCommit() == "":
+	case applied.NewestCommit() == "", s.order.Unclear != "" && s.inputs.Set.OnlyRequests():
 		return ""
 	case s.order.Unclear != "":
 		return fmt.Sprintf("trueup can't tell whether this is older than commit %s: %s", applied, s.order.Unclear)

@@ -28,8 +28,7 @@ type Env struct {
 	config.Options
 	Paths   []string // the PATH arguments
 	History *CommitReader
-	Report  func(apply.Event) // Report gets the events of apply. Hurry is that of apply.Deps.
-	Hurry   <-chan struct{}
+	Report  func(apply.Event) // Report gets the events of apply.
 }
 
 // Session is a run from manifests to plan and apply.
@@ -101,7 +100,7 @@ func (o Options) planInputs(env Env, l config.LoadedProject) (plan.Inputs, error
 	options.Overrides, options.PartOfTree = l.Project.Overrides, l.Project.ReadsPartly(env.Dir, env.Paths)
 	options.MaxCreates, options.MaxDeletes = l.Project.MaxCreates, l.Project.DeletesAllowed()
 	return plan.Inputs{
-		Tool: env.Tool, Sandbox: env.Sandbox, Set: l.Set, Options: options, Project: l.Project.PlanSettings(env.Dir), ForDrift: o.ForDrift,
+		Tool: env.Tool, Sandbox: env.Sandbox, Set: l.Set, Options: options, Project: l.Project.PlanSettings(env.Dir), ReadOnly: o.ReadOnly, ForDrift: o.ForDrift,
 	}, err
 }
 

@@ -81,10 +81,19 @@ func (s ShardHead) Name() string { return fmt.Sprintf("shard-%d-of-%d.jsonl", s.
 type Facts struct {
 	// Since is the commit that the facts compare with; empty without one.
 	Since string `json:"since,omitempty"`
-	// Removed are the projects that are gone. Their objects are still live.
+	// Added are new projects, Removed those that are gone, and Moved those that are in another folder. The objects of a
+	// removed one are still live.
+	Added   []string `json:"added,omitempty"`
 	Removed []string `json:"removed,omitempty"`
+	Moved   []Move   `json:"moved,omitempty"`
 	// Unselected counts the projects that the selection leaves out.
 	Unselected int `json:"unselected,omitempty"`
+}
+
+// Move is a project that is in another folder now.
+type Move struct {
+	From string `json:"from"`
+	To   string `json:"to"`
 }
 
 // FleetFacts is what a merged result says beside the results of the projects.
@@ -125,8 +134,12 @@ func (f *FleetFacts) headline() safe {
 
 // facts returns the projects about which something is known, and what.
 func (f *FleetFacts) facts() []projectFact {
+	var moved []string
+	for _, m := range f.Moved {
+		moved = append(moved, m.From+" to "+m.To)
+	}
 	return []projectFact{
-		{f.NotReached, "not reached"}, {f.NotPlanned, "not planned"}, {f.Removed, "removed"},
+		{f.NotReached, "not reached"}, {f.NotPlanned, "not planned"}, {f.Removed, "removed"}, {moved, "moved"}, {f.Added, "added"},
 	}
 }
 

@@ -58,7 +58,7 @@ func hostile(s string, v any, op plan.Op, class merge.ChangeKind, n int) Documen
 		Project:  &ProjectResult{Path: s, Workspace: s, Result: s, ExitCode: n, Digest: s},
 		Projects: []ProjectResult{{Path: s, Workspace: s, Result: s, ExitCode: n, Digest: s}},
 		Fleet: &FleetFacts{FleetRun: FleetRun{Command: s, Flags: s, Selection: s, Commit: s, Tool: s, Shards: n}, Missing: []string{s}, NotReached: []string{s}, NotPlanned: []string{s}, Facts: Facts{
-			Since: s, Removed: []string{s}, Unselected: n,
+			Since: s, Added: []string{s}, Removed: []string{s}, Moved: []Move{{From: s, To: s}}, Unselected: n,
 		}},
 		Findings: diag.List{finding}, Annotations: diag.List{finding}, Silenced: diag.List{finding},
 		Tests: &requesttest.TestResults{Passed: n, Failed: 1, Cases: []requesttest.Case{{

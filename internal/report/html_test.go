@@ -21,8 +21,8 @@ var ownAttributes = strings.Fields("aria-describedby aria-hidden aria-keyshortcu
 	"title type value width")
 
 // ownElements are its elements.
-var ownElements = strings.Fields("a article b body button caption code dd del details div dl dt fieldset footer form h1 h2 h3 head header html input " +
-	"ins kbd label legend li main mark meta output p pre rect script section span style summary svg table tbody td th thead title tr ul wbr")
+var ownElements = strings.Fields("a article b body button caption code dd details div dl dt fieldset footer form h1 h2 h3 head header html input " +
+	"kbd label legend li main meta output p pre rect script section span style summary svg table tbody td th thead title tr ul wbr")
 
 // voidElements have no end.
 var voidElements = []string{"meta", "input", "wbr"}

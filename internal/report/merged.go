@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"path"
@@ -268,18 +269,78 @@ func (m *Merger) Finish() Document {
 			s.Consequence = strings.TrimPrefix(s.Consequence+"; "+inProjects(projects, all), "; ")
 		}
 	}
-	if pl.Blame != nil && pl.Blame.Base != "" { // it is known what this change changes
-		for i := range pl.Items {
-			pl.Items[i].Elsewhere = !m.touched[pl.Items[i].Project]
-		}
+	if waiting := m.orderByChange(pl); len(waiting) > 0 {
+		facts = append(facts, "waiting in other projects: "+strings.Join(waiting, "; "))
 	}
+	doc.Findings = append(doc.Findings, movedObjects(pl.Items)...)
 	pl.Notes = append(facts, m.notes.lines(all)...)
 	return doc
+}
+
+// orderByChange puts the projects that this change changes before all others, if it is known which. It counts what waits in
+// each of the others.
+func (m *Merger) orderByChange(pl *plan.Plan) (waiting []string) {
+	if pl.Blame == nil || pl.Blame.Base == "" {
+		return nil
+	}
+	of := map[string]*plan.Plan{}
+	var order []string
+	for i := range pl.Items {
+		item := &pl.Items[i]
+		if item.Elsewhere = !m.touched[item.Project]; !item.Elsewhere {
+			continue
+		}
+		if of[item.Project] == nil {
+			of[item.Project], order = &plan.Plan{}, append(order, item.Project)
+		}
+		of[item.Project].Items = append(of[item.Project].Items, *item)
+	}
+	for _, project := range order {
+		one := of[project]
+		one.Summary = one.CountItems()
+		counts := view.Counted("", view.PlanParts(one))
+		if one.Summary.Drifted > 0 {
+			counts = view.Sentences(counts, view.Counted("", view.DriftParts(one)))
+		}
+		waiting = append(waiting, project+": "+strings.TrimSuffix(counts.String(), "."))
+	}
+	return waiting
 }
 
 // isOfThisChange reports whether this change has a part in an item.
 func isOfThisChange(item plan.Item) bool {
 	return item.By == plan.ByThisChange || slices.ContainsFunc(item.Lines(), func(l plan.Line) bool { return l.By == plan.ByThisChange })
+}
+
+// movedObjects returns a warning for each object that is created in one project and stays live in another: both have one
+// hostname.
+func movedObjects(items []plan.Item) (list diag.List) {
+	kept := map[string]kind.Key{}
+	for _, item := range items {
+		if item.Hostname != "" {
+			kept[kind.HostKey(item.Hostname)] = item.Key
+		}
+	}
+	for _, item := range items {
+		if item.Op != plan.Create || len(kept) == 0 || item.Request == nil {
+			continue
+		}
+		var body struct{ Spec map[string]any }
+		k, _ := kind.FindKind(item.Kind)
+		if err := json.Unmarshal(item.Request.Body, &body); err != nil {
+			continue // it is sensitive, and not shown
+		}
+		host, _ := body.Spec[k.HostField].(string)
+		if other, ok := kept[kind.HostKey(host)]; ok && host != "" && other.Project != item.Project {
+			list = append(list, diag.Finding{
+				Path: item.Path, Line: item.Line, Column: 1, Rule: view.ProjectRule, Severity: diag.Warning,
+				Message: fmt.Sprintf("%s is created in %s and stays live in %s: both have the hostname %s",
+					item.String(), item.Project, other.Project, host),
+				Fix: "delete the one in " + other.Project + " when the new one serves",
+			})
+		}
+	}
+	return list
 }
 
 // fileIn returns the path of a project's file from where the search of projects began.

@@ -118,6 +118,10 @@ func (l layout) row(p *printer, r view.Row, values []styledText) {
 	if !beside && !cause.text.Empty() {
 		breaks(hang, lead, cause)
 	}
+	textBelow(p, r)
+}
+
+func textBelow(p *printer, r view.Row) {
 	below := plain // the names of list elements
 	if len(r.Details) > 0 && r.Before.Empty() {
 		below = added

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"trueup/internal/diag"
-
 	"trueup/internal/manifest"
 	"trueup/internal/routing"
 )

@@ -154,13 +154,14 @@ func (c *comparison) listClaimants(side int, host string) []*CDN {
 // newTable returns the table of a host before, and perhaps another one after.
 func (c *comparison) newTable(before, after string, folded bool) *hostTable {
 	claimants := [][]*CDN{c.listClaimants(0, before), c.listClaimants(1, after)}
-	return newHostTable([]string{before, after}, c.precedences, claimants, folded)
+	h := newHostTable([]string{before, after}, c.precedences, claimants, folded)
+	h.outcomes = c.outcomes
+	return h
 }
 
 // addHost compares the requests of a host.
 func (c *comparison) addHost(name string) {
 	h := c.newTable(name, name, false)
-	h.outcomes = c.outcomes
 	groups, changed := h.findChanges()
 	if len(groups) == 0 && !h.matters[CaseMatters] {
 		return
@@ -292,6 +293,7 @@ func (c *comparison) addUnnamedHosts(change CDNChange, told map[string]bool) {
 	key := change.Key()
 	isNew := func(d Difference) bool { return !told[key.String()+d.String()] }
 	h := newHostTable([]string{"", ""}, c.precedences, [][]*CDN{{change.Before}, {change.After}}, false)
+	h.outcomes = c.outcomes
 	groups, _ := h.findChanges()
 	for _, g := range groups {
 		l := RequestLine{Effect: Unclear, RequestPart: g.RequestPart, Objects: []kind.Key{key}}

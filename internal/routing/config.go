@@ -112,14 +112,13 @@ func Read(spec map[string]any) *CDNConfig {
 	c.Locations = make([]Location, len(locations))
 	for i, v := range locations {
 		l := &c.Locations[i]
-		*l = readLocation(v)
-		l.Index = i
+		*l = readLocation(v, i)
 		if _, isRead := servers[l.Upstream]; !isRead {
 			servers[l.Upstream] = readOrigin(l.Upstream, named[l.Upstream])
 		}
 		l.Behaviour[Origin], l.Behaviour[Connection] = servers[l.Upstream][0], servers[l.Upstream][1]
 		copy(l.Behaviour[ofCDN:], c.Behaviour[ofCDN:])
-		if l.isUnclear = !l.isClear(); l.isUnclear {
+		if l.isUnclear {
 			c.unclear = append(c.unclear, l)
 		}
 		if !strings.Contains(strings.TrimPrefix(l.Host, "*."), "*") {
@@ -129,17 +128,26 @@ func Read(spec map[string]any) *CDNConfig {
 	return c
 }
 
-// readLocation reads all of a location but what its upstream is.
-func readLocation(v any) Location {
-	fields, isObject := v.(map[string]any)
-	if !isObject {
-		return Location{Behaviour: Behaviour{Other: valueOf(v)}}
-	}
-	l := Location{Host: kind.HostKey(textOf(fields["host"])), Upstream: textOf(fields["upstream"])}
+// readPattern reads which requests a location matches.
+func readPattern(fields map[string]any, index int) Location {
+	l := Location{Host: kind.HostKey(textOf(Tidy(fields["host"]))), Index: index}
 	if l.isStar = l.Host == "*"; l.isStar {
 		l.Host = ""
 	}
-	l.Path, _ = fields["path"].(string)
+	l.Path, _ = Tidy(fields["path"]).(string)
+	l.isUnclear = !l.isClear()
+	return l
+}
+
+// readLocation reads all of a location but what its upstream is.
+func readLocation(v any, index int) Location {
+	fields, isObject := v.(map[string]any)
+	l := readPattern(fields, index)
+	if !isObject {
+		l.Behaviour[Other] = valueOf(v)
+		return l
+	}
+	l.Upstream = textOf(fields["upstream"])
 	l.Behaviour = Behaviour{
 		Action: valueOf(fields["action"]), CORS: valueOf(withoutDisabled(fields["cors"])), Images: valueOf(withoutDisabled(fields["imgsvc"])),
 		Rewrite: valueOf(fields["rewrite"]), Headers: valueOf(fields["headers"]),
@@ -192,11 +200,28 @@ func withoutDisabled(v any) any {
 
 // withoutNames returns a firewall without the names of its rules.
 func withoutNames(firewall any) any {
-	firewall = valueOf(firewall).Tree()
-	for _, rule := range rulesOf(firewall) {
+	m, _ := firewall.(map[string]any)
+	withoutName := func(v any) any {
+		rule, isObject := v.(map[string]any)
+		if rule = maps.Clone(rule); !isObject {
+			return v
+		}
 		delete(rule, "name")
+		return rule
 	}
-	return firewall
+	rules := m["rules"]
+	if list, isList := rules.([]any); isList {
+		list = slices.Clone(list)
+		for i := range list {
+			list[i] = withoutName(list[i])
+		}
+		rules = list
+	}
+	if m = maps.Clone(m); rules == nil {
+		return firewall
+	}
+	m["rules"] = withoutName(rules)
+	return m
 }
 
 // readOrigin returns the Origin and the Connection of the upstreams of a name. One that the manifest does not list is its
@@ -260,11 +285,13 @@ func valueOf(v any) ServedValue { return ServedValue{Text: textOf(v)} }
 
 // remainderOf is the Value of an object without some fields.
 func remainderOf(m map[string]any, known ...string) ServedValue {
-	m = maps.Clone(m)
-	for _, name := range known {
-		delete(m, name)
+	rest := map[string]any{}
+	for name, v := range m {
+		if !slices.Contains(known, name) {
+			rest[name] = v
+		}
 	}
-	return valueOf(Tidy(m))
+	return valueOf(Tidy(rest))
 }
 
 // textOf returns a tidy value as text: as it is, or as JSON.
@@ -278,8 +305,12 @@ func textOf(v any) string {
 	return string(canon.Bytes(v))
 }
 
-// Tidy returns a value in which numbers and booleans are text, and absent fields of objects are left out.
+// Tidy returns a value in which numbers and booleans are text, and absent fields of objects are left out. The result may
+// share parts with the value.
 func Tidy(v any) any {
+	if isTidy(v) {
+		return v
+	}
 	switch v := v.(type) {
 	case nil, string:
 		return v
@@ -304,6 +335,23 @@ func Tidy(v any) any {
 	return string(canon.Bytes(v))
 }
 
+func isTidy(v any) bool {
+	switch v := v.(type) {
+	case nil, string:
+		return true
+	case map[string]any:
+		for _, field := range v {
+			if field == nil || !isTidy(field) {
+				return false
+			}
+		}
+		return len(v) > 0
+	case []any:
+		return !slices.ContainsFunc(v, func(e any) bool { return !isTidy(e) })
+	}
+	return false
+}
+
 // HiddenLocations are locations that answer no request if the first one in the list that matches does, because By takes all
 // of theirs.
 type HiddenLocations struct {
@@ -311,26 +359,29 @@ type HiddenLocations struct {
 	Locations []*Location
 }
 
-// Hidden returns the locations that hide others, in the order of the list. It ignores others with the same path and
-// host. If the longest path or host wins, no location hides another.
-func (c *CDNConfig) Hidden() (all []HiddenLocations) {
-	first := map[[2]string]*Location{}
-	for i := range c.Locations {
-		l := &c.Locations[i]
+// FindHidden returns the locations of a decoded spec that hide others, in the order of the list. It ignores others with
+// the same path and host. If the longest path or host wins, no location hides another.
+func FindHidden(spec map[string]any) (all []HiddenLocations) {
+	list, _ := spec["locations"].([]any)
+	locations, first := make([]Location, len(list)), map[[2]string]*Location{}
+	for i, v := range list {
+		fields, _ := v.(map[string]any)
+		locations[i] = readPattern(fields, i)
+		l := &locations[i]
 		if at := [2]string{l.Host, l.Path}; !l.isUnclear && first[at] == nil {
 			first[at] = l
 		}
 	}
-	hidden := make([][]*Location, len(c.Locations))
-	for i := range c.Locations {
-		l := &c.Locations[i]
+	hidden := make([][]*Location, len(locations))
+	for i := range locations {
+		l := &locations[i]
 		if by := l.findHider(first); by.Path != l.Path || by.Host != l.Host {
 			hidden[by.Index] = append(hidden[by.Index], l)
 		}
 	}
 	for i, list := range hidden {
 		if list != nil {
-			all = append(all, HiddenLocations{&c.Locations[i], list})
+			all = append(all, HiddenLocations{&locations[i], list})
 		}
 	}
 	return all

@@ -291,6 +291,11 @@ func (l RequestLine) findCertain() (all []Difference) {
 // of any.
 func JoinLines(lines []RequestLine, ofAnyObject bool) (out []RequestLine) {
 	known := map[string]int{}
+	type cause struct {
+		line int
+		kind.Key
+	}
+	causes := map[cause]bool{}
 	for _, l := range lines {
 		id := l.Effect.String() + describePaths(l.Paths, All) + l.What(All)
 		if !ofAnyObject {
@@ -298,14 +303,14 @@ func JoinLines(lines []RequestLine, ofAnyObject bool) (out []RequestLine) {
 		}
 		at, isKnown := known[id]
 		if !isKnown {
-			known[id], out = len(out), append(out, l)
-			continue
+			at, known[id], out = len(out), len(out), append(out, l)
+			out[at].Hosts, out[at].Objects = nil, nil
 		}
-		same := &out[at]
-		same.Hosts = append(slices.Clip(same.Hosts), l.Hosts...)
+		out[at].Hosts = append(out[at].Hosts, l.Hosts...)
 		for _, key := range l.Objects {
-			if !slices.Contains(same.Objects, key) {
-				same.Objects = append(slices.Clip(same.Objects), key)
+			if !causes[cause{at, key}] {
+				causes[cause{at, key}] = true
+				out[at].Objects = append(out[at].Objects, key)
 			}
 		}
 	}

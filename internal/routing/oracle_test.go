@@ -663,7 +663,7 @@ func TestHidden(t *testing.T) {
 				want[i] = first
 			}
 		}
-		for _, h := range c.engine().Config().Hidden() {
+		for _, h := range routing.FindHidden(c.spec()) {
 			for _, l := range h.Locations {
 				got[l.Index] = h.By.Index
 			}

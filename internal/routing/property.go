@@ -114,16 +114,12 @@ func (q *RequestAnswer) describeSite(plain bool) []Property {
 		if b == nil {
 			return v, "", false
 		}
-		text, isKnown := map[any]string{"true": "sent on to TLS", "false": "not sent on to TLS"}[fieldOf(b[TLS].Tree(), "forced")]
+		tls, _ := b[TLS].Tree().(map[string]any)
+		text, isKnown := map[any]string{"true": "sent on to TLS", "false": "not sent on to TLS"}[tls["forced"]]
 		if !isKnown {
 			text = "unknown, because tls.forced is not set"
 		}
 		return ServedValue{Text: text}, text, true
 	})
 	return append(all, http)
-}
-
-func fieldOf(v any, name string) any {
-	m, _ := v.(map[string]any)
-	return m[name]
 }

@@ -3,6 +3,7 @@ package routing
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -280,7 +281,9 @@ func compareAnswers(before, after Responder, reading Reading) (out []Difference)
 		var found []Difference
 		switch a, b := was[f], is[f]; {
 		case a == b && a.Known && reading.Without == Units:
-			found = compareTimes(f, before, after)
+			if was, is := before.writtenTime(f), after.writtenTime(f); was != is {
+				found = []Difference{{What: f.String(), Before: was, After: is}}
+			}
 		case a == b:
 		case f == Origin:
 			was, is := describeOrigins(a, b)
@@ -288,7 +291,10 @@ func compareAnswers(before, after Responder, reading Reading) (out []Difference)
 		case a.Known || b.Known:
 			found = []Difference{newDifference(f.String(), a.Tree(), b.Tree(), was.Describe(f), is.Describe(f))}
 		case f == Firewall:
-			found = compareFirewalls(was[namedFirewall].Tree(), is[namedFirewall].Tree())
+			// A rule that does the same under another name is the same rule.
+			was, is := was[namedFirewall].Tree(), is[namedFirewall].Tree()
+			adoptNames(rulesOf(was), rulesOf(is))
+			found = compareTrees(f.String(), was, is)
 		default:
 			found = compareTrees(f.String(), a.Tree(), b.Tree())
 		}
@@ -298,20 +304,6 @@ func compareAnswers(before, after Responder, reading Reading) (out []Difference)
 		}
 	}
 	return out
-}
-
-// compareTimes compares how two equal times are written.
-func compareTimes(f Facet, before, after Responder) []Difference {
-	if before.writtenTime(f) == after.writtenTime(f) {
-		return nil
-	}
-	return []Difference{{What: f.String(), Before: before.writtenTime(f), After: after.writtenTime(f)}}
-}
-
-// compareFirewalls compares two firewalls. A rule that does the same under another name is the same rule.
-func compareFirewalls(was, is any) []Difference {
-	adoptNames(rulesOf(was), rulesOf(is))
-	return compareTrees(Firewall.String(), was, is)
 }
 
 // writtenTime returns a time to live as in the manifest.
@@ -368,7 +360,7 @@ func compareFields(what string, was, is map[string]any, areNamed bool) (out []Di
 	for _, name := range slices.Compact(names) {
 		a, b, path := was[name], is[name], what+" "+quoteOdd(name)
 		switch {
-		case slices.Equal(canon.Bytes(a), canon.Bytes(b)):
+		case reflect.DeepEqual(a, b):
 		case areNamed && a == nil:
 			out = append(out, Difference{What: path, Before: "off", After: "on"})
 		case areNamed && b == nil:

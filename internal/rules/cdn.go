@@ -21,7 +21,7 @@ func checkLocationUnreachable(s *RuleSubject) {
 	if !slices.Contains(precedences, routing.FirstInList) {
 		return
 	}
-	for _, h := range routing.Read(s.Tree).Hidden() {
+	for _, h := range routing.FindHidden(s.Tree) {
 		hidden := make([]string, len(h.Locations))
 		for i, l := range h.Locations {
 			hidden[i] = l.Host + l.Path

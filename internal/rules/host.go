@@ -88,7 +88,7 @@ func (h hostHolders) addHostname(o CheckedObject, report reportOn) {
 	}
 	h.named[host] = o
 	if before := h.located[host]; before != nil && locationOf(before, host) != "" {
-		report(o, hostnameField, saySharedHost(before.Key().String(), o.Hostname()), fmt.Sprintf("remove the locations of this host from %s, or use another hostname", before.Key()))
+		report(o, hostnameField, SaySharedHost(before.Key().String(), o.Hostname()), fmt.Sprintf("remove the locations of this host from %s, or use another hostname", before.Key()))
 	}
 }
 
@@ -103,18 +103,18 @@ func (h hostHolders) addLocations(o CheckedObject, report reportOn) {
 		}
 		if before != nil && before != o {
 			if field := locationOf(o, host); field != "" {
-				report(o, field+".host", saySharedHost(before.Key().String(), host), fixSharedHost)
+				report(o, field+".host", SaySharedHost(before.Key().String(), host), FixSharedHost)
 			}
 		}
 		h.located[host] = o
 	}
 }
 
-// fixSharedHost says what to do where locations of two CDNs have one host.
-const fixSharedHost = "keep the locations of a host in one CDN"
+// FixSharedHost says what to do where locations of two CDNs have one host.
+const FixSharedHost = "keep the locations of a host in one CDN"
 
-// saySharedHost says that another CDN has a host, too.
-func saySharedHost(other, host string) string {
+// SaySharedHost says that another CDN has a host, too.
+func SaySharedHost(other, host string) string {
 	return fmt.Sprintf("%s has the host %s, too, and no document says which of the two CDNs answers it", other, host)
 }
 

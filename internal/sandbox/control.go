@@ -17,14 +17,7 @@ import (
 // ControlBase is the path prefix of the requests with which scripts control the sandbox. They need no token.
 const ControlBase = "/_sandbox/"
 
-// controlHandler returns the handler of the requests below ControlBase:
-//
-//	GET, DELETE       requests    show or empty the request log
-//	GET, POST         clock       {"now": …}; {"advance": "25h"}
-//	GET, POST, DELETE fault       show, add (one rule a line), or remove all rules
-//	GET, PUT          objects     show all live objects; put an object or an array
-//	GET, DELETE       objects/KIND/WORKSPACE/NAME
-//	GET               executed    {"rel-42": 1}
+// controlHandler returns the handler of the requests below ControlBase (docs/reference/sandbox.md).
 func (s *Server) controlHandler() *http.ServeMux {
 	mux := http.NewServeMux()
 	for pattern, act := range map[string]action{
@@ -219,7 +212,7 @@ func (s *Server) Object(kind, workspace, name string) (map[string]any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read object: %w", err)
 	}
-	c := &call{res: res, now: s.Now(), on: s.activeQuirks()}
+	c := &call{res: res, now: s.Now()}
 	var obj object
 	err = s.store.readTransaction(func(o objects) (err error) {
 		obj, err = o.getObject(res, workspace, name)
@@ -234,7 +227,7 @@ func (s *Server) Object(kind, workspace, name string) (map[string]any, error) {
 // Objects returns every live object as stored, by resource, workspace and name.
 func (s *Server) Objects() ([]map[string]any, error) {
 	out := []map[string]any{}
-	c := &call{now: s.Now(), on: s.activeQuirks()}
+	c := &call{now: s.Now()}
 	err := s.store.readTransaction(func(o objects) (err error) {
 		for _, c.res = range resources() {
 			for _, ws := range s.opts.Workspaces {

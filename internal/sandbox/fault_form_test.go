@@ -50,13 +50,12 @@ func TestGrammarOfFaults(t *testing.T) {
 		{"POST /purges: 503 0%", `"0%": only after-commit`},
 		{"POST /purges: 503 after", `"after": only after-commit`},
 		{"POST /purges: drop plain", `"plain": only after-commit`},
-		{"GET *: huge", `"huge": write huge=N`},
-		{"GET *: huge=3MB", `"huge=3MB": write huge=N`},
-		{"GET *: huge=99999999999", "write huge=N"},
-		{"GET *: html=1", `"html=1": write html`},
+		{"GET *: partial-list-paged", `"partial-list-paged": write partial-list-paged=N`},
+		{"GET *: partial-list=3MB", `"partial-list=3MB": write partial-list=N`},
+		{"GET *: partial-list=99999999999", "write partial-list=N"},
+		{"GET *: drop=1", `"drop=1": write drop`},
 		{"GET *: delay", "write delay=TIME, where N is a number, TIME is such as 300ms"},
-		{"GET *: drip=-1", "write drip=N"},
-		{"GET *: truncate=half", "write truncate[=N]"},
+		{"GET *: partial-list=-1", "write partial-list=N"},
 		{"GET *: redirect", `"redirect": write redirect=URL`},
 		{"GET *: partial-list", "write partial-list=N"},
 		{"GET *: clock=soon", "write clock=TIME"},
@@ -73,7 +72,7 @@ func TestGrammarOfFaults(t *testing.T) {
 
 func TestProbabilityOfFaults(t *testing.T) {
 	strikes := func(rule string) (n int) {
-		f, err := parseFault(rule)
+		f, err := parseFault(rule, FaultKinds())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -41,15 +40,6 @@ func (s *Server) SetQuirks(names ...string) error {
 	s.on = on
 	return nil
 }
-
-func (s *Server) activeQuirks() quirkSet {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.on
-}
-
-// ActiveQuirks returns the names of the quirks that are on, sorted.
-func (s *Server) ActiveQuirks() []string { return slices.Sorted(maps.Keys(s.activeQuirks())) }
 
 // shapeSpec applies to the spec of an answered CDN the quirks that change it.
 func shapeSpec(spec map[string]any, on quirkSet) {

@@ -2,16 +2,12 @@ package sandbox
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"net"
 	"net/http"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -93,18 +89,13 @@ func (a *Response) write(w http.ResponseWriter, wait Waiter) {
 	case a.Send != nil:
 		a.Send(w, wait)
 	default:
-		a.head(w, int64(len(a.Body)))
+		if a.Status != http.StatusNoContent && a.Status != http.StatusNotModified {
+			w.Header().Set("Content-Length", strconv.Itoa(len(a.Body)))
+		}
+		maps.Copy(w.Header(), a.Header)
+		w.WriteHeader(a.Status)
 		_, _ = w.Write(a.Body)
 	}
-}
-
-// head sends the status and headers; a negative size sends no Content-Length.
-func (a *Response) head(w http.ResponseWriter, size int64) {
-	if size >= 0 && a.Status != http.StatusNoContent && a.Status != http.StatusNotModified {
-		w.Header().Set("Content-Length", strconv.FormatInt(size, 10))
-	}
-	maps.Copy(w.Header(), a.Header)
-	w.WriteHeader(a.Status)
 }
 
 // endBy breaks the connection after end, without an answer.
@@ -128,80 +119,6 @@ func resetConnection(w http.ResponseWriter, _ Waiter) {
 	_ = conn.Close()
 }
 
-// drip sends the body in parts of size bytes, with a pause after each.
-func (a *Response) drip(w http.ResponseWriter, wait Waiter, size int) {
-	a.head(w, int64(len(a.Body)))
-	for part := range slices.Chunk(a.Body, max(size, 1)) {
-		_, _ = w.Write(part)
-		_ = http.NewResponseController(w).Flush()
-		if !wait(slowPause) {
-			panic(http.ErrAbortHandler)
-		}
-	}
-}
-
-// truncate sends the first size bytes of the body, or half of it if size is
-// negative. Content-Length promises the rest.
-func (a *Response) truncate(w http.ResponseWriter, _ Waiter, size int) {
-	a.head(w, int64(len(a.Body)))
-	a.begin(w, size)
-	_ = http.NewResponseController(w).Flush()
-	panic(http.ErrAbortHandler)
-}
-
-// truncateUnseen truncates without Content-Length: net/http ends the body with the connection.
-func (a *Response) truncateUnseen(w http.ResponseWriter, _ Waiter, size int) {
-	a.Header.Set("Transfer-Encoding", "identity")
-	a.head(w, -1)
-	a.begin(w, size)
-}
-
-func (a *Response) begin(w http.ResponseWriter, size int) {
-	if size < 0 {
-		size = len(a.Body) / 2
-	}
-	_, _ = w.Write(a.Body[:min(size, len(a.Body))])
-}
-
-// padBody adds a member of so many MiB to the JSON object in the body.
-func (a *Response) padBody(w http.ResponseWriter, _ Waiter, mebibytes int) {
-	body, length := a.padded(mebibytes)
-	a.head(w, length)
-	_, _ = io.Copy(w, body)
-}
-
-// padPacked pads the body and compresses it.
-func (a *Response) padPacked(w http.ResponseWriter, _ Waiter, mebibytes int) {
-	body, _ := a.padded(mebibytes)
-	a.Header.Set("Content-Encoding", "gzip")
-	a.head(w, -1)
-	if zip, err := gzip.NewWriterLevel(w, gzip.BestSpeed); err == nil {
-		_, _ = io.Copy(zip, body)
-		_ = zip.Close()
-	}
-}
-
-func (a *Response) padded(mebibytes int) (body io.Reader, length int64) {
-	begin, rest, isObject := bytes.Cut(a.Body, []byte("{"))
-	if !isObject {
-		return bytes.NewReader(a.Body), int64(len(a.Body))
-	}
-	const open, after = `{"padding":"`, `",`
-	size := int64(mebibytes) << 20
-	return io.MultiReader(bytes.NewReader(begin), strings.NewReader(open), io.LimitReader(filler{}, size),
-		strings.NewReader(after), bytes.NewReader(rest)), int64(len(a.Body)+len(open)+len(after)) + size - 1
-}
-
-// filler reads as endless text.
-type filler struct{}
-
-func (filler) Read(p []byte) (int, error) {
-	for i := range p {
-		p[i] = 'a'
-	}
-	return len(p), nil
-}
-
 // cause is one invalid field.
 type cause struct {
 	Reason  string `json:"reason"`
@@ -215,10 +132,10 @@ type apiError struct {
 	Reason  string `json:"reason"`
 	Message string `json:"message"`
 	Details struct {
-		Name       string  `json:"name,omitempty"`
-		Group      string  `json:"group,omitempty"`
-		Resource   string  `json:"kind,omitempty"`
-		Causes     []cause `json:"causes,omitempty"`
+		Name     string  `json:"name,omitempty"`
+		Group    string  `json:"group,omitempty"`
+		Resource string  `json:"kind,omitempty"`
+		Causes   []cause `json:"causes,omitempty"`
 	} `json:"details,omitzero"`
 	Meta struct {
 		Continue string `json:"continue,omitempty"` // the token to continue an expired list with

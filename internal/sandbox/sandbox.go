@@ -48,6 +48,7 @@ type ServerOptions struct {
 	Dir    string           // for the store, sandbox.db; "" is a temporary directory
 	Now    func() time.Time // the real clock
 	Quirks []string         // names from Quirks
+	Faults []FaultKind      // ways to fail besides those of FaultKinds
 	// Around, if set, answers requests to the platform instead of answer, which it may call with another request.
 	Around func(r *http.Request, body []byte, answer func(r *http.Request, body []byte) *Response) *Response
 	// Tokens maps each Bearer token to its roles. By default there are the three

@@ -22,7 +22,7 @@ type Pending struct {
 func (s *Server) Fault(texts ...string) error {
 	var added []*fault
 	for _, text := range texts {
-		f, err := parseFault(text)
+		f, err := parseFault(text, append(FaultKinds(), s.opts.Faults...))
 		if err != nil {
 			return err
 		}
@@ -65,7 +65,7 @@ func (s *Server) takeFault(r *http.Request) *fault {
 	}
 	s.faults = slices.DeleteFunc(s.faults, (*fault).isSpent)
 	if taken.Name == "clock" {
-		s.dateOff += taken.time
+		s.dateOff += taken.Time
 	}
 	return taken
 }
@@ -92,7 +92,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, unread := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	f := s.takeFault(r)
 	// The platform carries a late request out even if the client is gone.
-	if f.Name == "delay" && !f.after && !s.wait(context.Background(), max(f.time, 0)) {
+	if f.Name == "delay" && !f.after && !s.wait(context.Background(), max(f.Time, 0)) {
 		panic(http.ErrAbortHandler)
 	}
 	var a *Response
@@ -112,24 +112,27 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // answerWithFault answers a request as the platform, the quirks and a fault say.
 func (s *Server) answerWithFault(f *fault, r *http.Request, body []byte, unread error) *Response {
-	on, a := s.activeQuirks(), &Response{Header: http.Header{}}
+	s.mu.Lock()
+	on := s.on
+	s.mu.Unlock()
+	a := &Response{Header: http.Header{}}
 	switch f.Name {
 	case "duplicate-executes":
 		on = quirkSet{executesDuplicates: true}
 	case partialList, partialCounted, partialPaged:
 		query := r.URL.Query()
-		query.Set("limit", strconv.Itoa(f.n))
+		query.Set("limit", strconv.Itoa(f.N))
 		r = r.Clone(r.Context())
 		r.URL.RawQuery = query.Encode()
 	}
-	if f.after || f.edit == nil {
+	if f.after || f.Edit == nil {
 		a = s.answerRequest(r, body, unread, on)
 	}
 	if f.Name == "delay" && f.after {
-		a.delay = f.time
+		a.delay = f.Time
 	}
-	if f.edit != nil {
-		f.edit(f, a, s.Now())
+	if f.Edit != nil {
+		f.Edit(f.FaultValue, a, s.Now())
 	}
 	return a
 }

@@ -25,10 +25,10 @@ func causeLabel(item plan.Item, c plan.Change, opts TextOptions) safetext.Text {
 	}
 	switch c.Cause {
 	case plan.FromThisChange:
-		switch {
-		case c.Class == merge.Removed:
+		if c.Class == merge.Removed {
 			return clean("removed by this change")
-		case c.Class == merge.TakeOver:
+		}
+		if c.Class == merge.TakeOver {
 			return safetext.F("newly managed by this change%s", quoteBeginning(", live had ", c.Live, ""))
 		}
 		return clean("this change")
@@ -128,7 +128,7 @@ func driftCause(item plan.Item, c plan.Change, happened bool) string {
 
 // conflictCause says what git and live made of a value, and which of them wins; or what happened to a value that git changed, too.
 func conflictCause(item plan.Item, c plan.Change, happened bool, opts TextOptions) safetext.Text {
-	was, since, mine := quoteBeginning(" (was ", c.Base, ")"), sinceCommit(c.Commit, opts), c.By == plan.ByThisChange
+	was, since, mine := wasBefore(c), sinceCommit(c.Commit, opts), c.By == plan.ByThisChange
 	wins := [...]string{"git wins", "git would win"}[OneIf(item.Op == plan.Blocked)]
 	switch missing, gone := c.Live == nil && !c.Moved, c.Desired == nil && !c.Moved; {
 	case happened && gone:

@@ -131,7 +131,7 @@ func DriftParts(pl *plan.Plan) (parts []Count) {
 			if len(lines) == 0 && (d.whole == nil || !d.whole(item)) {
 				continue
 			}
-			countNouns(counts, item, lines)
+			countNouns(counts, item, splitLiveChanges(lines))
 			objects++
 			if name := clean(item.Kind).Cut(MaxPath).String(); noun == "" || noun == name {
 				noun = name

@@ -64,10 +64,10 @@ type Row struct {
 
 // lineRow returns the row of a line, with what a rename and the request do. spec is that of a new object.
 func lineRow(item plan.Item, l plan.Line, spec map[string]any, opts TextOptions) Row {
-	switch {
-	case l.Class == plan.Stays:
+	if l.Class == plan.Stays {
 		return Row{Text: safetext.F("live only: %s = %s (it stays)", clean(l.Path).Cut(MaxPath), Value(l.Live, false))}
-	case l.Class == plan.NotSent:
+	}
+	if l.Class == plan.NotSent {
 		return notSentRow(item, l)
 	}
 	r := rowOf(item, l.Change, spec, opts)

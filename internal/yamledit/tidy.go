@@ -97,7 +97,7 @@ func tidyAll(ctx context.Context, all []Tidied, fix bool, opts manifest.LoadSett
 			return nil, nil, err
 		}
 		manifest.EachFile(ctx, opts, len(list), func(_ *struct{}, i int) (more bool) {
-			list[i].format(newFormatting(yamltext.NewFile(list[i].Path, list[i].To), true, func(*yaml.Node) {}))
+			list[i].setLayout(Format(list[i].To))
 			return true
 		})
 	}
@@ -128,7 +128,7 @@ func tidyFile(text manifest.FileText, f *yamltext.FileState, fix bool) Tidied {
 	if fix {
 		f.Documents(count)
 	} else if laid := newFormatting(f, true, count); !f.Findings.HasErrors() {
-		t.format(laid)
+		t.setLayout(laid.format())
 	}
 	if f.Findings.HasErrors() {
 		t.unread = f.Findings
@@ -136,9 +136,8 @@ func tidyFile(text manifest.FileText, f *yamltext.FileState, fix bool) Tidied {
 	return t
 }
 
-// format sets the new content, or why the layout stays.
-func (t *Tidied) format(f *formatting) {
-	text, err := f.format()
+// setLayout sets the new content, or why the layout stays.
+func (t *Tidied) setLayout(text []byte, err error) {
 	if left, refused := errors.AsType[*LeftError](err); !refused && !bytes.Equal(text, t.Data) {
 		t.To = text
 	} else if !refused {

@@ -35,19 +35,14 @@ type Draft struct {
 	Silence string
 }
 
-// Write returns the text of manifests as documents of one file, in the layout of Format: fields in the
-// order of the schema, and quotes only where needed.
-func Write(drafts ...Draft) ([]byte, error) {
+// Write returns the text of a manifest, in the layout of Format: fields in the order of the schema, and quotes only
+// where needed.
+func Write(d Draft) ([]byte, error) {
 	var out bytes.Buffer
-	for i, d := range drafts {
-		if i > 0 {
-			out.WriteString("---\n")
-		}
-		if err := d.write(&out); err != nil {
-			return nil, fmt.Errorf("write %s/%s: %w", d.Kind.Name, d.Name, err)
-		}
+	if err := d.write(&out); err != nil {
+		return nil, fmt.Errorf("write %s/%s: %w", d.Kind.Name, d.Name, err)
 	}
-	return out.Bytes(), nil
+	return bytes.Clone(out.Bytes()), nil // without spare room: there may be many
 }
 
 func (d Draft) write(out *bytes.Buffer) error {

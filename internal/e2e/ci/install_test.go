@@ -331,11 +331,11 @@ func TestArchiveSaysItsCommit(t *testing.T) {
 		return strings.TrimSpace(string(out))
 	}
 	run("git", "init", "-q")
-	run("git", "-C", root, "add", ".gitattributes", "internal/cli")
+	run("git", "-C", root, "add", ".gitattributes", "internal/command")
 	run("git", "-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-q", "-m", "source")
 	run("git", "archive", "-o", filepath.Join(dir, "action.tar"), "HEAD")
 	run("tar", "-xf", filepath.Join(dir, "action.tar"), "-C", dir)
-	file := filepath.Join("internal", "cli", "commit.txt")
+	file := filepath.Join("internal", "command", "commit.txt")
 	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(root, file): filepath.Join(dir, file)}})
 	if err := errors.Join(err, os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o600)); err != nil {
 		t.Fatal(err)

@@ -32,16 +32,12 @@ var faults = []struct{ fault, foundBy, file, code, before, pkg, test string }{
 		"internal/apply/send_once.go", "made.How = ledger.Found // by reading, which does not prove who created it", "_ = made", "./internal/apply", "TestASnapshotWithoutAnAnswer",
 	},
 	{
-		"A purge that was executed was sent again, because a person had said by mistake that it was not", "review",
+		"After a person's wrong answer, trueup took its own purge for another client's", "review",
 		"internal/apply/send_once.go", "if s.hold.RepostedFrom != nil {", "if false {", "./internal/e2e/script", "TestScripts$/^a-reposted-purge-was-executed",
 	},
 	{
 		"A purge was sent again after its record was lost from a damaged ledger", "review",
 		"internal/plan/once.go", "if d.rec.Seq > 0 || !finished.HadRequest(d.item.Key) {", "if true {", "./internal/e2e/script", "TestScripts$/^a-lost-record-is-a-question",
-	},
-	{
-		"A changed workspace in trueup.yaml ended a hold", "review",
-		"internal/ledger/ledger.go", "Elsewhere: p.Elsewhere, Holds: l.holdsOfWorkspace(ctx)}", "Elsewhere: p.Elsewhere}", "./internal/e2e/script", "TestScripts$/^a-hold-stops-every-run",
 	},
 	{
 		"An answer in which a key stands twice was read in one of its two ways", "review",
@@ -72,24 +68,20 @@ var faults = []struct{ fault, foundBy, file, code, before, pkg, test string }{
 		"internal/plan/inputs.go", "\t\t\"duplicate\": in.Project.Purge.Duplicate.String(), // it decides whether a purge counts as executed\n", "", "./internal/plan", "TestWhatAPlanAsserts",
 	},
 	{
-		"--skip-applied left out a project whose records said that something was still owed", "review",
-		"internal/reconcile/order.go", "if !s.inputs.Ledger.IsComplete(kind.KeysOf(s.inputs.Set.Objects), s.managedSpec) {", "if false {", "./internal/e2e/script", "TestScripts$/^skip-applied",
-	},
-	{
 		"A live object that is being deleted was called as git says", "review",
 		"internal/plan/converge.go", "\t\td.item.blockForNow(\"live is being deleted\", \"run trueup again when it is gone\")\n\t\td.item.Deleted = true\n", "\t\td.item.blockForNow(\"live is being deleted\", \"run trueup again when it is gone\")\n", "./internal/plan", "TestTerminatingAndBareObjectsAreLeftAlone",
 	},
 	{
-		"A submodule chose the pins of the project around it", "review",
-		"internal/config/pins.go", "if err != nil || !strings.Contains(filepath.ToSlash(string(text)), \"/modules/\") {", "if true {", "./internal/e2e/script", "TestScripts$/^a-nested-repository-takes-no-pin",
+		"A nested repository could take the pin of another project", "review",
+		"internal/config/pins.go", "if err != nil || !strings.Contains(filepath.ToSlash(string(text)), \"/modules/\") {", "if text = nil; err != nil || text == nil {", "./internal/e2e/script", "TestScripts$/^a-nested-repository-takes-no-pin",
 	},
 	{
-		"The token was printed if an answer repeated a part of it in Base64", "review",
+		"A part of a token was printed if an answer repeated it in Base64", "review",
 		"internal/diag/answer.go", "return hasPart(t) || moreBase64 > 0 && t != \"\" && hasSecret(undoBase64(t), moreBase64-1)", "return hasPart(t)", "./internal/diag", "TestNoAnswerHasAPartOfASecret",
 	},
 	{
 		"Results of one shard that were there twice were counted twice", "review",
-		"internal/report/collect.go", "if other := shards[r.Shard]; other != nil {", "if other := shards[r.Shard]; other != nil && false {", "./internal/report", "TestCollectRejects",
+		"internal/report/collect.go", "case other != nil:", "case other != nil && false:", "./internal/report", "TestCollectRejects",
 	},
 	{
 		"A null in a live list blocked every change of that list", "all comparisons of a small universe",

@@ -74,7 +74,7 @@ func Open(opts sandbox.ServerOptions) (*Server, error) {
 		s.workspaces = []sandbox.WorkspaceKey{{Name: sandbox.WorkspaceName, UUID: sandbox.WorkspaceUUID}}
 	}
 	on := opts.Quirks
-	opts.Quirks, opts.Around = nil, s.around
+	opts.Quirks, opts.Around, opts.Faults = nil, s.around, Faults()
 	var err error
 	if s.Server, err = sandbox.Open(opts); err == nil {
 		err = s.SetQuirks(on...)

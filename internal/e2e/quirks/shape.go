@@ -179,14 +179,7 @@ func shapeAnswer(r *http.Request, a *sandbox.Response, now time.Time, on names) 
 		shapeWrite(r.Method, a, on)
 	}
 	if on["half-body"] && len(a.Body) > 1 {
-		a.Send = func(w http.ResponseWriter, _ sandbox.Waiter) {
-			w.Header().Set("Content-Type", typeJSON)
-			w.Header().Set("Content-Length", strconv.Itoa(len(a.Body)))
-			w.WriteHeader(a.Status)
-			_, _ = w.Write(a.Body[:len(a.Body)/2])
-			_ = http.NewResponseController(w).Flush()
-			panic(http.ErrAbortHandler)
-		}
+		a.Send = func(w http.ResponseWriter, wait sandbox.Waiter) { truncate(a, w, wait, -1) }
 	}
 }
 
@@ -347,6 +340,7 @@ func setDate(method string, a *sandbox.Response, at time.Time, on names) {
 	}
 	a.Header.Set("Date", at.Format(http.TimeFormat))
 }
+
 // shapeError changes a failed Status as the error-* quirks require.
 // docs/platform.md 7.3 shows no form of errors.
 func shapeError(a *sandbox.Response, path string, on names) {

@@ -51,6 +51,8 @@ type answer struct {
 	header http.Header
 	body   string
 	err    error
+	// took is the time until the end of the body.
+	took time.Duration
 }
 
 func (a answer) object() map[string]any {
@@ -99,13 +101,14 @@ func (w *world) do(method, path, token, media, body string) answer {
 
 func send(req *http.Request) answer {
 	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	begun := time.Now()
 	res, err := client.Do(req)
 	if err != nil {
 		return answer{err: err}
 	}
 	defer func() { _ = res.Body.Close() }()
 	raw, err := io.ReadAll(res.Body)
-	return answer{code: res.StatusCode, header: res.Header, body: string(raw), err: err}
+	return answer{code: res.StatusCode, header: res.Header, body: string(raw), err: err, took: time.Since(begun)}
 }
 
 const (

@@ -73,7 +73,7 @@ func rows() []row {
 		{"plan -o json", 100, most, 0, sandbox},
 		{"drift", 100, most, 0, sandbox},
 		{"pull cdns --diff", 100, most, 0, sandbox},
-		{"apply", 100, many, few, sandbox},
+		{"apply", 100, most, few, sandbox},
 	}
 }
 

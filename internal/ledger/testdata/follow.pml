@@ -2,11 +2,11 @@
  * their order. It prints "accepted" if the model can do all of them. -DRUNS=n are its runs, -DWINDOW=ms its window.
  */
 #define FOLLOW
+#define MISTAKE         0
 #define moment          int
 #define next(event)     happens?[event,eval(me),x,y,z]
 #define take(event)     happens?event,eval(me),x,y,z; note(event)
 #define note(event)     mid = (event == looks -> x : mid); early = (event == looks -> y : early); late = (event == looks -> z : late)
-#define meant(to)       (x == to)
 #define says(condition) assert(condition)
 #define may             false /* what the history does not say */
 #define LEASE           600000 /* milliseconds */

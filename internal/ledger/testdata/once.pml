@@ -1,21 +1,14 @@
 /* What docs/design.md A3 says of a request that is sent once, apart from the code: one purge, RUNS runs that may die at
  * any step, a platform, a person, and a clock. Time counts in leases. .ci/model checks it with Spin:
- *   -DPROVEN  the platform refuses a second request of a name, and the ledger has a proof of that
- *   -DMISTAKE=n  one of the mistakes below, which the assertions must find
+ *   -DPROVEN=1  the platform refuses a second request of a name, and the ledger has a proof of that
+ *   -DMISTAKE=n  one of the mistakes below, which the assertions must find; 0 is none
  * follow.pml compares it with the code.
  */
-#ifndef RUNS
-#define RUNS 2
-#endif
-#ifndef MISTAKE
-#define MISTAKE 0
-#endif
 #ifndef FOLLOW /* everything happens that can, and all clocks are right */
 #define moment          byte
 #define begin
 #define next(event)     true
 #define take(event)     skip
-#define meant(to)       true
 #define says(condition) true
 #define may             true
 #define mid             now
@@ -50,24 +43,20 @@ inline check() {
 
 #define knows      (executed > 0 && now - made < MEMORY)
 #define mayStill   (state == claimed && !left && mid - at < LEASE)
-#define inWindow   (late - first < WINDOW)
+#define resendable (PROVEN && late - first < WINDOW || MISTAKE == 4)
 #define myWindow   (late - myFirst < WINDOW)
 #define maySend    (myWindow && mid - myAt < LEASE || MISTAKE == 3) /* a run does not send after its lease */
 
 inline arrive(result) {
-#ifdef PROVEN
 	if
-	:: knows -> result = duplicate
-	:: else  -> executed++; made = now; result = executed_
+	:: PROVEN && knows -> result = duplicate
+	:: else -> executed++; made = now; result = executed_
 	fi;
-#else
-	executed++; made = now; result = executed_;
-#endif
 	check()
 }
 
 inline put(to) { state = to; seq++; mine = seq; check() }
-inline end(to) { take(ends); says(meant(to)); put(to) }
+inline end(to) { take(ends); says(x == to); put(to) }
 
 proctype apply(byte me) {
 	byte mine, seen, tries;
@@ -80,13 +69,8 @@ proctype apply(byte me) {
 		seen = seq;
 		if
 		:: state == absent || state == rejected -> again = false
-#ifdef PROVEN
-		:: state == claimed && !mayStill && inWindow -> again = true
-		:: state == claimed && !mayStill && !inWindow -> end(unknown); goto over
-#else
-		:: state == claimed && !mayStill && MISTAKE == 4 -> again = true
-		:: state == claimed && !mayStill && MISTAKE != 4 -> end(unknown); goto over
-#endif
+		:: state == claimed && !mayStill && resendable -> again = true
+		:: state == claimed && !mayStill && !resendable -> end(unknown); goto over
 		:: mayStill || state == posted || state == unknown || state == abandoned -> goto over
 		fi
 	}
@@ -138,11 +122,7 @@ send:
 	:: result == unclear ->
 		result = (MISTAKE == 5 -> refused : result); certain = (MISTAKE == 5 -> certain : false); tries++;
 		if
-#ifdef PROVEN
-		:: tries < SENDS && next(looks) -> goto send
-#else
-		:: MISTAKE == 6 && tries < SENDS -> goto send
-#endif
+		:: (PROVEN || MISTAKE == 6) && tries < SENDS && next(looks) -> goto send
 		:: next(ends) -> skip
 		fi
 	:: result == unsent && next(looks) -> goto send
@@ -163,12 +143,8 @@ outcome:
 			:: seq == mine && result == duplicate && certain -> end(unknown)
 			:: seq == mine && result == unsent && certain -> end(absent)
 			:: seq == mine && result == refused && certain -> end(rejected)
-			:: seq == mine && !certain && result != duplicate ->
-#ifdef PROVEN
-				left = true; uncertain = true; end(claimed)
-#else
-				end(unknown)
-#endif
+			:: PROVEN && seq == mine && !certain && result != duplicate -> left = true; uncertain = true; end(claimed)
+			:: !PROVEN && seq == mine && !certain && result != duplicate -> end(unknown)
 			fi
 		:: may -> skip /* it dies, or the store does not take it */
 		fi
