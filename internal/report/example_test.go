@@ -308,8 +308,8 @@ func exampleResult() *apply.Result {
 
 // exampleTests has each result.
 func exampleTests() *requesttest.TestResults {
-	first := requesttest.Answer{Readings: []string{"first in the list"}, Value: "1 h", Location: "/*", File: "manifests/shop.yaml", Line: 8}
-	longest := requesttest.Answer{Readings: []string{"longest path", "longest host"}, Value: "5 min", Location: "/static/*", File: "manifests/shop.yaml", Line: 12}
+	first := requesttest.Answer{Readings: []string{"first in the list"}, When: "first in the list", Value: "1 h", Location: "/*", File: "manifests/shop.yaml", Line: 8}
+	longest := requesttest.Answer{Readings: []string{"longest path", "longest host"}, When: "longest path or longest host", Value: "5 min", Location: "/static/*", File: "manifests/shop.yaml", Line: 12}
 	return &requesttest.TestResults{Passed: 1, Failed: 2, Skipped: 1, Cases: []requesttest.Case{
 		{Name: "home", URL: "https://shop.example.com/", File: "manifests/shop.test.yaml", Line: 5, Column: 12, Result: requesttest.Passed},
 		{
