@@ -235,8 +235,8 @@ type End struct {
 // which requests git had. It writes nothing that the ledger had at the view. It returns the objects that a run of
 // another commit wrote meanwhile.
 func (l *Ledger) FinishRun(ctx context.Context, v View, e End) (disturbed []kind.Key, err error) {
-	had := cmp.Or(v.Finished, &Finished{}).Requests
-	now := Finished{At: l.cfg.Now().UTC(), Commit: l.cfg.Claim.Commit, Requests: had}
+	had := cmp.Or(v.Finished, &CompleteApply{}).Requests
+	now := CompleteApply{At: l.cfg.Now().UTC(), Commit: l.cfg.Claim.Commit, Requests: had}
 	own, recorded := l.order.head, l.order.recorded
 	if own.Tree = e.Tree; e.Whole {
 		now.Requests = requestsOf(e.Keys)
