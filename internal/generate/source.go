@@ -156,13 +156,16 @@ func (o PurgeOptions) checkNamed(args []string) error {
 	return nil
 }
 
-// isExpanded reports whether arguments are what a shell makes of /* without quotes.
+// isExpanded reports whether arguments have what a shell makes of /* without quotes.
 func isExpanded(args []string) bool {
 	const few = 3 // that may be meant
-	return len(args) > few && !slices.ContainsFunc(args, func(arg string) bool {
-		_, err := os.Lstat(arg)
-		return err != nil || filepath.Dir(arg) != string(filepath.Separator)
-	})
+	there := 0
+	for _, arg := range args {
+		if _, err := os.Lstat(arg); err == nil && filepath.Dir(arg) == string(filepath.Separator) {
+			there++
+		}
+	}
+	return there > few
 }
 
 func (g *gatherer) chooseUsual() error {
