@@ -3,8 +3,8 @@ package blob
 import (
 	"errors"
 	"fmt"
-	"net"
 	"io"
+	"net"
 	"net/http/cgi"
 	"net/http/httptest"
 	"os"
