@@ -6,11 +6,14 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -265,9 +268,44 @@ func (c *Client) readShown(w *operation, tree map[string]any) (kind.LiveObject, 
 
 // failureIn returns the failure that an answer without an object reports, or "".
 func failureIn(tree map[string]any) string {
-	failed := tree["kind"] == "Status" || tree["success"] == false || tree["ok"] == false || messageFor(tree["error"], 0)+messageFor(tree["errors"], 0) != ""
+	failed := tree["kind"] == "Status"
+	for _, key := range []string{"success", "ok", "status", "code"} {
+		failed = failed || meansFailure(tree[key])
+	}
+	for _, key := range []string{"error", "errors"} {
+		failed = failed || !isNothing(tree[key])
+	}
 	if !failed {
 		return ""
 	}
 	return cmp.Or(messageFor(tree, 0), "it gives no reason")
+}
+
+// meansFailure reports whether a value means failure: false, a word, or an HTTP status.
+func meansFailure(v any) bool {
+	switch t := v.(type) {
+	case bool:
+		return !t
+	case string:
+		return slices.Contains([]string{"error", "fail", "failed", "failure", "false"}, strings.ToLower(t))
+	case json.Number:
+		n, err := t.Int64()
+		return err == nil && n >= http.StatusBadRequest && n <= 599
+	}
+	return false
+}
+
+// isNothing reports whether a value is absent, false or empty.
+func isNothing(v any) bool {
+	switch t := v.(type) {
+	case bool:
+		return !t
+	case string:
+		return t == ""
+	case []any:
+		return len(t) == 0
+	case map[string]any:
+		return len(t) == 0
+	}
+	return v == nil
 }

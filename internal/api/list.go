@@ -11,6 +11,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -120,7 +121,7 @@ func (r *Reader) readPage(ctx context.Context, l *listing) (next *url.URL, err e
 			u := *l.url
 			u.RawQuery = url.Values{"continue": {p.next}}.Encode()
 			next = &u
-		case p.remaining:
+		case p.remaining, strings.Contains(strings.ReplaceAll(strings.Join(a.Header.Values("Link"), " "), `"`, ""), "rel=next"):
 			l.info.Complete = false
 		}
 		return nil
@@ -192,6 +193,7 @@ type decoder struct {
 	// envelope has the fields of the page, with the values of those beside the list, which is in found.
 	envelope map[string]any
 	found    string
+	more     bool // it names a next page in a field of its own
 }
 
 // decodeList decodes the forms of lists that similar services use (docs/platform.md 10): {"items": […] or null}, a
@@ -237,7 +239,7 @@ func (d *decoder) readPage() (page, error) {
 		return page{}, errNoList
 	}
 	remaining, _ := meta["remainingItemCount"].(json.Number)
-	return page{next, strings.Trim(string(remaining), "0") != ""}, nil
+	return page{next, d.more || strings.Trim(string(remaining), "0") != ""}, nil
 }
 
 func (d *decoder) readField() error {
@@ -260,10 +262,11 @@ func (d *decoder) readField() error {
 		}
 		return err
 	}
-	// Other fields only have to be JSON.
+	// Other fields only have to be JSON. One about a next page means that this is not all.
 	if err := d.nextValue(); err != nil {
 		return err
 	}
+	d.more = d.more || strings.Contains(strings.ToLower(name), "next") && !slices.Contains([]string{`null`, `""`, `false`, `{}`, `[]`}, string(d.raw))
 	if !utf8.Valid(d.raw) || strings.ContainsRune(name, utf8.RuneError) {
 		return d.preferSourceError(errors.New("not valid UTF-8"))
 	}

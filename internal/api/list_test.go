@@ -57,6 +57,8 @@ func TestListShapes(t *testing.T) {
 		"wrong bracket":     {`[` + a + `}`, "", false, "unreadable list"},
 		"wrong bracket 2":   {`{"items":[]]`, "", false, "unreadable list"},
 		"no colon":          {`{"items",[]}`, "", false, "unreadable list"},
+		"a next page":       {`{"items":[` + cdn("a") + `],"nextPageToken":"x"}`, "a", false, ""},
+		"no next page":      {`{"items":[` + cdn("a") + `],"nextPageToken":"","next":null}`, "a", true, ""},
 		"null item":         {`[null]`, "", false, "an item is not an object"},
 		"number item":       {`[1]`, "", false, "unreadable list"},
 		"key twice":         {`[{"metadata":{"name":"a","name":"b"}}]`, "", false, `the key "name" twice`},
@@ -302,5 +304,16 @@ func BenchmarkList1000(b *testing.B) {
 		if err := api.DecodeList(strings.NewReader(text), k); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// TestALinkToANextPageMeansMore: trueup does not follow it, and does not take the list for all.
+func TestALinkToANextPageMeansMore(t *testing.T) {
+	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Link", `</cdns?page=2>; rel="next"`)
+		_, _ = io.WriteString(w, `{"items":[`+cdn("a")+`]}`)
+	})
+	if got, info, err := names(t, c.Reader); err != nil || len(got) != 1 || info.Complete {
+		t.Errorf("%v, %+v, %v", got, info, err)
 	}
 }

@@ -49,11 +49,11 @@ func (c checked) hasFault(f merge.Fault) bool {
 }
 
 // isKept reports whether the server has what was sent, and nothing grave is different besides.
-func (w *work) isKept(c checked) bool { return !slices.ContainsFunc(c.mismatches, w.isGrave) }
+func (w *work) isKept(c checked) bool { return !slices.ContainsFunc(c.mismatches, w.showsUnconverged) }
 
-// isGrave reports whether a mismatch means that the write has not converged: trueup asked for it, or the documented field
+// showsUnconverged reports whether a mismatch means that the write has not converged: trueup asked for it, or the documented field
 // decides what is served, or to whom.
-func (w *work) isGrave(m ReadbackMismatch) bool {
+func (w *work) showsUnconverged(m ReadbackMismatch) bool {
 	if m.Fault != merge.Altered {
 		return true
 	}
@@ -116,7 +116,7 @@ func (w *work) recordApplied(wrote write, got kind.LiveObject, c checked) *ItemO
 		now.Live = before
 	}
 	for _, m := range c.mismatches {
-		if m.Fault == merge.Altered && w.isGrave(m) {
+		if m.Fault == merge.Altered && w.showsUnconverged(m) {
 			now.Altered = append(now.Altered, m.Path)
 		}
 	}

@@ -49,7 +49,7 @@ type azureRequest struct {
 	body        []byte
 }
 
-func (s *azureServer) another() server { return s }
+func (s *azureServer) withOwnConnection() server { return s }
 
 func (s *azureServer) place(key string) string { return "azblob://" + path.Join(s.container, key) }
 

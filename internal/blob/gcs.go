@@ -103,7 +103,7 @@ func (s *gcsServer) findCredentials(trusted bool) func() (*oauth2.Token, error) 
 	}
 }
 
-func (s *gcsServer) another() server { return s }
+func (s *gcsServer) withOwnConnection() server { return s }
 
 func (s *gcsServer) place(key string) string { return "gs://" + path.Join(s.bucket, key) }
 

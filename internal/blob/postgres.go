@@ -83,7 +83,7 @@ func newPgServer(config *pgconn.Config, ledger string) *pgServer {
 	return &pgServer{config: config, ledger: ledger, migrations: pgMigrations(), lock: make(chan struct{}, 1)}
 }
 
-func (s *pgServer) another() server {
+func (s *pgServer) withOwnConnection() server {
 	other := newPgServer(s.config, s.ledger)
 	other.migrations = s.migrations
 	return other

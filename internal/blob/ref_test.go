@@ -1,9 +1,9 @@
 package blob
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http/cgi"
 	"net/http/httptest"
@@ -84,7 +84,7 @@ func backendURL(t testing.TB, bare string) string {
 	}
 	srv := httptest.NewServer(&cgi.Handler{
 		Path: backend, Dir: filepath.Dir(bare), Env: []string{"GIT_PROJECT_ROOT=" + filepath.Dir(bare), "GIT_HTTP_EXPORT_ALL=1"},
-		InheritEnv: []string{"PATH"}, Stderr: &bytes.Buffer{},
+		InheritEnv: []string{"PATH"}, Stderr: io.Discard,
 	})
 	t.Cleanup(srv.Close)
 	return srv.URL + "/" + filepath.Base(bare)

@@ -50,7 +50,7 @@ type server interface {
 	// place returns the address of a key.
 	place(key string) string
 	// another returns a server with a connection of its own, close ends the connection.
-	another() server
+	withOwnConnection() server
 	close() error
 }
 
@@ -78,7 +78,7 @@ func (s *Remote) Make(ctx context.Context) error {
 // Below returns the store with the prefix PREFIX/FOLDER.
 func (s *Remote) Below(folder string) Store {
 	below := *s
-	below.prefix, below.server = path.Join(s.prefix, folder), s.server.another()
+	below.prefix, below.server = path.Join(s.prefix, folder), s.server.withOwnConnection()
 	return &below
 }
 

@@ -48,7 +48,7 @@ type s3Request struct {
 	body        []byte
 }
 
-func (s *s3Server) another() server { return s }
+func (s *s3Server) withOwnConnection() server { return s }
 
 func (s *s3Server) place(key string) string { return "s3://" + path.Join(s.bucket, key) }
 

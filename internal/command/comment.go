@@ -80,7 +80,7 @@ func runComment(ctx context.Context, run *Run, opts commentOptions, file string)
 	}
 	ci.Repository = cmp.Or(opts.repository, ci.Repository)
 	code := exit.Parse(opts.result)
-	p := forge.Post{
+	p := forge.StickyText{
 		Key: cmp.Or(opts.key, folderKey(run)), Pull: cmp.Or(opts.pull, ci.PullRequest), Title: opts.issue, Body: body,
 		Resolved: code == exit.OK,
 	}
@@ -96,7 +96,7 @@ func runComment(ctx context.Context, run *Run, opts commentOptions, file string)
 }
 
 // post writes a comment or an issue.
-func post(ctx context.Context, run *Run, ci forge.Context, p forge.Post) (doc report.Document, err error) {
+func post(ctx context.Context, run *Run, ci forge.Context, p forge.StickyText) (doc report.Document, err error) {
 	host, err := openCodeHost(run, ci)
 	if err != nil {
 		return doc, fmt.Errorf("%w: %w", errNotPosted, err)

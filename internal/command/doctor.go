@@ -64,7 +64,7 @@ func listRunSettings(run *Run) (list []effectiveSetting) {
 // runProbe sends a harmless request as apply would, and once more, to see whether the platform refuses
 // duplicates.
 func runProbe(ctx context.Context, run *Run, hostname string, autoApprove bool) (doc report.Document, err error) {
-	probe, err := reconcile.NewProbe(hostname)
+	probe, err := reconcile.NewProbePurge(hostname)
 	if err != nil {
 		return doc, err
 	}

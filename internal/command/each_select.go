@@ -177,8 +177,8 @@ func (s Shard) Has(path string) bool {
 	return binary.BigEndian.Uint64(sum[:])%uint64(s.Of) == uint64(s.Index-1)
 }
 
-// past is a commit of the repository that has a fleet, and what differs from it.
-type past struct {
+// comparedCommit is a commit of the repository that has a fleet, and what differs from it.
+type comparedCommit struct {
 	repository git.Repository // seen from its top
 	commit     string
 	folder     string            // that of the search, from the top
@@ -186,7 +186,7 @@ type past struct {
 }
 
 // readPast compares the work tree with a commit.
-func (f fleet) readPast(ctx context.Context, ref string) (then past, err error) {
+func (f fleet) readPast(ctx context.Context, ref string) (then comparedCommit, err error) {
 	repository, err := git.OpenRepository(ctx, f.Root)
 	if err != nil {
 		return then, fmt.Errorf("%w: run trueup in a clone of the repository", err)
@@ -232,7 +232,7 @@ func foldersAbove(name string) iter.Seq[string] {
 
 // changedProjects returns the paths of the projects that have a file in their folder that differs, or a folder above it, which
 // was a link or a submodule.
-func (t past) changedProjects(all []projectFolder) map[string]bool {
+func (t comparedCommit) changedProjects(all []projectFolder) map[string]bool {
 	names, folders, changed := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, change := range t.changes {
 		names[change.Name] = true
@@ -251,7 +251,7 @@ func (t past) changedProjects(all []projectFolder) map[string]bool {
 
 // addPast finds which projects are new, gone or in another folder. It reads the settings that the commit had of those
 // that are gone.
-func (f *fleet) addPast(ctx context.Context, then past) error {
+func (f *fleet) addPast(ctx context.Context, then comparedCommit) error {
 	f.Since = then.commit
 	exists, isNew, gone := map[string]bool{}, map[string]bool{}, map[string]string{}
 	for _, p := range f.All {
@@ -280,7 +280,7 @@ func (f *fleet) addPast(ctx context.Context, then past) error {
 }
 
 // addGone adds the projects that are gone, by the names of their files from the top: they are removed or moved.
-func (f *fleet) addGone(ctx context.Context, then past, gone map[string]string) error {
+func (f *fleet) addGone(ctx context.Context, then comparedCommit, gone map[string]string) error {
 	if len(gone) == 0 {
 		return nil
 	}

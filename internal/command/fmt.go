@@ -103,7 +103,7 @@ func tidy(ctx context.Context, run *Run, opts fmtOptions, paths []string) ([]fmt
 	p, err := run.FindProject()
 	how := yamledit.Tidying{Fix: opts.fix}
 	if opts.fix || opts.envelope != "" {
-		how.Route = &yamledit.Route{Vendor: opts.envelope, Workspace: p.Workspace.Name}
+		how.Route = &yamledit.SubmitRoute{Vendor: opts.envelope, Workspace: p.Workspace.Name}
 	}
 	if opts.envelope != "" {
 		err = cmp.Or(err, yamledit.CheckVendor(opts.envelope))

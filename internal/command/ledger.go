@@ -343,7 +343,7 @@ func verifyLedger(ctx context.Context, l *ledger.Ledger, _ []string) (doc report
 	}
 	doc.Data = struct {
 		Format string `json:"format"`
-		ledger.Verified
+		ledger.VerifyResult
 	}{"trueup.ledger-verify/v1", found}
 	if doc.Messages = found.Damage; len(found.Damage) == 0 {
 		say(&doc, "nothing is damaged; records: %d", found.Records)

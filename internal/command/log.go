@@ -53,7 +53,9 @@ func newLog(run *Run) *cobra.Command {
 				}
 				return len(entries) < o.most
 			})
-			doc = report.Log(entries, o.values)
+			if err == nil || len(entries) > 0 {
+				doc = report.Log(entries, o.values)
+			}
 			return err
 		})
 		return doc, err

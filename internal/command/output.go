@@ -87,12 +87,12 @@ func (run *Run) stamped(doc report.Document) report.Document {
 
 // place returns where in its repository the run is. The repository is the nearest folder with an
 // entry .git, which no commit can have.
-func (run *Run) place() report.Place {
+func (run *Run) place() report.FolderInRepo {
 	dir, err := filepath.EvalSymlinks(run.Dir)
 	if err != nil {
 		dir = run.Dir
 	}
-	var place report.Place
+	var place report.FolderInRepo
 	if file, ok := files.FindAbove(dir, config.ProjectFile); ok && (run.chdir == "" || filepath.Dir(file) == dir) {
 		place.Project = filepath.ToSlash(files.ShownPath(dir, file))
 	}

@@ -25,7 +25,7 @@ func TestPlaceOfARun(t *testing.T) {
 	if err := os.Symlink("envs/prod", filepath.Join(top, "link")); err != nil {
 		t.Fatal(err)
 	}
-	for dir, want := range map[string]report.Place{
+	for dir, want := range map[string]report.FolderInRepo{
 		"":                    {Top: top, Folder: "."},
 		"envs/new":            {Top: top, Folder: "envs/new"},
 		"envs/prod":           {Top: top, Folder: "envs/prod", Project: "trueup.yaml"},

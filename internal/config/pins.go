@@ -43,7 +43,7 @@ type Shared struct {
 	warned   sync.Map
 }
 
-func (o Options) shared() *Shared { return cmp.Or(o.Shared, &Shared{}) }
+func (o Options) sharedOrEmpty() *Shared { return cmp.Or(o.Shared, &Shared{}) }
 
 // FindPin returns what the environment holds for a project.
 func (o Options) FindPin(p Project) (Pin, error) {
@@ -89,7 +89,7 @@ func (o Options) UnmanagedPins(root string, isManaged func(path, workspace strin
 // pinsOf returns all pins, and the folder that their paths start from: the top of the repository that has dir, or in which
 // trueup each searches.
 func (o Options) pinsOf(dir string) (top string, list []Pin, err error) {
-	shared, file := o.shared(), o.Getenv(ProjectsPin)
+	shared, file := o.sharedOrEmpty(), o.Getenv(ProjectsPin)
 	if shared.Root != "" {
 		dir = resolveLinks(shared.Root)
 	}
@@ -188,7 +188,7 @@ func (o Options) checkWrite(pin Pin) error {
 	if o.ReadOnly && o.Writes {
 		return diag.ErrReadOnly
 	}
-	isMany := o.shared().Root != "" && InCI(o.Getenv)
+	isMany := o.sharedOrEmpty().Root != "" && InCI(o.Getenv)
 	if pin.Workspace != "" || !o.Writes || o.Getenv(ProjectsPin) == "" && !isMany {
 		return nil
 	}

@@ -38,8 +38,8 @@ type RepositoryClient struct {
 	author  string // the user of the token, once that is known
 }
 
-// Post is a text that the host shows once: a comment or an issue.
-type Post struct {
+// StickyText is a text that the host shows once: a comment or an issue.
+type StickyText struct {
 	Key      string // Key distinguishes the texts of one repository, such as an environment or a folder
 	Pull     int    // the number of the pull request, for a comment
 	Title    string // of an issue
@@ -84,13 +84,13 @@ func NewClient(c Context, o ClientOptions) (*RepositoryClient, error) {
 }
 
 // Comment makes or updates the comment with this key on a pull request.
-func (c *RepositoryClient) Comment(ctx context.Context, p Post) (PostResult, error) {
+func (c *RepositoryClient) Comment(ctx context.Context, p StickyText) (PostResult, error) {
 	p.Title, p.Resolved = "", false
 	return c.putNote(ctx, "comment", c.host.comments(p.Pull), p)
 }
 
 // Issue makes, updates or closes the issue with this key.
-func (c *RepositoryClient) Issue(ctx context.Context, p Post) (PostResult, error) {
+func (c *RepositoryClient) Issue(ctx context.Context, p StickyText) (PostResult, error) {
 	p.Pull = 0
 	return c.putNote(ctx, "issue", c.host.issues, p)
 }
@@ -104,7 +104,7 @@ const (
 
 // putNote reads the store and then writes, until it succeeds. After a failure it reads again, so a lost
 // answer makes no second copy.
-func (c *RepositoryClient) putNote(ctx context.Context, use string, in textStore, p Post) (PostResult, error) {
+func (c *RepositoryClient) putNote(ctx context.Context, use string, in textStore, p StickyText) (PostResult, error) {
 	t, err := c.newText(use, in, p)
 	if err != nil {
 		return PostResult{}, err
@@ -179,9 +179,9 @@ func (h Host) Limit() int {
 var ErrText = errors.New("it can't be posted")
 
 // newText adds the mark and the origin to a text, and rejects one that the host would reject.
-func (c *RepositoryClient) newText(use string, in textStore, p Post) (*text, error) {
+func (c *RepositoryClient) newText(use string, in textStore, p StickyText) (*text, error) {
 	body := strings.TrimRight(p.Body, "\n") + "\n" + c.hostOrigin()
-	t := &text{RepositoryClient: c, Post: p, store: in, mark: hiddenMark{use, p.Key, c.run}}
+	t := &text{RepositoryClient: c, StickyText: p, store: in, mark: hiddenMark{use, p.Key, c.run}}
 	t.whole = t.mark.String() + body
 	n, most := utf8.RuneCountInString(t.whole), c.context.Host.Limit()
 	switch {

@@ -169,7 +169,7 @@ func (c *RepositoryClient) listNotes(ctx context.Context, s textStore) ([]note, 
 	return nil, fmt.Errorf("list the %s: there are more than %d, so trueup can't tell whether one is its own", s.all, perPage*maxPages)
 }
 
-func (c *RepositoryClient) editNote(ctx context.Context, s textStore, doing, method string, id int64, fields map[string]string) error {
+func (c *RepositoryClient) changeNote(ctx context.Context, s textStore, doing, method string, id int64, fields map[string]string) error {
 	if _, err := c.sendRequest(ctx, hostRequest{method, fmt.Sprint(s.item, id), fields}, nil); err != nil {
 		return fmt.Errorf("%s %s %d: %w", doing, s.one, id, err)
 	}
@@ -178,9 +178,9 @@ func (c *RepositoryClient) editNote(ctx context.Context, s textStore, doing, met
 
 func (c *RepositoryClient) removeNote(ctx context.Context, s textStore, id int64) error {
 	if s.closing != nil {
-		return c.editNote(ctx, s, "close", s.method, id, s.closing)
+		return c.changeNote(ctx, s, "close", s.method, id, s.closing)
 	}
-	return c.editNote(ctx, s, "delete", http.MethodDelete, id, nil)
+	return c.changeNote(ctx, s, "delete", http.MethodDelete, id, nil)
 }
 
 // maxAnswer bounds, in bytes, how much of an answer is read: a page of 100 comments of the greatest length fits.

@@ -77,7 +77,7 @@ func readMark(text string) (hiddenMark, bool) {
 // text is a Post that a store shall have once.
 type text struct {
 	*RepositoryClient
-	Post
+	StickyText
 	store textStore
 	mark  hiddenMark
 	whole string // the text with its mark
@@ -173,7 +173,7 @@ func (t *text) updateNewest(ctx context.Context, ours []note) (PostResult, error
 		res.Outcome = Outdated
 	case !isSame(keep.body, t.whole) || !isSame(keep.title, t.Title):
 		res.Outcome = Updated
-		if err := t.editNote(ctx, t.store, "update", t.store.method, keep.id, t.noteFields()); err != nil {
+		if err := t.changeNote(ctx, t.store, "update", t.store.method, keep.id, t.noteFields()); err != nil {
 			return PostResult{}, ignoreNotFound(err)
 		}
 	}

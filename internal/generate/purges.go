@@ -88,7 +88,7 @@ type maker struct {
 	view     ledger.View
 	at       time.Time // by the platform's clock
 	unknown  string    // says why the ledger could not be read
-	composed []purge.Composed
+	composed []purge.ReducedPurge
 	made     []*request
 }
 

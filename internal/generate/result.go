@@ -125,7 +125,7 @@ func (m *maker) finishResult() {
 }
 
 // logOmitted logs what the requests of a hostname leave out, and what else they purge.
-func (m *maker) logOmitted(c purge.Composed) {
+func (m *maker) logOmitted(c purge.ReducedPurge) {
 	var prefixes []string
 	covered := map[string][]string{}
 	for _, d := range c.Dropped {

@@ -8,6 +8,8 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode"
@@ -140,6 +142,8 @@ func gatherSource(ctx context.Context, env PurgeEnv, o PurgeOptions, args []stri
 
 func (o PurgeOptions) checkNamed(args []string) error {
 	switch {
+	case isExpanded(args):
+		return errors.New("these paths are the files of the root folder, which a shell makes of /*: write '/*' in quotes")
 	case len(args)+len(o.Lists) == 0 && o.FromGit == "":
 		return errors.New("nothing to purge: name paths or addresses, - for a list on standard input, --from-list or --from-git")
 	case len(o.Lists) == 0 && o.Query != "":
@@ -150,6 +154,18 @@ func (o PurgeOptions) checkNamed(args []string) error {
 		return errors.New("--map and --pages need --from-git: add it, or remove them")
 	}
 	return nil
+}
+
+// isExpanded reports whether arguments have what a shell makes of /* without quotes.
+func isExpanded(args []string) bool {
+	const few = 3 // that may be meant
+	there := 0
+	for _, arg := range args {
+		if _, err := os.Lstat(arg); err == nil && filepath.Dir(arg) == string(filepath.Separator) {
+			there++
+		}
+	}
+	return there > few
 }
 
 func (g *gatherer) chooseUsual() error {

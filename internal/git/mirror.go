@@ -139,7 +139,7 @@ func (m *Mirror) runGit(ctx context.Context, in string, args ...string) (string,
 	return out, err
 }
 
-func (m *Mirror) runAsUser(ctx context.Context, args ...string) (string, error) {
+func (m *Mirror) runInCheckout(ctx context.Context, args ...string) (string, error) {
 	return gitCommand{dir: m.top, offline: true, args: args}.runForText(ctx)
 }
 
@@ -254,7 +254,7 @@ func (m *Mirror) InUse(ctx context.Context, ref string) (string, error) {
 	has := func(text, want string) bool {
 		return slices.ContainsFunc(strings.Split(text, "\n"), func(line string) bool { return strings.EqualFold(line, want) })
 	}
-	trees, err := m.runAsUser(ctx, "worktree", "list", "--porcelain")
+	trees, err := m.runInCheckout(ctx, "worktree", "list", "--porcelain")
 	if err != nil {
 		return "", err
 	}
@@ -262,7 +262,7 @@ func (m *Mirror) InUse(ctx context.Context, ref string) (string, error) {
 		return "it is checked out here", nil
 	}
 	// A clone need not have a default branch.
-	known, _ := m.runAsUser(ctx, "symbolic-ref", "--quiet", "refs/remotes/"+m.remote+"/HEAD")
+	known, _ := m.runInCheckout(ctx, "symbolic-ref", "--quiet", "refs/remotes/"+m.remote+"/HEAD")
 	head := ""
 	if !has(known, "refs/remotes/"+m.remote+"/"+branch) {
 		if head, err = m.runGit(ctx, "", "ls-remote", "--quiet", "--symref", m.remote, "HEAD"); err != nil || !has(head, "ref: "+ref+"\tHEAD") {

@@ -108,8 +108,8 @@ func parseSchema(doc []byte) (*Field, error) {
 	return top.Defs.makeField("", doc, inherited{})
 }
 
-// fieldSchema is the schema of a field.
-type fieldSchema struct {
+// parsedSchema is the schema of a field.
+type parsedSchema struct {
 	Field
 	Const    string   `json:"const"`
 	Required []string `json:"required"`
@@ -146,7 +146,7 @@ func (m *members) UnmarshalJSON(text []byte) error {
 }
 
 // decodeSchema decodes a schema. Members beside a $ref override those of the definition.
-func (d definitions) decodeSchema(text json.RawMessage, into *fieldSchema) error {
+func (d definitions) decodeSchema(text json.RawMessage, into *parsedSchema) error {
 	var of struct {
 		Ref string `json:"$ref"`
 	}
@@ -171,7 +171,7 @@ func (d definitions) makeField(name string, text json.RawMessage, above inherite
 			err = fmt.Errorf("field %q: %w", name, err)
 		}
 	}()
-	own := fieldSchema{Field: Field{Name: name, inherited: above}}
+	own := parsedSchema{Field: Field{Name: name, inherited: above}}
 	if err = d.decodeSchema(text, &own); err != nil {
 		return nil, err
 	}
@@ -188,7 +188,7 @@ func (d definitions) makeField(name string, text json.RawMessage, above inherite
 }
 
 // addBelow adds to a field those below it.
-func (d definitions) addBelow(f *Field, own fieldSchema) (err error) {
+func (d definitions) addBelow(f *Field, own parsedSchema) (err error) {
 	if own.Items != nil {
 		f.Item, err = d.makeField("", own.Items, f.inherited)
 	}

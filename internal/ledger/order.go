@@ -244,8 +244,8 @@ func (l *Ledger) FinishRun(ctx context.Context, v View, e End) (disturbed []kind
 // recordEnd records the head of this run if that did not happen yet, and of an apply that left nothing to do its tree and
 // which requests git had. It writes nothing that the ledger had at the view.
 func (l *Ledger) recordEnd(ctx context.Context, v View, e End) (disturbed []kind.Key, err error) {
-	had := cmp.Or(v.Finished, &Finished{}).Requests
-	now := Finished{At: l.cfg.Now().UTC(), Commit: l.cfg.Claim.Commit, Requests: had}
+	had := cmp.Or(v.Finished, &CompleteApply{}).Requests
+	now := CompleteApply{At: l.cfg.Now().UTC(), Commit: l.cfg.Claim.Commit, Requests: had}
 	own, recorded := l.order.head, l.order.recorded
 	if own.Tree = e.Tree; e.Whole {
 		now.Requests = requestsOf(e.Keys)

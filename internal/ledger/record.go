@@ -201,21 +201,21 @@ type Genesis struct {
 	Workspace     string              `json:"workspace"`
 	WorkspaceName string              `json:"workspaceName,omitempty"`
 	Proofs        map[kind.Area]Proof `json:"proofs,omitempty"`
-	Finished      *Finished           `json:"finished,omitempty"` // the last that changed the set of requests
+	Finished      *CompleteApply      `json:"finished,omitempty"` // the last that changed the set of requests
 	Head          *Head               `json:"head,omitempty"`
 	Holds         []Hold              `json:"holds,omitempty"`
 }
 
-// Finished is an apply of a whole project that left nothing to do. Every request in git then has a record, unless the
+// CompleteApply is an apply of a whole project that left nothing to do. Every request in git then has a record, unless the
 // record was lost.
-type Finished struct {
+type CompleteApply struct {
 	At       time.Time `json:"at"`
 	Commit   string    `json:"commit,omitempty"` // empty outside git
 	Requests []string  `json:"requests"`         // the send-once objects in git, as KIND/NAME, sorted
 }
 
 // HadRequest reports whether git had the request then.
-func (f *Finished) HadRequest(key kind.Key) bool {
+func (f *CompleteApply) HadRequest(key kind.Key) bool {
 	if f == nil {
 		return false
 	}
@@ -224,7 +224,7 @@ func (f *Finished) HadRequest(key kind.Key) bool {
 }
 
 // String describes the apply.
-func (f *Finished) String() string {
+func (f *CompleteApply) String() string {
 	commit := ""
 	if f.Commit != "" {
 		commit = fmt.Sprintf("of commit %.8s ", f.Commit)
@@ -259,7 +259,7 @@ type View struct {
 	Records      map[kind.Key]Record // those of the requested keys, of recent claims and of open requests
 	// Terms say, by area, whether open requests may be sent again.
 	Terms    map[kind.Area]Terms
-	Finished *Finished
+	Finished *CompleteApply
 	Head     *Head
 	Holds    []Hold
 	Unseen   bool  // this machine never saw a request of the ledger, so it can't detect a rollback

@@ -14,13 +14,13 @@ import (
 	"trueup/internal/parallel"
 )
 
-// Verified is the result of Verify.
-type Verified struct {
+// VerifyResult is the result of Verify.
+type VerifyResult struct {
 	Records int      `json:"records"`          // how many are readable
 	Damage  []string `json:"damage,omitempty"` // a message for each damaged record or file
 }
 
-func (v *Verified) addDamage(format string, args ...any) {
+func (v *VerifyResult) addDamage(format string, args ...any) {
 	if text := fmt.Sprintf(format, args...); !slices.Contains(v.Damage, text) {
 		v.Damage = append(v.Damage, text)
 	}
@@ -28,12 +28,12 @@ func (v *Verified) addDamage(format string, args ...any) {
 
 // Verify reads the whole ledger and lists all damage: files that are unreadable or misplaced, records that no
 // transition makes, an index that disagrees with its records, and records that this machine saw and the ledger lacks.
-func (l *Ledger) Verify(ctx context.Context) (v Verified, err error) {
+func (l *Ledger) Verify(ctx context.Context) (v VerifyResult, err error) {
 	l.forgetState()
 	if log, ok := l.store.(*logStore); ok {
 		wrong, err := log.inspectPieces(ctx)
 		if err != nil {
-			return Verified{}, fmt.Errorf("verify ledger: %w", err)
+			return VerifyResult{}, fmt.Errorf("verify ledger: %w", err)
 		}
 		for _, err := range wrong {
 			v.addDamage("%v", err)
@@ -43,7 +43,7 @@ func (l *Ledger) Verify(ctx context.Context) (v Verified, err error) {
 		if errors.Is(err, ErrDamaged) && v.Damage != nil {
 			return v, nil // nothing can be read that has no copy
 		}
-		return Verified{}, err
+		return VerifyResult{}, err
 	}
 	workspace := l.cfg.Workspace.UUID
 	err = l.store.All(ctx, func(rec Record, err error) error {
@@ -61,14 +61,14 @@ func (l *Ledger) Verify(ctx context.Context) (v Verified, err error) {
 		return ctx.Err()
 	})
 	if err != nil {
-		return Verified{}, fmt.Errorf("verify ledger: %w", err)
+		return VerifyResult{}, fmt.Errorf("verify ledger: %w", err)
 	}
 	l.verifySeen(ctx, &v)
 	return v, nil
 }
 
 // verifySeen adds what this machine saw and the ledger lacks.
-func (l *Ledger) verifySeen(ctx context.Context, v *Verified) {
+func (l *Ledger) verifySeen(ctx context.Context, v *VerifyResult) {
 	seen, _ := ReadBackupFolder(os.DirFS(string(l.seenCache())))
 	for _, rec := range seen.Records {
 		if rec.Workspace != l.cfg.Workspace.UUID {

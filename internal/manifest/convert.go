@@ -30,7 +30,7 @@ type converter struct {
 	file *yamltext.FileState
 	out  positions
 	// last is the place that was written last.
-	last place
+	last lineColumn
 	// spec is where out.json has the spec.
 	spec struct{ from, to int }
 	path []step
@@ -61,7 +61,7 @@ type pair struct {
 }
 
 func (c *converter) reset(f *yamltext.FileState) {
-	c.file, c.out, c.last = f, positions{c.out.json[:0], c.out.places[:0]}, place{}
+	c.file, c.out, c.last = f, positions{c.out.json[:0], c.out.places[:0]}, lineColumn{}
 	c.spec.from, c.spec.to = 0, 0
 	c.path, c.pairs, c.open = c.path[:0], c.pairs[:0], c.open[:0]
 	c.aliased, c.stopped = 0, false
@@ -319,7 +319,7 @@ func (c *converter) checkTag(n *yaml.Node, want string) {
 // number rejects numbers that double precision reads as infinity or zero. These would also make the
 // check of the schema expensive.
 func (c *converter) number(n *yaml.Node, s string) any {
-	if !yamltext.FitsDouble(s) {
+	if !yamltext.InDoubleRange(s) {
 		c.fail(n, ruleNumber, diag.Short(s)+" is outside the range of numbers that all JSON parsers support",
 			"write a number between -1e308 and 1e308, and no closer to zero than 1e-308")
 		return c.emit(n, nil)

@@ -35,7 +35,7 @@ func (o *Object) Sift(found diag.List) (shown, silenced diag.List) {
 // silences reads the comments of a document. It reports those that can't work, which silence nothing.
 func (w *worker) silences(root *yaml.Node, marks []yamltext.CommentMark) []yamltext.CommentMark {
 	var out []yamltext.CommentMark
-	for _, m := range yamltext.PlaceMarks(root, marks) {
+	for _, m := range yamltext.CommentsWithLines(root, marks) {
 		if m.Word == "" {
 			continue
 		}

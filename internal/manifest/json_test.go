@@ -22,12 +22,12 @@ func TestEscapesOfJSONAreReadInTheirPlace(t *testing.T) {
 	texts := rapid.SliceOfN(rapid.SliceOfN(parts, 0, 6), 1, 8)
 	rapid.Check(t, func(t *rapid.T) {
 		var text strings.Builder
-		var want []place
+		var want []lineColumn
 		put := func(s string) { text.WriteString(s) }
-		here := func() place {
+		here := func() lineColumn {
 			before := text.String()
 			last := strings.LastIndex(before, "\n") + 1
-			return place{uint32(strings.Count(before, "\n") + 1), uint32(utf8.RuneCountInString(before[last:]) + 1)}
+			return lineColumn{uint32(strings.Count(before, "\n") + 1), uint32(utf8.RuneCountInString(before[last:]) + 1)}
 		}
 		put("{")
 		for i, parts := range texts.Draw(t, "texts") {
@@ -46,10 +46,10 @@ func TestEscapesOfJSONAreReadInTheirPlace(t *testing.T) {
 			t.Fatalf("%s: %v", text.String(), err)
 		}
 		f := yamltext.NewFile("x.json", []byte(text.String()))
-		var got []place
+		var got []lineColumn
 		f.Documents(func(n *yaml.Node) {
 			for _, e := range n.Content[0].Content {
-				got = append(got, place{uint32(e.Line), uint32(e.Column)})
+				got = append(got, lineColumn{uint32(e.Line), uint32(e.Column)})
 			}
 			var c converter
 			c.reset(f)

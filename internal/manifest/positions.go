@@ -12,17 +12,17 @@ import (
 	"trueup/internal/yamltext"
 )
 
-// place is a line and a column, from 1, in characters.
-type place struct{ line, column uint32 }
+// lineColumn is a line and a column, from 1, in characters.
+type lineColumn struct{ line, column uint32 }
 
-func newPlace(line, column int) place { return place{uint32(line), uint32(column)} }
+func newPlace(line, column int) lineColumn { return lineColumn{uint32(line), uint32(column)} }
 
 // places encodes places in order, each as the lines since the one before and the column. Most take two
 // bytes, because every object keeps its places in memory.
 type places []byte
 
 // add appends a place that comes after another.
-func (p places) add(before, next place) places {
+func (p places) add(before, next lineColumn) places {
 	p = binary.AppendVarint(p, int64(next.line)-int64(before.line))
 	return binary.AppendUvarint(p, uint64(next.column))
 }
@@ -43,12 +43,12 @@ func (o *Object) Place(field string) (line, column int) {
 
 // Places returns the lines and columns of several fields, as Place does, and reads the object only once.
 func (o *Object) Places(fields []string) [][2]int {
-	found := map[string]place{}
+	found := map[string]lineColumn{}
 	parents := make([][]string, len(fields))
 	for i, field := range fields {
 		parents[i] = withParents(field)
 		for _, path := range parents[i] {
-			found[path] = place{}
+			found[path] = lineColumn{}
 		}
 	}
 	(&placeFinder{places: o.positions.places, found: found}).value("", true, o.positions.json)
@@ -87,8 +87,8 @@ func withParents(field string) []string {
 // placeFinder reads the places of a value in order, and sets those of the paths in found.
 type placeFinder struct {
 	places places
-	last   place
-	found  map[string]place
+	last   lineColumn
+	found  map[string]lineColumn
 	buffer []byte
 }
 
@@ -100,7 +100,7 @@ func (w *placeFinder) value(path string, named bool, json []byte) {
 	if n <= 0 || m <= 0 {
 		return // an object that was not read from a file has no places
 	}
-	w.places, w.last = w.places[n+m:], place{uint32(int64(w.last.line) + lines), uint32(column)}
+	w.places, w.last = w.places[n+m:], lineColumn{uint32(int64(w.last.line) + lines), uint32(column)}
 	if named {
 		if _, named = w.found[path]; named {
 			w.found[path] = w.last

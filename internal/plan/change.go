@@ -22,7 +22,7 @@ type Change struct {
 	// RiskReason is why it can do that.
 	RiskReason string `json:"riskReason,omitempty"`
 	// Position is set if the change is Moved, or a new element of an ordered list that is not its last.
-	Position *Position `json:"position,omitempty"`
+	Position *ListPosition `json:"position,omitempty"`
 	// KeptAt is when the server last kept the value although git had removed it.
 	KeptAt *time.Time `json:"keptAt,omitempty"`
 	// Units are set if the values are numbers of a unit of time.
@@ -32,9 +32,9 @@ type Change struct {
 	Column int `json:"column,omitempty"`
 }
 
-// Position is where a list has an element, in live and in git, from 1. Live is 0 for a new one, of which Of is the length of
+// ListPosition is where a list has an element, in live and in git, from 1. Live is 0 for a new one, of which Of is the length of
 // git's list.
-type Position struct {
+type ListPosition struct {
 	Live    int `json:"live,omitempty"`
 	Desired int `json:"desired"`
 	Of      int `json:"of,omitempty"`
@@ -47,15 +47,15 @@ type Units struct {
 }
 
 // positionOf returns the position of a moved element, or of a new one that is not the last, or nil.
-func positionOf(c merge.Difference) *Position {
+func positionOf(c merge.Difference) *ListPosition {
 	if !c.Moved && c.Of == 0 {
 		return nil
 	}
 	last := c.At[len(c.At)-1]
 	if !c.Moved {
-		return &Position{Desired: last.Index + 1, Of: c.Of}
+		return &ListPosition{Desired: last.Index + 1, Of: c.Of}
 	}
-	return &Position{Live: last.Live + 1, Desired: last.Index + 1}
+	return &ListPosition{Live: last.Live + 1, Desired: last.Index + 1}
 }
 
 // Cause is why a line of a plan is there.

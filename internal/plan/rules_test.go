@@ -128,7 +128,7 @@ func TestAnEmptyKeyPairsByPosition(t *testing.T) {
 // TestNewElementsHaveTheirPlace: an element that is added before others says where.
 func TestNewElementsHaveTheirPlace(t *testing.T) {
 	spec := func(paths string) string { return "{hostname: a.example.com, locations: [" + paths + "]}" }
-	for paths, want := range map[string]*plan.Position{
+	for paths, want := range map[string]*plan.ListPosition{
 		"{path: /new}, {path: /a}, {path: /b}": {Desired: 1, Of: 3},
 		"{path: /a}, {path: /new}, {path: /b}": {Desired: 2, Of: 3},
 		"{path: /a}, {path: /b}, {path: /new}": nil,

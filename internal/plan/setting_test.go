@@ -131,7 +131,7 @@ func TestOverridesThatHideDocumentedFields(t *testing.T) {
 // TestALostRecordIsNotSentAgain: git had the request at a complete apply, and the ledger has no record.
 func TestALostRecordIsNotSentAgain(t *testing.T) {
 	w := git(t, purge("rel-1", `{hostname: shop.example.com, paths: [/a]}`), cdn("shop", shopSpec)).has(shop, shopSpec).applied(shop, shopSpec)
-	w.in.Ledger.Finished = &ledger.Finished{At: now(), Requests: []string{"Purge/rel-1"}}
+	w.in.Ledger.Finished = &ledger.CompleteApply{At: now(), Requests: []string{"Purge/rel-1"}}
 	blocked(t, w.item("Purge/rel-1"), true, "The record was lost", "trueup ledger adopt Purge/rel-1", "--repost")
 }
 

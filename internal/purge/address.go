@@ -28,6 +28,9 @@ func ParseAddress(text string) (Address, error) {
 	if err != nil {
 		return Address{}, err
 	}
+	if strings.Contains(text, `"`) || strings.HasSuffix(text, ",") || strings.HasSuffix(text, ";") {
+		return Address{}, errors.New("has a quote, or ends with a comma: name each address alone, and write %22, %2C and %3B where they belong to it")
+	}
 	if strings.HasPrefix(text, "/") {
 		return pathAddress("", text)
 	}

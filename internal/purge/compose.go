@@ -14,8 +14,8 @@ type Wanted struct {
 	Path      string
 }
 
-// Composed is a request, and what it leaves out.
-type Composed struct {
+// ReducedPurge is a request, and what it leaves out.
+type ReducedPurge struct {
 	Spec
 	Dropped   []Dropped   // the paths that another one covers
 	Collapsed []Collapsed // the directories that replace paths
@@ -37,7 +37,7 @@ type Collapsed struct {
 // subdomains, sorted. They purge nothing else, except that each also purges the hostname itself
 // (docs/platform.md 2.3). It drops paths that a prefix path covers, in the same request or in one with more
 // subdomains. If pays is not 0, a directory replaces that many of its paths or more, but never everything.
-func ComposeRequests(wanted []Wanted, pays int) []Composed {
+func ComposeRequests(wanted []Wanted, pays int) []ReducedPurge {
 	groups := groupByHost(wanted)
 	for i := range groups {
 		groups[i].dropWithin()
@@ -49,27 +49,27 @@ func ComposeRequests(wanted []Wanted, pays int) []Composed {
 	for i := range groups {
 		groups[i].dropBeside(groups)
 	}
-	return slices.DeleteFunc(groups, func(c Composed) bool { return len(c.Paths) == 0 })
+	return slices.DeleteFunc(groups, func(c ReducedPurge) bool { return len(c.Paths) == 0 })
 }
 
-func groupByHost(wanted []Wanted) []Composed {
+func groupByHost(wanted []Wanted) []ReducedPurge {
 	subdomains := map[[2]string][]string{}
 	for _, w := range wanted {
 		at := [2]string{w.Hostname, w.Path}
 		subdomains[at] = append(subdomains[at], w.Subdomain)
 	}
-	byGroup := map[string]*Composed{}
+	byGroup := map[string]*ReducedPurge{}
 	for _, at := range slices.SortedFunc(maps.Keys(subdomains), func(a, b [2]string) int {
 		return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1]))
 	}) {
 		names := slices.DeleteFunc(sortedUnique(subdomains[at]), func(s string) bool { return s == "" })
 		group := at[0] + " " + strings.Join(names, " ")
 		if byGroup[group] == nil {
-			byGroup[group] = &Composed{Spec: Spec{Hostname: at[0], Subdomains: names}}
+			byGroup[group] = &ReducedPurge{Spec: Spec{Hostname: at[0], Subdomains: names}}
 		}
 		byGroup[group].Paths = append(byGroup[group].Paths, at[1])
 	}
-	var groups []Composed
+	var groups []ReducedPurge
 	for _, group := range slices.Sorted(maps.Keys(byGroup)) {
 		groups = append(groups, *byGroup[group])
 	}
@@ -77,7 +77,7 @@ func groupByHost(wanted []Wanted) []Composed {
 }
 
 // dropWithin drops the paths that another one of the request covers.
-func (c *Composed) dropWithin() {
+func (c *ReducedPurge) dropWithin() {
 	var kept []string
 	from := 0
 	for _, r := range FindRedundant(c.Paths) {
@@ -92,7 +92,7 @@ func (c *Composed) dropWithin() {
 
 // dropBeside drops the paths that a request of the same hostname covers, if it has all subdomains of this one
 // and more.
-func (c *Composed) dropBeside(groups []Composed) {
+func (c *ReducedPurge) dropBeside(groups []ReducedPurge) {
 	var wider [][]string
 	for _, g := range groups {
 		if g.Hostname == c.Hostname && len(g.Subdomains) > len(c.Subdomains) && hasAll(g.Subdomains, c.Subdomains) {
@@ -140,7 +140,7 @@ const Pays = MaxPaths / MaxPrefixes
 
 // collapseFolders replaces at least pays paths of a directory with the directory, the deepest first. A replaced
 // directory counts as one path of the one above it.
-func (c *Composed) collapseFolders(pays int) {
+func (c *ReducedPurge) collapseFolders(pays int) {
 	below := map[string][]Collapsed{}
 	for _, path := range c.Paths {
 		folder := folderOf(path)

@@ -186,7 +186,7 @@ func TestComposeKeepsHostsApart(t *testing.T) {
 		{"a.com", "", "/i/2"},
 		{"a.com", "", "/own"},
 	}, 0)
-	want := []Composed{
+	want := []ReducedPurge{
 		{Spec: Spec{"a.com", nil, []string{"/own"}}, Dropped: []Dropped{{"/i/2", "/i/*"}}},
 		{Spec: Spec{"a.com", []string{"img", "www"}, []string{"/i/*"}}},
 		{Spec: Spec{"a.com", []string{"www"}, []string{"/both"}}, Dropped: []Dropped{{"/i/1", "/i/*"}}},
@@ -230,8 +230,8 @@ func TestCollapse(t *testing.T) {
 }
 
 // covers is the definition: what the requests purge.
-func covers(all []Composed, w Wanted) bool {
-	return slices.ContainsFunc(all, func(c Composed) bool {
+func covers(all []ReducedPurge, w Wanted) bool {
+	return slices.ContainsFunc(all, func(c ReducedPurge) bool {
 		return c.Hostname == w.Hostname && (w.Subdomain == "" || slices.Contains(c.Subdomains, w.Subdomain)) &&
 			slices.ContainsFunc(c.Paths, func(p string) bool { return purges(p, w.Path) })
 	})
@@ -272,13 +272,13 @@ func TestComposePurgesWhatIsWantedAndNoMore(t *testing.T) {
 }
 
 // coveredBy finds a request that purges a path on all names of another request.
-func coveredBy(rest []Composed, c Composed, path string) (Composed, bool) {
-	at := slices.IndexFunc(rest, func(r Composed) bool {
+func coveredBy(rest []ReducedPurge, c ReducedPurge, path string) (ReducedPurge, bool) {
+	at := slices.IndexFunc(rest, func(r ReducedPurge) bool {
 		return r.Hostname == c.Hostname && hasAll(r.Subdomains, c.Subdomains) &&
 			slices.ContainsFunc(r.Paths, func(p string) bool { return purges(p, path) })
 	})
 	if at < 0 {
-		return Composed{}, false
+		return ReducedPurge{}, false
 	}
 	return rest[at], true
 }

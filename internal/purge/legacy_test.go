@@ -177,7 +177,7 @@ func TestLegacyPurgesWhatIsAsked(t *testing.T) {
 		}
 		requests := ComposeRequests(wanted, 0)
 		for _, w := range wanted {
-			if !slices.ContainsFunc(requests, func(c Composed) bool {
+			if !slices.ContainsFunc(requests, func(c ReducedPurge) bool {
 				return c.Hostname == w.Hostname && (w.Subdomain == "" || slices.Contains(c.Subdomains, w.Subdomain)) &&
 					slices.ContainsFunc(c.Paths, func(p string) bool { return purges(p, w.Path) })
 			}) {

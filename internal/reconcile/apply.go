@@ -142,8 +142,8 @@ type Probe struct {
 	Source manifest.PathSource
 }
 
-// NewProbe returns a probe for a hostname.
-func NewProbe(hostname string) (Probe, error) {
+// NewProbePurge returns a probe for a hostname.
+func NewProbePurge(hostname string) (Probe, error) {
 	k, name := kind.OfRequests(), "trueup-probe-"+uuid.NewString()[:8]
 	text, err := json.Marshal(map[string]any{
 		"apiVersion": k.APIVersion, "kind": k.Name, "metadata": map[string]any{"name": name},
@@ -192,7 +192,7 @@ func (s *Session) SendProbe(ctx context.Context, p Probe) (proof ledger.Proof, e
 
 // compareCommit compares what is checked out with what the ledger says was applied. It asks no remote and no platform.
 func (s *Session) compareCommit(ctx context.Context) CommitOrder {
-	return s.env.History.Order(ctx, appliedBy(s.inputs.Ledger.Head), !s.options.ReadOnly)
+	return s.env.History.CompareWithApplied(ctx, appliedBy(s.inputs.Ledger.Head), !s.options.ReadOnly)
 }
 
 func appliedBy(h *ledger.Head) AppliedCommit {
@@ -261,7 +261,7 @@ func (s *Session) BeginRun(ctx context.Context) {
 	s.Ledger.BeginRun(s.inputs.Ledger.Head, head, s.inputs.At, func(ctx context.Context, recorded *ledger.Head) ([]string, bool) {
 		one.Lock()
 		defer one.Unlock()
-		order := s.env.History.Order(ctx, appliedBy(recorded), true)
+		order := s.env.History.CompareWithApplied(ctx, appliedBy(recorded), true)
 		return order.AddOlder(s.env.History.Ancestors(ctx), appliedBy(recorded)), s.options.accepts(olderCommit) || !order.IsOlder()
 	})
 }

@@ -58,8 +58,8 @@ func (o CommitOrder) AddOlder(ancestors []string, applied AppliedCommit) []strin
 	return ancestors[:min(len(ancestors), maxOlder)]
 }
 
-// Order compares the commit that is checked out with the one that was applied. It never fails a run.
-func (r *CommitReader) Order(ctx context.Context, applied AppliedCommit, withDirty bool) CommitOrder {
+// CompareWithApplied compares the commit that is checked out with the one that was applied. It never fails a run.
+func (r *CommitReader) CompareWithApplied(ctx context.Context, applied AppliedCommit, withDirty bool) CommitOrder {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	p, problem := r.withRepository(ctx)

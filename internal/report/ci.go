@@ -173,7 +173,7 @@ func writeCodeQuality(w io.Writer, doc Document, _ view.TextOptions) error {
 }
 
 // codeIssueOf puts remarks about no file at trueup.yaml: the format requires a file.
-func codeIssueOf(r remark, at Place) codeIssue {
+func codeIssueOf(r remark, at FolderInRepo) codeIssue {
 	issue := codeIssue{
 		Description: r.Join("; "), CheckName: r.ID(), Fingerprint: r.Fingerprint, Severity: r.Level.Names().Code,
 	}
@@ -246,10 +246,10 @@ func writeOutputs(w io.Writer, doc Document, opts view.TextOptions) error {
 	return err
 }
 
-// Place is the working directory of a run in its repository. It turns file names of a Document
+// FolderInRepo is the working directory of a run in its repository. It turns file names of a Document
 // into paths from the top of the repository, which code hosts need. The zero value is for a run
 // outside a repository.
-type Place struct {
+type FolderInRepo struct {
 	// Top is the absolute path of the repository. Folder is the working directory in it,
 	// "." for Top.
 	Top, Folder string
@@ -258,7 +258,7 @@ type Place struct {
 }
 
 // inRepository returns the path of a file from the top of the repository; ok is false outside.
-func (p Place) inRepository(name string) (file string, ok bool) {
+func (p FolderInRepo) inRepository(name string) (file string, ok bool) {
 	switch {
 	case name == "" || name == "-":
 		return "", false
@@ -275,7 +275,7 @@ func (p Place) inRepository(name string) (file string, ok bool) {
 const defaultProject = "trueup.yaml"
 
 // project returns the file for findings that belong to no file.
-func (p Place) project() string {
+func (p FolderInRepo) project() string {
 	for _, name := range []string{p.Project, defaultProject} {
 		if file, ok := p.inRepository(name); ok {
 			return file

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -84,8 +85,14 @@ type shardResults struct {
 	wrong     []error           // of lines that can't be read
 }
 
+// maxShard limits the results of a shard, in bytes.
+const maxShard = 256 << 20
+
 // readShard reads the file of a shard. A last line without an end is not there: the process was killed while it wrote.
 func readShard(fsys fs.FS, name string) (r shardResults, err error) {
+	if info, err := fs.Stat(fsys, name); err != nil || info.Size() > maxShard {
+		return r, cmp.Or(err, fmt.Errorf("it has more than %d bytes", maxShard))
+	}
 	text, err := fs.ReadFile(fsys, name)
 	if err != nil {
 		return r, err

@@ -35,21 +35,21 @@ func examplePlan() *plan.Plan {
 // exampleRequests has a line of each form.
 func exampleRequests() []routing.RequestLine {
 	shop, all := []kind.Key{key("CDN", "shop")}, []routing.HostPattern{{Name: "shop.example.com"}}
-	changed := func(what, before, after string) routing.Alternative {
-		return routing.Alternative{Differences: []routing.Difference{{What: what, Before: before, After: after}}}
+	changed := func(what, before, after string) routing.ConditionalAnswer {
+		return routing.ConditionalAnswer{Differences: []routing.Difference{{What: what, Before: before, After: after}}}
 	}
 	return []routing.RequestLine{
-		{Effect: routing.Dark, Hosts: all, Objects: shop, RequestPart: routing.RequestPart{Paths: []routing.Paths{{Pattern: "/old/*"}}, Answers: []routing.Alternative{{Before: "a:443 over https, edge TTL 1 h", After: "nothing"}}}},
+		{Effect: routing.Dark, Hosts: all, Objects: shop, RequestPart: routing.RequestPart{Paths: []routing.Paths{{Pattern: "/old/*"}}, Answers: []routing.ConditionalAnswer{{Before: "a:443 over https, edge TTL 1 h", After: "nothing"}}}},
 		{
 			Effect: routing.OtherOrigin, Hosts: []routing.HostPattern{{Name: "new.example.com"}}, As: "old.example.com", Still: true, StillBy: []string{"location /y of CDN/shop"}, Objects: []kind.Key{key("CDN", "shop"), key("CDN", "legacy")},
-			Exceptions: []routing.RequestPart{{Paths: []routing.Paths{{Pattern: "/s/*"}}, Answers: []routing.Alternative{changed("origin", "o2.net:443", "o1.net:443")}}},
+			Exceptions: []routing.RequestPart{{Paths: []routing.Paths{{Pattern: "/s/*"}}, Answers: []routing.ConditionalAnswer{changed("origin", "o2.net:443", "o1.net:443")}}},
 		},
-		{Effect: routing.OtherRules, Hosts: all, Objects: shop, RequestPart: routing.RequestPart{Answers: []routing.Alternative{changed("TLS forced", "false", "true")}}},
+		{Effect: routing.OtherRules, Hosts: all, Objects: shop, RequestPart: routing.RequestPart{Answers: []routing.ConditionalAnswer{changed("TLS forced", "false", "true")}}},
 		{
 			Effect: routing.OtherCaching, Hosts: []routing.HostPattern{{Name: "*.shop.example.com", Except: []string{"img.shop.example.com"}}, {Name: "b.example.com"}}, Objects: shop,
-			RequestPart: routing.RequestPart{Paths: []routing.Paths{{Pattern: "/a/b/*"}, {Pattern: "/a*", Outside: []string{"/a/*"}}}, Answers: []routing.Alternative{{Before: "a:443", After: "a:443"}, {When: []string{"the longest path wins", "the longest host wins"}, Differences: []routing.Difference{{What: "edge TTL", Before: "1 min", After: "1 h"}, {What: "headers X", Before: "not set", After: strings.Repeat("long ", 30)}}}}},
+			RequestPart: routing.RequestPart{Paths: []routing.Paths{{Pattern: "/a/b/*"}, {Pattern: "/a*", Outside: []string{"/a/*"}}}, Answers: []routing.ConditionalAnswer{{Before: "a:443", After: "a:443"}, {When: []string{"the longest path wins", "the longest host wins"}, Differences: []routing.Difference{{What: "edge TTL", Before: "1 min", After: "1 h"}, {What: "headers X", Before: "not set", After: strings.Repeat("long ", 30)}}}}},
 		},
-		{Effect: routing.First, Hosts: all, Objects: shop, RequestPart: routing.RequestPart{Paths: []routing.Paths{{Pattern: "/new/*", Outside: []string{"/new/a", "/new/b", "/new/c/*", "/new/d", "/new/e", "/new/f", "/new/g"}}}, Answers: []routing.Alternative{{Before: "nothing", After: "b1.example.com:443, b2.example.com:443 over https"}}, Unless: []string{"/n*w"}}},
+		{Effect: routing.First, Hosts: all, Objects: shop, RequestPart: routing.RequestPart{Paths: []routing.Paths{{Pattern: "/new/*", Outside: []string{"/new/a", "/new/b", "/new/c/*", "/new/d", "/new/e", "/new/f", "/new/g"}}}, Answers: []routing.ConditionalAnswer{{Before: "nothing", After: "b1.example.com:443, b2.example.com:443 over https"}}, Unless: []string{"/n*w"}}},
 		{Effect: routing.Unclear, Hosts: all, RequestPart: routing.RequestPart{Paths: []routing.Paths{{Pattern: "/a*b"}}}, Objects: shop},
 	}
 }
@@ -308,8 +308,8 @@ func exampleResult() *apply.Result {
 
 // exampleTests has each result.
 func exampleTests() *requesttest.TestResults {
-	first := requesttest.Answer{Readings: []string{"first in the list"}, Value: "1 h", Location: "/*", File: "manifests/shop.yaml", Line: 8}
-	longest := requesttest.Answer{Readings: []string{"longest path", "longest host"}, Value: "5 min", Location: "/static/*", File: "manifests/shop.yaml", Line: 12}
+	first := requesttest.Answer{Readings: []string{"first in the list"}, When: "first in the list", Value: "1 h", Location: "/*", File: "manifests/shop.yaml", Line: 8}
+	longest := requesttest.Answer{Readings: []string{"longest path", "longest host"}, When: "longest path or longest host", Value: "5 min", Location: "/static/*", File: "manifests/shop.yaml", Line: 12}
 	return &requesttest.TestResults{Passed: 1, Failed: 2, Skipped: 1, Cases: []requesttest.Case{
 		{Name: "home", URL: "https://shop.example.com/", File: "manifests/shop.test.yaml", Line: 5, Column: 12, Result: requesttest.Passed},
 		{

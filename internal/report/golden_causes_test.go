@@ -23,7 +23,7 @@ func changes(found []merge.Difference) []plan.Change {
 	for i, c := range found {
 		out[i] = plan.Change{Difference: c, Cause: causes[c.Class]}
 		if c.Moved {
-			out[i].Position = &plan.Position{Live: 3, Desired: 1}
+			out[i].Position = &plan.ListPosition{Live: 3, Desired: 1}
 		}
 		if out[i].Cause == "" {
 			out[i].Cause = plan.FromUnknown
@@ -66,7 +66,7 @@ func explainedItem() plan.Item {
 		{Cause: plan.FromRemoval, Difference: merge.Difference{Path: "tls.ciphers", Class: merge.Removed, Live: "old"}},
 		{Cause: plan.FromRefusal, Difference: merge.Difference{Path: "locations[/c].cors.maxAge", Class: plan.ServerNormalised, Live: json.Number("600"), Desired: "600s"}},
 		{Cause: plan.FromUnknown, By: plan.ByThisChange, Difference: merge.Difference{Path: "imgsvc.enabled", Class: merge.UnknownBase, Live: "false", Desired: "true"}},
-		{Cause: plan.FromDrift, Difference: merge.Difference{Path: "locations[/d]", Class: merge.DriftOverwrite, Live: map[string]any{"path": "/d"}, Desired: map[string]any{"path": "/d"}, Moved: true}, Position: &plan.Position{Live: 1, Desired: 7}},
+		{Cause: plan.FromDrift, Difference: merge.Difference{Path: "locations[/d]", Class: merge.DriftOverwrite, Live: map[string]any{"path": "/d"}, Desired: map[string]any{"path": "/d"}, Moved: true}, Position: &plan.ListPosition{Live: 1, Desired: 7}},
 		{Cause: plan.FromDrift, Difference: merge.Difference{Path: "locations[/e].upstream", Class: merge.DriftOverwrite, Base: "a", Live: "b", Desired: "a", Left: true}},
 	}
 	item.Request = &plan.Request{Method: "PATCH", Path: "/cdns/blog", ContentType: "application/merge-patch+json", Body: json.RawMessage(`{"spec":{"tls":{"forced":"true"}}}`)}

@@ -29,7 +29,7 @@ func hostile(s string, v any, op plan.Op, class merge.ChangeKind, n int) Documen
 		k.Kind = kind.AllKinds()[n%3].Name
 	}
 	change := merge.Difference{Path: s, At: []merge.Step{{Field: s}}, Class: class, Base: s, Live: v, Desired: s + "2"}
-	explained := []plan.Change{{Difference: change, Cause: plan.Cause(s), By: plan.By(s), RiskReason: s, Commit: &plan.Commit{ID: s, Subject: s, Author: s, Time: time.Unix(1, 0)}, Position: &plan.Position{Live: 1, Desired: n}, Units: plan.Units{Live: s, Desired: s}, Line: 3, Column: n, KeptAt: new(time.Unix(1, 0))}}
+	explained := []plan.Change{{Difference: change, Cause: plan.Cause(s), By: plan.By(s), RiskReason: s, Commit: &plan.Commit{ID: s, Subject: s, Author: s, Time: time.Unix(1, 0)}, Position: &plan.ListPosition{Live: 1, Desired: n}, Units: plan.Units{Live: s, Desired: s}, Line: 3, Column: n, KeptAt: new(time.Unix(1, 0))}}
 	values := []merge.Value{{Path: s, Value: v, At: change.At}}
 	finding := diag.Finding{Path: s, Line: 2, Column: n, Field: s, Rule: s, Message: s, Fix: s, Source: s, Silenced: s, Write: s}
 	advice := finding
@@ -37,7 +37,7 @@ func hostile(s string, v any, op plan.Op, class merge.ChangeKind, n int) Documen
 	finding.Severity = diag.Error
 	sum := canon.Digest([]byte(s))
 	hosts := []routing.HostPattern{{Name: s, Except: []string{s}}}
-	answers := []routing.Alternative{{When: []string{s}, Before: s, After: s, Differences: []routing.Difference{{What: s, Before: s, After: s}}}}
+	answers := []routing.ConditionalAnswer{{When: []string{s}, Before: s, After: s, Differences: []routing.Difference{{What: s, Before: s, After: s}}}}
 	part := routing.RequestPart{Paths: []routing.Paths{{Pattern: s, Outside: []string{s}}}, Answers: answers, Unless: []string{s}}
 	item := plan.Item{
 		Before: &ledger.LiveBefore{Diff: ledger.JSON(s), Sum: s},
@@ -54,7 +54,7 @@ func hostile(s string, v any, op plan.Op, class merge.ChangeKind, n int) Documen
 	}
 	statuses := []apply.Status{apply.Failed, apply.Done, apply.Skipped, apply.Status(s)}
 	doc := Document{
-		Command: s, Result: s, Sandbox: n%3 == 0, Objects: n, Errors: []string{s}, Messages: []string{s}, RunURL: s, Files: []SideReport{{Format: s, Path: s}}, Place: Place{Top: s, Folder: s, Project: s},
+		Command: s, Result: s, Sandbox: n%3 == 0, Objects: n, Errors: []string{s}, Messages: []string{s}, RunURL: s, Files: []SideReport{{Format: s, Path: s}}, Place: FolderInRepo{Top: s, Folder: s, Project: s},
 		Project:  &ProjectResult{Path: s, Workspace: s, Result: s, ExitCode: n, Digest: s},
 		Projects: []ProjectResult{{Path: s, Workspace: s, Result: s, ExitCode: n, Digest: s}},
 		Fleet: &FleetFacts{FleetRun: FleetRun{Command: s, Flags: s, Selection: s, Commit: s, Tool: s, Shards: n}, Missing: []string{s}, NotReached: []string{s}, NotPlanned: []string{s}, Facts: Facts{

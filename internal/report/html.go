@@ -184,7 +184,7 @@ func newHTMLPage(doc Document, opts view.TextOptions) *htmlPage {
 	}
 	if doc.Apply != nil {
 		p.Notices = nil // the outcomes replace them
-		p.outcomes()
+		p.collectOutcomes()
 	} else if doc.Plan == nil {
 		p.manifests()
 	}
@@ -237,7 +237,7 @@ func (p *htmlPage) manifests() {
 	}
 }
 
-func (p *htmlPage) outcomes() {
+func (p *htmlPage) collectOutcomes() {
 	for _, o := range p.Apply.Outcomes {
 		if isUntouched(o) {
 			p.Untouched++

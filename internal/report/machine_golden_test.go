@@ -40,7 +40,7 @@ func machineCases() []goldenCase {
 	drifted := plan.NarrowToDrift(examplePlan())
 	cases = append(cases, goldenCase{"drift-found", Document{Command: "drift", Result: "changes", ExitCode: 2, Objects: 8, Plan: drifted}, view.TextOptions{}})
 	for i := range cases {
-		cases[i].doc.Place = Place{Top: "/home/me/shop", Folder: "envs/prod", Project: "trueup.yaml"}
+		cases[i].doc.Place = FolderInRepo{Top: "/home/me/shop", Folder: "envs/prod", Project: "trueup.yaml"}
 		if cases[i].name == "apply" {
 			cases[i].doc.Plan = examplePlan()
 		}
@@ -221,9 +221,9 @@ func TestFingerprintsDoNotMove(t *testing.T) {
 }
 
 func TestPlaces(t *testing.T) {
-	inside := Place{Top: "/home/me/shop", Folder: "envs/prod", Project: "../../trueup.yaml"}
+	inside := FolderInRepo{Top: "/home/me/shop", Folder: "envs/prod", Project: "../../trueup.yaml"}
 	for _, c := range []struct {
-		place      Place
+		place      FolderInRepo
 		name, want string
 	}{
 		{inside, "manifests/a.yaml", "envs/prod/manifests/a.yaml"},
@@ -235,19 +235,19 @@ func TestPlaces(t *testing.T) {
 		{inside, "-", ""},
 		{inside, "", ""},
 		{inside, ".", "envs/prod"},
-		{Place{Top: "/r", Folder: "."}, "a.yaml", "a.yaml"},
-		{Place{Top: "/r", Folder: "."}, ".", ""},
-		{Place{}, "./manifests//a.yaml", "manifests/a.yaml"},
-		{Place{}, "/manifests/a.yaml", ""},
-		{Place{}, "..", ""},
-		{Place{Folder: "/a"}, "b", ""},
+		{FolderInRepo{Top: "/r", Folder: "."}, "a.yaml", "a.yaml"},
+		{FolderInRepo{Top: "/r", Folder: "."}, ".", ""},
+		{FolderInRepo{}, "./manifests//a.yaml", "manifests/a.yaml"},
+		{FolderInRepo{}, "/manifests/a.yaml", ""},
+		{FolderInRepo{}, "..", ""},
+		{FolderInRepo{Folder: "/a"}, "b", ""},
 	} {
 		got, ok := c.place.inRepository(c.name)
 		if ok != (c.want != "") || ok && got != c.want {
 			t.Errorf("%q in %+v is %q, %v, want %q", c.name, c.place, got, ok, c.want)
 		}
 	}
-	for want, p := range map[string]Place{"envs/prod/trueup.yaml": {Top: "/r", Folder: "envs/prod"}, "a/trueup.yaml": {Folder: "a", Project: "/b"}, "trueup.yaml": {Folder: "/a"}} {
+	for want, p := range map[string]FolderInRepo{"envs/prod/trueup.yaml": {Top: "/r", Folder: "envs/prod"}, "a/trueup.yaml": {Folder: "a", Project: "/b"}, "trueup.yaml": {Folder: "/a"}} {
 		if got := p.project(); got != want || inside.project() != "trueup.yaml" {
 			t.Errorf("the project of %+v is %q, want %q", p, got, want)
 		}

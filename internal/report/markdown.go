@@ -249,7 +249,7 @@ func madeFrom(doc Document) markup {
 		parts = append(parts, safetext.M("%s %s", safetext.Constant(clean(t.Name)), safetext.JoinMarkdown(values, ", ")))
 	}
 	if b := doc.Plan.Blame; b != nil && b.Base != "" {
-		text := safetext.Code(view.Short(b.Base))
+		text := safetext.Code(view.ShortCommit(b.Base))
 		if b.Ref != "" {
 			text = safetext.M("%s at %s", safetext.Code(clean(b.Ref).Cut(maxNameInHead)), text)
 		}

@@ -84,7 +84,7 @@ func TestReadResult(t *testing.T) {
 		cases[c.name] = c
 	}
 	for name, c := range cases {
-		c.doc.Place, c.doc.RunURL, c.doc.Files = Place{}, "", nil // of the run that reads
+		c.doc.Place, c.doc.RunURL, c.doc.Files = FolderInRepo{}, "", nil // of the run that reads
 		readAgain(t, name, c.doc, c.opts, true, Formats()...)
 	}
 	long.SetChecks(t, 50)
@@ -93,7 +93,7 @@ func TestReadResult(t *testing.T) {
 		if doc.Plan != nil {
 			doc.Plan.Format = plan.Format
 		}
-		doc.Place, doc.RunURL, doc.Files = Place{}, "", nil
+		doc.Place, doc.RunURL, doc.Files = FolderInRepo{}, "", nil
 		text := write(rt, "json", doc, FormatOptions{})
 		readAgain(rt, "any", doc, FormatOptions{}, !bytes.Contains(text, []byte(`\ufffd`)), rapid.SampledFrom(Formats()).Draw(rt, "format")) // JSON has no invalid UTF-8
 	})

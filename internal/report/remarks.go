@@ -101,7 +101,7 @@ func runRemark(rule string, text safe) remark {
 	return remark{Level: view.LevelOf(rule), rule: rule, text: text}
 }
 
-func findingRemark(f diag.Finding, at Place) remark {
+func findingRemark(f diag.Finding, at FolderInRepo) remark {
 	r := remark{rule: clean(f.Rule).Cut(view.MaxPath).String(), text: view.Message(f.Message), field: f.Field}
 	switch f.Severity {
 	case diag.Error:
@@ -207,7 +207,7 @@ func noteRemarks(pl *plan.Plan) []remark {
 }
 
 // remarkOf returns a remark about an object.
-func remarkOf(o view.ObjectView, rule string, at Place, text safe) remark {
+func remarkOf(o view.ObjectView, rule string, at FolderInRepo, text safe) remark {
 	if o.Waits {
 		text = safetext.F("not applied: %s", text)
 	}
@@ -220,7 +220,7 @@ func remarkOf(o view.ObjectView, rule string, at Place, text safe) remark {
 }
 
 // wholeRemark returns a remark about an object as a whole, with what a creation brings and what to do.
-func wholeRemark(o view.ObjectView, at Place) []remark {
+func wholeRemark(o view.ObjectView, at FolderInRepo) []remark {
 	if o.Rule == "" {
 		return nil
 	}
@@ -242,7 +242,7 @@ func wholeRemark(o view.ObjectView, at Place) []remark {
 
 // changeRemarks returns remarks about grave changes, removed values, and differences that the current edit
 // in git did not make. Those of a rule without lines of their own are one.
-func changeRemarks(o view.ObjectView, at Place) (found []remark) {
+func changeRemarks(o view.ObjectView, at FolderInRepo) (found []remark) {
 	together := map[string]int{}
 	for _, of := range slices.Concat(o.Changes, o.Notes) {
 		if of.Rule == "" || !of.Text.Empty() && !view.MustShowOneOf(of.Facts) && o.Rule != "" {
@@ -272,7 +272,7 @@ func changeRemarks(o view.ObjectView, at Place) (found []remark) {
 
 // requestRemarks returns a remark about the requests that an object is the first to change, at the first location that
 // differs.
-func requestRemarks(o view.ObjectView, at Place) []remark {
+func requestRemarks(o view.ObjectView, at FolderInRepo) []remark {
 	if len(o.Requests) == 0 || o.Mark == view.MarkAdd && !o.Dark {
 		return nil
 	}

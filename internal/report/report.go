@@ -54,7 +54,7 @@ type Document struct {
 	Data any                                `json:"-"`
 	Text func(LineWriter, view.TextOptions) `json:"-"`
 	// Place turns file names into paths from the top of the repository, for code hosts.
-	Place Place `json:"-"`
+	Place FolderInRepo `json:"-"`
 	// RunURL is the page of the CI run, and Files are the other reports of the run. A format
 	// that must omit something points to them.
 	RunURL string       `json:"-"`

@@ -55,7 +55,7 @@ func (h *hostTable) findChanges() (groups []*nodeGroup, changed []int) {
 		}
 		changed = append(changed, i)
 		unless := h.findUnless(i)
-		add := func(id string, answers ...Alternative) *nodeGroup {
+		add := func(id string, answers ...ConditionalAnswer) *nodeGroup {
 			g, isFirst := index.groupOf(id, RequestPart{Answers: answers, Unless: unless})
 			if isFirst {
 				groups = append(groups, g)
@@ -72,7 +72,7 @@ func (h *hostTable) findChanges() (groups []*nodeGroup, changed []int) {
 			add(describeAnswers(answers, false), answers...)
 		}
 		for _, d := range common {
-			add(d.String(), Alternative{Before: answers[0].Before, After: answers[0].After, Differences: []Difference{d}, effect: d.effect})
+			add(d.String(), ConditionalAnswer{Before: answers[0].Before, After: answers[0].After, Differences: []Difference{d}, effect: d.effect})
 		}
 	}
 	groups = joinGroups(groups)
@@ -110,8 +110,8 @@ func joinGroups(groups []*nodeGroup) (out []*nodeGroup) {
 
 // compareNode returns what happens to the requests of a node: nil if nothing changes under any reading. It returns apart the
 // differences that all readings have.
-func (h *hostTable) compareNode(at int) (answers []Alternative, common []Difference) {
-	var found []*Alternative
+func (h *hostTable) compareNode(at int) (answers []ConditionalAnswer, common []Difference) {
+	var found []*ConditionalAnswer
 	var readings [][]Reading
 	changes := false
 	for r, reading := range h.readings {
@@ -122,7 +122,7 @@ func (h *hostTable) compareNode(at int) (answers []Alternative, common []Differe
 			h.outcomes[id] = o
 		}
 		changes = changes || o.effect != Same
-		i := slices.IndexFunc(found, func(f *Alternative) bool { return f == o || f.String() == o.String() })
+		i := slices.IndexFunc(found, func(f *ConditionalAnswer) bool { return f == o || f.String() == o.String() })
 		if i < 0 {
 			i, found, readings = len(found), append(found, o), append(readings, nil)
 		}
@@ -132,7 +132,7 @@ func (h *hostTable) compareNode(at int) (answers []Alternative, common []Differe
 		return nil, nil
 	}
 	for _, d := range found[0].Differences {
-		if !slices.ContainsFunc(found, func(o *Alternative) bool { return !slices.Contains(o.Differences, d) }) {
+		if !slices.ContainsFunc(found, func(o *ConditionalAnswer) bool { return !slices.Contains(o.Differences, d) }) {
 			common = append(common, d)
 		}
 	}
@@ -156,7 +156,7 @@ func (h *hostTable) countPrecedences() (n int) {
 }
 
 // withoutDifferences returns the alternative without some of its differences.
-func (a Alternative) withoutDifferences(some []Difference) Alternative {
+func (a ConditionalAnswer) withoutDifferences(some []Difference) ConditionalAnswer {
 	if len(some) == 0 {
 		return a
 	}
@@ -171,8 +171,8 @@ func (a Alternative) withoutDifferences(some []Difference) Alternative {
 }
 
 // newOutcome returns what happens to an answer under a reading.
-func newOutcome(before, after Responder, reading Reading) *Alternative {
-	o := &Alternative{Before: before.describeCDN(), After: after.describeCDN()}
+func newOutcome(before, after Responder, reading Reading) *ConditionalAnswer {
+	o := &ConditionalAnswer{Before: before.describeCDN(), After: after.describeCDN()}
 	switch {
 	case reading.isSame(before, after):
 		o.effect, o.After = Same, o.Before

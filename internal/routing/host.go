@@ -54,12 +54,12 @@ type hostTable struct {
 	// matters says which assumptions may make a difference.
 	matters [CaseMatters + 1]bool
 	// outcomes has those that are needed more than once.
-	outcomes map[outcomeID]*Alternative
+	outcomes map[outcomeID]*ConditionalAnswer
 }
 
 // newHostTable returns the table of a host. Folded, it has the readings in which the case of paths plays no part.
 func newHostTable(names []string, precedences []Precedence, claimants [][]*CDN, folded bool) *hostTable {
-	h := &hostTable{names: names, claimants: claimants, competing: make([][]*CDN, len(names)), outcomes: map[outcomeID]*Alternative{}}
+	h := &hostTable{names: names, claimants: claimants, competing: make([][]*CDN, len(names)), outcomes: map[outcomeID]*ConditionalAnswer{}}
 	h.findMatters()
 	patternOf := func(l *Location) string { return l.Path }
 	if folded {

@@ -70,7 +70,7 @@ type RequestPart struct {
 	// Paths are all if there are none.
 	Paths []Paths `json:"paths,omitempty"`
 	// Answers has one element, or several if it depends on what the platform does not document.
-	Answers []Alternative `json:"answers,omitempty"`
+	Answers []ConditionalAnswer `json:"answers,omitempty"`
 	// Unless has paths of locations that may answer the requests: no document says what such a path matches.
 	Unless []string `json:"unless,omitempty"`
 }
@@ -87,9 +87,9 @@ type Paths struct {
 	Outside []string `json:"outside,omitempty"`
 }
 
-// Alternative is how requests are answered if one of the conditions When is met. Without a condition it is so unless that of
+// ConditionalAnswer is how requests are answered if one of the conditions When is met. Without a condition it is so unless that of
 // another one is met. Before and After are the CDN, or nothing. For what nothing answered before, After is the origin.
-type Alternative struct {
+type ConditionalAnswer struct {
 	When        []string     `json:"when,omitempty"`
 	Before      string       `json:"before"`
 	After       string       `json:"after"`
@@ -103,7 +103,7 @@ type Alternative struct {
 const nothing = "nothing"
 
 // describe says what happens to requests.
-func (a Alternative) describe(isDrift bool) string {
+func (a ConditionalAnswer) describe(isDrift bool) string {
 	changes, stops, starts := "changes", "no longer answered; before, ", "answered for the first time: "
 	if isDrift {
 		changes, stops, starts = "differs", "not answered live; in git, ", "answered only live: "
@@ -129,9 +129,9 @@ func (a Alternative) describe(isDrift bool) string {
 }
 
 // String says what happens to requests.
-func (a Alternative) String() string { return a.describe(false) }
+func (a ConditionalAnswer) String() string { return a.describe(false) }
 
-func describeAnswers(answers []Alternative, isDrift bool) string {
+func describeAnswers(answers []ConditionalAnswer, isDrift bool) string {
 	if len(answers) == 1 {
 		return answers[0].describe(isDrift)
 	}

@@ -121,16 +121,16 @@ func (a *admission) checkUpstream(path string, upstream map[string]any, names ma
 		if asText(server["host"]) == "" {
 			a.addRequired(at + ".host")
 		}
-		if port, has := server["port"]; has && !numberWithin(port, 1, 65535) {
+		if port, has := server["port"]; has && !intTextWithin(port, 1, 65535) {
 			a.addWrongValue(at+".port", port, "must be between 1 and 65535")
 		}
-		if weight, has := server["weight"]; has && !numberWithin(weight, 0, 1<<31-1) {
+		if weight, has := server["weight"]; has && !intTextWithin(weight, 0, 1<<31-1) {
 			a.addWrongValue(at+".weight", weight, "must be 0 or more")
 		}
 	}
 }
 
-func numberWithin(v any, low, high int) bool {
+func intTextWithin(v any, low, high int) bool {
 	n, err := strconv.Atoi(asText(v))
 	return err == nil && n >= low && n <= high
 }

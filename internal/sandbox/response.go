@@ -52,7 +52,7 @@ func encode(v any) string {
 	return string(raw)
 }
 
-// Decode reads JSON, with numbers as json.Number. It returns nil if it can't.
+// decode reads JSON, with numbers as json.Number. It returns nil if it can't.
 func decode(raw []byte) any {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
@@ -63,19 +63,19 @@ func decode(raw []byte) any {
 	return v
 }
 
-// Map returns v if it is a JSON object, else nil.
+// asMap returns v if it is a JSON object, else nil.
 func asMap(v any) map[string]any {
 	m, _ := v.(map[string]any)
 	return m
 }
 
-// List returns v if it is a JSON array, else nil.
+// asList returns v if it is a JSON array, else nil.
 func asList(v any) []any {
 	l, _ := v.([]any)
 	return l
 }
 
-// Text returns v if it is a string, else "".
+// asText returns v if it is a string, else "".
 func asText(v any) string {
 	s, _ := v.(string)
 	return s

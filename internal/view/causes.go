@@ -79,13 +79,13 @@ func sinceCommit(c *plan.Commit, opts TextOptions) safetext.Text {
 // read later. Without a time it has only the ID.
 func nameCommit(c plan.Commit, opts TextOptions) safetext.Text {
 	if c.Time.IsZero() {
-		return Short(c.ID)
+		return ShortCommit(c.ID)
 	}
 	when := clean(c.Time.UTC().Format(time.DateOnly))
 	if !opts.Now.IsZero() {
 		when = sayAgo(opts.Now.Sub(c.Time))
 	}
-	return safetext.F("%s \"%s\", %s", Short(c.ID), clean(c.Subject).Cut(maxSubject), when)
+	return safetext.F("%s \"%s\", %s", ShortCommit(c.ID), clean(c.Subject).Cut(maxSubject), when)
 }
 
 // sayAgo says how long something was ago, in its largest unit.

@@ -29,7 +29,7 @@ func TestDriftIsThePlanTurned(t *testing.T) {
 			c.Live = "60"
 		}
 		if c.Moved {
-			c.Position = &plan.Position{Live: rapid.IntRange(1, 3).Draw(t, "at"), Desired: rapid.IntRange(4, 6).Draw(t, "in git")}
+			c.Position = &plan.ListPosition{Live: rapid.IntRange(1, 3).Draw(t, "at"), Desired: rapid.IntRange(4, 6).Draw(t, "in git")}
 		}
 		item := plan.Item{Key: kind.Key{Kind: "CDN", Name: "a"}, Op: plan.Patch, Changes: []plan.Change{c}}
 		now := rowOf(item, c, nil, TextOptions{})

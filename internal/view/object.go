@@ -182,7 +182,7 @@ func objectsAsOne(item plan.Item, keys []kind.Key, opts TextOptions) ObjectView 
 	}
 	for _, rows := range [][]Row{o.Leads, o.Changes, o.Notes} {
 		for i := range rows {
-			rows[i].Facts, rows[i].Line = o.factsOf(rows[i].Facts), 0
+			rows[i].Facts, rows[i].Line = o.repeatPerObject(rows[i].Facts), 0
 		}
 	}
 	o.Notes = append(o.Notes, Row{Text: safetext.F("in %s: %s", o.Where(), safetext.Join(o.Names(), ", "))})
@@ -235,8 +235,8 @@ func (o ObjectView) Names() []safetext.Text {
 	return names
 }
 
-// factsOf returns the same facts about each of several objects.
-func (o ObjectView) factsOf(facts []Fact) (all []Fact) {
+// repeatPerObject returns the same facts about each of several objects.
+func (o ObjectView) repeatPerObject(facts []Fact) (all []Fact) {
 	for _, k := range o.Keys {
 		for _, f := range facts {
 			f.Object = k

@@ -89,7 +89,7 @@ func Blame(b *plan.Blame) (base, problem, fix safetext.Text) {
 		return base, problem, fix
 	}
 	if b.Base != "" {
-		base = safetext.F("compared with %s", safetext.Join(safetext.Filled(clean(b.Ref).Cut(MaxName), Short(b.Base)), " at "))
+		base = safetext.F("compared with %s", safetext.Join(safetext.Filled(clean(b.Ref).Cut(MaxName), ShortCommit(b.Base)), " at "))
 		if b.Merge {
 			base = safetext.F("%s; the checked-out commit is %s", base, MergeByCodeHost)
 		}
@@ -97,8 +97,8 @@ func Blame(b *plan.Blame) (base, problem, fix safetext.Text) {
 	return base, Message(b.Problem), Message(b.Fix)
 }
 
-// Short returns the beginning of the ID of a commit.
-func Short(commit string) safetext.Text { return clean(commit[:min(7, len(commit))]) }
+// ShortCommit returns the beginning of the ID of a commit.
+func ShortCommit(commit string) safetext.Text { return clean(commit[:min(7, len(commit))]) }
 
 // SettingsTitle is the heading of changes in trueup.yaml that affect the plan.
 const SettingsTitle = "Settings that differ from the base"

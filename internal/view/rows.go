@@ -287,7 +287,7 @@ func changeRows(item plan.Item, opts TextOptions) (changes, notes []Row) {
 			l.Commit = &plan.Commit{ID: l.Commit.ID} // the first line says the rest
 		}
 		r := lineRow(item, l, spec, opts)
-		if l.Commit != nil && strings.Contains(r.Cause.String(), Short(l.Commit.ID).String()) {
+		if l.Commit != nil && strings.Contains(r.Cause.String(), ShortCommit(l.Commit.ID).String()) {
 			said[l.Commit.ID] = true
 		}
 		if r.Text.Empty() {

@@ -15,8 +15,8 @@ import (
 )
 
 var (
-	byAPI  = Route{Workspace: "acme"}
-	byLine = Route{Vendor: "example", Workspace: "acme"}
+	byAPI  = SubmitRoute{Workspace: "acme"}
+	byLine = SubmitRoute{Vendor: "example", Workspace: "acme"}
 )
 
 const lineVersion = "delivery.example.cloud/v1beta1"
@@ -26,7 +26,7 @@ func purgeText(version, metadata string) string {
 	return "apiVersion: " + version + "\nkind: Purge\n" + metadata + "spec:\n  hostname: shop.example.com\n  paths: [/a]\n"
 }
 
-func converted(t *testing.T, r Route, text string) string {
+func converted(t *testing.T, r SubmitRoute, text string) string {
 	t.Helper()
 	out, _, findings := r.Convert(manifest.FileText{Path: "-", Data: []byte(text)})
 	if len(findings) > 0 {
@@ -82,7 +82,7 @@ func TestConvertThereAndBack(t *testing.T) {
 			if got := converted(t, byAPI, c.line); got != c.api {
 				t.Errorf("back:\n%s\nwant\n%s", got, c.api)
 			}
-			for text, r := range map[string]Route{c.api: byAPI, c.line: byLine} {
+			for text, r := range map[string]SubmitRoute{c.api: byAPI, c.line: byLine} {
 				if got := converted(t, r, text); got != text {
 					t.Errorf("not left as it is:\n%s\n%s", got, text)
 				}
@@ -95,10 +95,10 @@ func TestConvertThereAndBack(t *testing.T) {
 // does not stand alone, stays.
 func TestConvertKeepsWhatItCantSpare(t *testing.T) {
 	for name, c := range map[string]struct {
-		route    Route
+		route    SubmitRoute
 		metadata string
 	}{
-		"no workspace is known": {Route{}, "metadata:\n  name: rel-42\n  namespace: acme\n"},
+		"no workspace is known": {SubmitRoute{}, "metadata:\n  name: rel-42\n  namespace: acme\n"},
 		"a comment behind it":   {byAPI, "metadata:\n  name: rel-42\n  namespace: acme # ours\n"},
 		"an anchor":             {byAPI, "metadata:\n  name: rel-42\n  namespace: &ns acme\n  labels: {team: *ns}\n"},
 		"a comment in braces":   {byAPI, "metadata: {name: rel-42, # the release\n  namespace: acme}\n"},
@@ -138,14 +138,14 @@ func TestConvertSays(t *testing.T) {
 func TestConvertRefuses(t *testing.T) {
 	plain := "metadata: {name: rel-42}\n"
 	for name, c := range map[string]struct {
-		route Route
+		route SubmitRoute
 		text  string
 		part  string
 	}{
 		"another workspace":   {byAPI, purgeText(lineVersion, "metadata: {name: rel-42, namespace: beta}\n"), `the workspace is "beta" here`},
 		"another workspace 2": {byLine, purgeText("delivery/v2.1", "metadata: {name: rel-42, namespace: beta}\n"), `the workspace is "beta" here`},
 		"a number":            {byAPI, purgeText(lineVersion, "metadata: {name: rel-42, namespace: 7}\n"), "is not text"},
-		"no workspace":        {Route{Vendor: "example"}, purgeText("delivery/v2.1", plain), "needs the workspace"},
+		"no workspace":        {SubmitRoute{Vendor: "example"}, purgeText("delivery/v2.1", plain), "needs the workspace"},
 		"no name":             {byLine, purgeText("delivery/v2.1", ""), "no metadata with a name"},
 		"two versions":        {byLine, "apiVersion: delivery/v2.1\n" + purgeText("delivery/v2.1", plain), "twice"},
 		"two namespaces":      {byAPI, purgeText(lineVersion, "metadata:\n  name: rel-42\n  namespace: acme\n  namespace: acme\n"), "twice"},
@@ -272,7 +272,7 @@ func FuzzConvert(f *testing.F) {
 		if len(data) > 4096 {
 			return
 		}
-		for _, r := range []Route{byAPI, byLine, {}} {
+		for _, r := range []SubmitRoute{byAPI, byLine, {}} {
 			out, _, findings := r.Convert(manifest.FileText{Path: "-", Data: data})
 			if (out == nil) != findings.HasErrors() && len(data) > 0 {
 				t.Fatalf("%v\n%q", findings, out)

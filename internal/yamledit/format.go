@@ -286,7 +286,7 @@ func listMarks(text []byte) []string {
 		if root == nil {
 			return
 		}
-		for _, m := range yamltext.PlaceMarks(root, f.TakeMarks(f.EndOf(root.Line))) {
+		for _, m := range yamltext.CommentsWithLines(root, f.TakeMarks(f.EndOf(root.Line))) {
 			from := m.From
 			if m.Line < root.Line {
 				from = 0 // the whole document

@@ -90,7 +90,7 @@ func (l *sheet) document(doc *yaml.Node, ordered bool) error {
 	if root == nil {
 		return nil
 	}
-	if !isBlock(root) || root.Kind != yaml.MappingNode {
+	if !isBlockCollection(root) || root.Kind != yaml.MappingNode {
 		return l.keepLines(root)
 	}
 	if l.lines[root.Line-1].kind == markerLine {
@@ -107,7 +107,7 @@ func (l *sheet) document(doc *yaml.Node, ordered bool) error {
 // keepLines leaves a document unchanged that is not a block mapping.
 func (l *sheet) keepLines(root *yaml.Node) error {
 	end := len(l.lines)
-	if !isBlock(root) {
+	if !isBlockCollection(root) {
 		last, err := l.lastLine(root)
 		if err != nil {
 			return err
@@ -122,8 +122,8 @@ func (l *sheet) keepLines(root *yaml.Node) error {
 	return nil
 }
 
-// isBlock reports whether a node is a mapping or list in block style, without brackets.
-func isBlock(n *yaml.Node) bool {
+// isBlockCollection reports whether a node is a mapping or list in block style, without brackets.
+func isBlockCollection(n *yaml.Node) bool {
 	return (n.Kind == yaml.MappingNode || n.Kind == yaml.SequenceNode) && n.Style&yaml.FlowStyle == 0 && len(n.Content) > 0
 }
 
@@ -145,7 +145,7 @@ func (l *sheet) mapping(n *yaml.Node, to int, field *kind.Field) error {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		at := key.Line - 1
-		if key.Column-1 != from || !l.startsLine(at, from, "") || isBlock(key) {
+		if key.Column-1 != from || !l.startsLine(at, from, "") || isBlockCollection(key) {
 			return leftError(key.Line, "the key is not written as KEY:")
 		}
 		l.mark(at, from, to)
@@ -191,13 +191,13 @@ func (l *sheet) value(v *yaml.Node, at int, owner token, field *kind.Field) erro
 	switch {
 	case yamltext.IsEmpty(v) && v.Anchor == "":
 		return nil
-	case isBlock(v) && v.Anchor == "" && v.Style&yaml.TaggedStyle == 0:
+	case isBlockCollection(v) && v.Anchor == "" && v.Style&yaml.TaggedStyle == 0:
 	case start > at:
 		l.mark(start, v.Column-1, below)
 	default:
 		l.lines[at].value = v.Column - 1
 	}
-	if !isBlock(v) {
+	if !isBlockCollection(v) {
 		return l.leaf(v, at, owner)
 	}
 	if l.depth++; l.depth >= manifest.MaxDepth {

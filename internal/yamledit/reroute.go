@@ -16,9 +16,9 @@ import (
 	"trueup/internal/yamltext"
 )
 
-// Route is how manifests reach the platform: by its API, or by the vendor's command line, where a kind
+// SubmitRoute is how manifests reach the platform: by its API, or by the vendor's command line, where a kind
 // may have another apiVersion and needs metadata.namespace.
-type Route struct {
+type SubmitRoute struct {
 	// Vendor is the vendor's name in the envelope of the command line, and empty for the API.
 	Vendor string
 	// Workspace is the name for metadata.namespace; empty if it is not known.
@@ -58,7 +58,7 @@ func (d Rerouted) String() string {
 
 // Convert edits apiVersion and metadata.namespace of the documents of a file, and nothing else. If it
 // can't, it returns findings and no text.
-func (r Route) Convert(t manifest.FileText) ([]byte, []Rerouted, diag.List) {
+func (r SubmitRoute) Convert(t manifest.FileText) ([]byte, []Rerouted, diag.List) {
 	var e *rerouter
 	for _, remove := range []bool{true, false} { // of metadata.namespace
 		e = &rerouter{editor: newEditor(t.Path, t.Data), route: r, remove: remove}
@@ -80,7 +80,7 @@ func (r Route) Convert(t manifest.FileText) ([]byte, []Rerouted, diag.List) {
 
 type rerouter struct {
 	*editor
-	route  Route
+	route  SubmitRoute
 	remove bool
 	done   []Rerouted
 	edits  []edit

@@ -34,8 +34,8 @@ type Tidied struct {
 
 // Tidying says what to do with files beside their layout.
 type Tidying struct {
-	Fix   bool   // resolve findings whose fix is certain
-	Route *Route // the route of the envelopes; nil leaves them
+	Fix   bool         // resolve findings whose fix is certain
+	Route *SubmitRoute // the route of the envelopes; nil leaves them
 }
 
 // Changes reports whether the new content differs.

@@ -116,9 +116,9 @@ type fieldLines struct {
 
 type span struct{ from, to int }
 
-// PlaceMarks returns those of the marks of a document that are comments, with the lines that they cover: From is 0 if
+// CommentsWithLines returns those of the marks of a document that are comments, with the lines that they cover: From is 0 if
 // one belongs to no field.
-func PlaceMarks(root *yaml.Node, marks []CommentMark) []CommentMark {
+func CommentsWithLines(root *yaml.Node, marks []CommentMark) []CommentMark {
 	l := &fieldLines{root: root}
 	l.last = l.addLines(root)
 	placed := l.commentsOnly(marks)

@@ -19,7 +19,7 @@ import (
 func plainDocuments(text []byte, pool *Pool, each func(*yaml.Node)) (offset, line int) {
 	p := &parser{text: text, pool: pool}
 	line = 1
-	if !isPlainText(text) || !p.next() {
+	if !hasReadableChars(text) || !p.next() {
 		return 0, line
 	}
 	var held *yaml.Node
@@ -47,9 +47,9 @@ type Pool struct {
 	turn  int
 }
 
-// isPlainText reports whether a text has only characters that package yaml reads, and only the
+// hasReadableChars reports whether a text has only characters that package yaml reads, and only the
 // line breaks \n and \r\n.
-func isPlainText(text []byte) bool {
+func hasReadableChars(text []byte) bool {
 	for i, size := 0, 0; i < len(text); i += size {
 		c := rune(text[i])
 		if size = 1; ' ' <= c && c < 0x7F || c == '\n' || c == '\t' || bytes.HasPrefix(text[i:], []byte("\r\n")) {

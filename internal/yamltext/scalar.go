@@ -79,9 +79,9 @@ func IsJSONNumber(s string) bool {
 	return s != "" && (s[0] == '-' || isDigit(s[0])) && isDigit(s[len(s)-1]) && json.Valid([]byte(s))
 }
 
-// FitsDouble reports whether a JSON number fits into double precision: it does not become infinity, and only zero
+// InDoubleRange reports whether a JSON number fits into double precision: it does not become infinity, and only zero
 // becomes zero.
-func FitsDouble(s string) bool {
+func InDoubleRange(s string) bool {
 	value, err := strconv.ParseFloat(s, 64)
 	if err != nil {
 		return false

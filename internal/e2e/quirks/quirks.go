@@ -249,8 +249,15 @@ func (s *Server) write(r *http.Request, body []byte, next carrier, on names) *sa
 	t := s.targetOf(r, body)
 	before := s.find(t)
 	if before != nil && on["replaces-spec"] && r.Method == http.MethodPatch {
+		was := asMap(before["metadata"])["resourceVersion"]
 		before["spec"] = map[string]any{"hostname": asMap(before["spec"])["hostname"]}
 		s.put(before)
+		// The request names the version that it changes.
+		patch := asMap(decode(body))
+		if meta := asMap(patch["metadata"]); meta != nil && meta["resourceVersion"] == was {
+			meta["resourceVersion"] = asMap(s.find(t)["metadata"])["resourceVersion"]
+			body = encode(patch)
+		}
 	}
 	a := next(r, body)
 	after := s.find(t)
