@@ -16,12 +16,8 @@ import (
 	"trueup/internal/canon"
 )
 
-// Schema is the version of the log, the genesis and the records. trueup also imports those of schemaBefore, and rejects
-// other versions.
-const (
-	Schema       = "trueup.ledger/v3"
-	schemaBefore = "trueup.ledger/v2"
-)
+// Schema is the version of the log, the genesis and the records. trueup rejects other versions.
+const Schema = "trueup.ledger/v3"
 
 // maxFile bounds a file, in bytes.
 const maxFile = 256 << 20
@@ -29,13 +25,14 @@ const maxFile = 256 << 20
 // Errors that say what is wrong with a file of the ledger.
 var (
 	ErrNewer   = errors.New("written by a newer version of trueup: upgrade trueup")
+	errOlder   = errors.New("written by an earlier version of trueup: make a new ledger with trueup ledger init")
 	ErrDamaged = errors.New("damaged ledger") // something else changed, moved or removed it
 	errTooLong = fmt.Errorf("longer than %d bytes", maxFile)
 )
 
 // asDamaged adds ErrDamaged to an error, unless the file is only newer.
 func asDamaged(err error) error {
-	if err == nil || errors.Is(err, ErrNewer) || errors.Is(err, ErrDamaged) {
+	if err == nil || errors.Is(err, ErrNewer) || errors.Is(err, errOlder) || errors.Is(err, ErrDamaged) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrDamaged, err)
@@ -135,8 +132,10 @@ func decodeSealed(b []byte, into any) error {
 
 func checkSchema(schema string) error {
 	switch {
-	case schema == Schema, schema == schemaBefore:
+	case schema == Schema:
 		return nil
+	case schema == "trueup.ledger/v1", schema == "trueup.ledger/v2":
+		return fmt.Errorf("schema %q: %w", schema, errOlder)
 	case strings.HasPrefix(schema, "trueup.ledger/"):
 		return fmt.Errorf("schema %q: %w", schema, ErrNewer)
 	default:

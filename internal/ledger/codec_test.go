@@ -58,6 +58,7 @@ func TestWhatIsNoRecord(t *testing.T) {
 	for name, c := range map[string]struct{ in, want string }{
 		"newer, same fields": {strings.Replace(string(whole), Schema, "trueup.ledger/v9", 1), ErrNewer.Error()},
 		"newer, all else":    {`{"schema":"trueup.ledger/v9","entirely":"else"}`, ErrNewer.Error()},
+		"older":              {`{"schema":"trueup.ledger/v2","entirely":"else"}`, errOlder.Error()},
 		"no schema":          {`{"seq":1}`, `schema "" is not`},
 		"another's":          {`{"schema":"v1","kind":3}`, `schema "v1" is not`},
 		"cut":                {string(whole[:len(whole)/2]), "truncated"},

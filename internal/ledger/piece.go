@@ -243,11 +243,8 @@ func decodePiece(content []byte, entry int, held func(kind.Key) []byte) (p segme
 }
 
 func (p *segment) checkHead(entry int) error {
-	switch err := checkSchema(p.Schema); {
-	case err != nil:
+	if err := checkSchema(p.Schema); err != nil {
 		return err
-	case p.Schema != Schema:
-		return errors.New("an earlier trueup wrote this log: export it with that trueup, and import it into a new ledger")
 	}
 	if p.Entry != entry || p.Entries < 1 || p.Entries > entry || !slices.IsSorted(p.Rest) {
 		return fmt.Errorf("its content has another place in the log: %d entries up to %d", p.Entries, p.Entry)

@@ -21,9 +21,9 @@ func buildFolding(t *testing.T) string {
 	}
 	text := string(source)
 	for code, other := range map[string]string{
-		"= recentAge ":                 "= 6 * time.Second ",
+		"= recentAge ":                 "= 10 * time.Second ",
 		"= 320 ":                       "= 4 ",
-		"= time.Hour ":                 "= 3 * time.Second ",
+		"= time.Hour ":                 "= 8 * time.Second ",
 		"since := now.Add(-foldAge)\n": "since := now.AddDate(1, 0, 0)\n",
 	} {
 		if strings.Count(text, code) != 1 {
