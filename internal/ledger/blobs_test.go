@@ -18,6 +18,8 @@ import (
 type memoryBlobs struct {
 	*memoryRoom
 	prefix string
+	// seen, if set, is what created was at the last listing: a creation requires that none came since, as in git.
+	seen *int
 }
 
 type memoryRoom struct {
@@ -103,8 +105,14 @@ func (m memoryBlobs) create(ctx context.Context, b blob.Blob) error {
 		if _, there := m.blobs[at]; there && !m.ignores {
 			return blob.ErrExists
 		}
+		if m.seen != nil && *m.seen != m.created[m.prefix] {
+			return blob.ErrExists
+		}
 		m.blobs[at] = slices.Clone(b.Content)
 		m.created[m.prefix]++
+		if m.seen != nil {
+			*m.seen = m.created[m.prefix]
+		}
 		return nil
 	})
 }
@@ -139,13 +147,18 @@ func (m memoryBlobs) List(ctx context.Context, under string, most int) (names []
 				names = append(names, strings.TrimPrefix(strings.TrimPrefix(name, m.prefix), "/"))
 			}
 		}
+		if m.seen != nil {
+			*m.seen = m.created[m.prefix]
+		}
 		return nil
 	})
 	return names, err
 }
 
 func (m memoryBlobs) Below(folder string) blob.Store {
-	m.prefix = path.Join(m.prefix, folder)
+	if m.prefix = path.Join(m.prefix, folder); m.seen != nil {
+		m.seen = new(int)
+	}
 	return m
 }
 

@@ -21,7 +21,7 @@ var foldMistakes = []struct {
 	{"entries are removed too early", []edit{{"fold.go", "entry >= s.state.folded.Entry", "entry > s.state.last"}}},
 	{"a block of the index is removed", []edit{{"fold.go", "used[b.fileName()] = true", "used[b.ID] = true"}}},
 	{"the digest is lost", []edit{{"fold.go", "SpecDigest: r.SpecDigest, ", ""}}},
-	{"the block before is read", []edit{{"fold.go", "\tif found {\n\t\treturn i\n\t}\n\treturn i - 1\n", "\treturn i - 1\n"}}},
+	{"the block before is read", []edit{{"fold.go", "\tif found {\n", "\tif found && i < 0 {\n"}}},
 	{"a folded purge is free", []edit{{"batch.go", "have = folded.Seq", "have = 0"}}},
 	{"a change meanwhile is lost", []edit{{"fold.go", "l == nil || l.Seq != rec.Seq", "false"}, {"fold.go", "\t\t\tif l := s.state.lines[rec.Key]; ", "\t\t\tif "}}},
 	{"a listing moves what an entry is compared with", []edit{{"fold.go", "err = s.readNew(ctx) // a store", "err = nil // a store"}}},

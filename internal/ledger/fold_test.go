@@ -48,9 +48,9 @@ func (w *foldWorld) now() time.Time { return testNow.Add(time.Duration(w.folds) 
 
 // store is that of a new run.
 func (w *foldWorld) store() *logStore {
-	var blobs blob.Store = w.blobs
+	blobs := w.blobs
 	if w.blobs.drops {
-		blobs = gitBlobs{w.blobs, new(int)}
+		blobs.seen = new(int)
 	}
 	s := newLogStore(blobs, nil, 0)
 	s.now = w.now
@@ -63,30 +63,6 @@ func (w *foldWorld) orLate(err error) error {
 		return ErrConflict
 	}
 	return err
-}
-
-// gitBlobs are blobs of a store that compares what it listed last, as git does.
-type gitBlobs struct {
-	memoryBlobs
-	seen *int
-}
-
-func (m gitBlobs) List(ctx context.Context, under string, most int) ([]string, error) {
-	*m.seen = m.created[m.prefix]
-	return m.memoryBlobs.List(ctx, under, most)
-}
-
-func (m gitBlobs) Create(ctx context.Context, blobs ...blob.Blob) error {
-	if *m.seen != m.created[m.prefix] {
-		return blob.ErrExists
-	}
-	err := m.memoryBlobs.Create(ctx, blobs...)
-	*m.seen = m.created[m.prefix]
-	return err
-}
-
-func (m gitBlobs) Below(folder string) blob.Store {
-	return gitBlobs{m.memoryBlobs.Below(folder).(memoryBlobs), new(int)}
 }
 
 // foldWorld is a log with purges, some of them folded, and what each record must be.
@@ -128,6 +104,14 @@ func newFoldWorld(t *testing.T, git bool) *foldWorld {
 	unknown.Seq, unknown.State, unknown.FirstClaimAt, unknown.ClaimedAt = 1, Unknown, &testNow, &testNow
 	mustPut(t, s, 0, unknown)
 	w.want["Purge/unknown"] = 1
+	// The last entry is large, so that a run that writes two absorbs only the first of them.
+	var many []recordChange
+	for n := range 10 {
+		name := fmt.Sprint("many-", n)
+		many = append(many, recordChange{rec: w.record(name)})
+		w.want["Purge/"+name] = 1
+	}
+	must(t, errors.Join(putAll(t.Context(), s, many)...))
 	for range 3 {
 		other := w.store()
 		_, err := other.ReadGenesis(t.Context())
@@ -204,6 +188,7 @@ func (w *foldWorld) moves() map[string]func(s *logStore) error {
 	}
 	return map[string]func(s *logStore) error{
 		"a new purge":                 func(s *logStore) error { return put(s, 0, "new") },
+		"two new purges":              func(s *logStore) error { return errors.Join(put(s, 0, "new-1"), put(s, 0, "new-2")) },
 		"a second claim":              func(s *logStore) error { return errors.Join(refused(s, "a"), refused(s, "d"), refused(s, "g")) },
 		"another outcome":             func(s *logStore) error { return put(s, 1, "d") },
 		"another outcome of a folded": func(s *logStore) error { return put(s, 1, "a") },
@@ -313,6 +298,21 @@ func everyFold(t *testing.T, git bool, first string, names []string) {
 			t.Errorf("two folds before call %d of %s: %v", at, first, err)
 		}
 		w.check(fmt.Sprintf("two folds before call %d of %s", at, first))
+	}
+}
+
+// TestFoldOfNothing lets another run write and fold a purge between each two calls of a fold that has none.
+func TestFoldOfNothing(t *testing.T) {
+	for at, last := 0, 1; at < last && !t.Failed(); at++ {
+		w := newFoldWorld(t, false)
+		must(t, w.fold(w.store()))
+		calls, err := w.play(func() error { return w.fold(w.store()) }, map[int]func() error{at: func() error {
+			return errors.Join(w.moves()["a new purge"](w.store()), w.fold(w.store()))
+		}})
+		if last = max(last, calls); ignoreConflict(err) != nil {
+			t.Errorf("before call %d: %v", at, err)
+		}
+		w.check(fmt.Sprintf("before call %d", at))
 	}
 }
 
