@@ -7,7 +7,7 @@ import (
 
 	"trueup/internal/command"
 	"trueup/internal/config"
-	"trueup/internal/exit"
+	"trueup/internal/diag"
 )
 
 func TestExplainOffersTheNearestField(t *testing.T) {
@@ -32,7 +32,7 @@ func TestExplainOffersTheNearestField(t *testing.T) {
 		"locations.host":                  "did you mean cdn.locations.host?",
 		"edgeTTL":                         "did you mean cdn.locations.cache.edgeTTL?",
 	} {
-		if code, _, wrong := ran(t, dir, append([]string{"explain"}, strings.Fields(topic)...)...); code != exit.Error || !strings.Contains(wrong, want) {
+		if code, _, wrong := ran(t, dir, append([]string{"explain"}, strings.Fields(topic)...)...); code != diag.ExitError || !strings.Contains(wrong, want) {
 			t.Errorf("%s: exit %d, want %q, got %s", topic, code, want, wrong)
 		}
 	}
@@ -100,7 +100,7 @@ func TestExplainShowsValues(t *testing.T) {
 	if out := show("cdn/shop.example.com.hostname", "--live", "--sandbox"); !strings.Contains(out, ", not live)\n") {
 		t.Error(out)
 	}
-	if code, out, wrong := ran(t, dir, "explain", "cdn/legacy-blgo.spec.tls", "--live", "--sandbox"); code != exit.Error || out != "" ||
+	if code, out, wrong := ran(t, dir, "explain", "cdn/legacy-blgo.spec.tls", "--live", "--sandbox"); code != diag.ExitError || out != "" ||
 		!strings.Contains(wrong, "CDN/legacy-blgo is neither in git nor live: did you mean CDN/legacy-blog?") {
 		t.Errorf("exit %d\n%s%s", code, out, wrong)
 	}

@@ -16,7 +16,7 @@ import (
 
 	"trueup/internal/command"
 	"trueup/internal/config"
-	"trueup/internal/exit"
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/rules"
 )
@@ -313,7 +313,7 @@ func referenceIndex(root *cobra.Command) string {
 	}
 	b.WriteString("\n- Fields of [trueup.yaml](project.md) and of [your own file of profiles](config.md)\n\nThe same, one at a time, tell `trueup explain` and `man trueup`.\n\n" +
 		"## Exit codes\n\n[Exit codes](../exit-codes.md) says what to do, and which command gives which.\n\n| code | result | what happened |\n|---|---|---|\n")
-	for _, code := range exit.Codes() {
+	for _, code := range diag.ExitCodes() {
 		fmt.Fprintf(&b, "| %d | `%s` | %s |\n", code.Number, code.Name, prose(code.Meaning))
 	}
 	b.WriteString("\n| command | codes |\n|---|---|\n")

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"trueup/internal/diag"
-	"trueup/internal/exit"
 	"trueup/internal/manifest"
 	"trueup/internal/reconcile"
 	"trueup/internal/report"
@@ -77,7 +76,7 @@ func runProbe(ctx context.Context, run *Run, hostname string, autoApprove bool) 
 		if _, err := run.approve(*doc, reconcile.ExpectedPlan{}, autoApprove); err != nil {
 			return err
 		}
-		if run.send(ctx, s, doc); doc.ExitCode != exit.OK {
+		if run.send(ctx, s, doc); doc.ExitCode != diag.ExitOK {
 			return nil
 		}
 		proof, err := s.SendProbe(ctx, probe)

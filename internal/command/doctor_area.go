@@ -15,7 +15,6 @@ import (
 	"trueup/internal/api"
 	"trueup/internal/config"
 	"trueup/internal/diag"
-	"trueup/internal/exit"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 )
@@ -65,16 +64,16 @@ func (c *areaChecks) checkToken(ctx context.Context) doctorCheck {
 		c.hasToken = true
 		return passedCheck("the sandbox's own")
 	case e.Ask == nil:
-		return failedCheck(exit.Auth, "no token is set", "set "+config.VariableName(c.area, "TOKEN")+", or token in a profile")
+		return failedCheck(diag.ExitAuth, "no token is set", "set "+config.VariableName(c.area, "TOKEN")+", or token in a profile")
 	}
 	if err := c.platform.AdmitAreas(ctx, c.area); err != nil {
 		if problem := ledger.ProblemOf(err); problem != nil {
-			return failedCheck(exit.NeedsPerson, "trueup does not send it: "+problem.Problem, problem.Fix)
+			return failedCheck(diag.ExitNeedsPerson, "trueup does not send it: "+problem.Problem, problem.Fix)
 		}
-		return failedCheck(exit.Error, "trueup does not send it: "+err.Error(), "")
+		return failedCheck(diag.ExitError, "trueup does not send it: "+err.Error(), "")
 	}
 	if _, err := e.Ask(ctx); err != nil {
-		return failedCheck(exit.Auth, err.Error(), "")
+		return failedCheck(diag.ExitAuth, err.Error(), "")
 	}
 	c.hasToken = true
 	return passedCheck("there is one, from " + c.settings.Tokens[c.area].Source())
@@ -83,16 +82,16 @@ func (c *areaChecks) checkToken(ctx context.Context) doctorCheck {
 // checkConnection sends a request without a token.
 func (c *areaChecks) checkConnection(ctx context.Context) doctorCheck {
 	if wrong := c.addressErrs[c.area]; wrong != nil {
-		return failedCheck(exit.Error, wrong.Error(), "")
+		return failedCheck(diag.ExitError, wrong.Error(), "")
 	}
 	if c.endpoint().Base == nil {
-		return failedCheck(exit.Error, "no address is set", "set "+config.VariableName(c.area, "URL")+", or url in a profile")
+		return failedCheck(diag.ExitError, "no address is set", "set "+config.VariableName(c.area, "URL")+", or url in a profile")
 	}
 	reader := api.NewReader(c.platform.API)
 	defer reader.Close()
 	var err error
 	if c.seen, err = reader.Reach(ctx, c.area); err != nil {
-		return failedCheck(exit.Error, c.withProxy(err.Error()), c.connectionFix(err))
+		return failedCheck(diag.ExitError, c.withProxy(err.Error()), c.connectionFix(err))
 	}
 	c.connected = true
 	says := "answered in " + c.seen.Took.Round(time.Millisecond).String()
@@ -142,7 +141,7 @@ func (c *areaChecks) checkCertificate(context.Context) doctorCheck {
 	days := diag.Plural(int(left.Hours()/24), "day", "days")
 	switch {
 	case left <= 0:
-		return failedCheck(exit.Error, says+": it has expired", "ask the operator of the platform to renew it; if it was renewed, this machine's clock is wrong")
+		return failedCheck(diag.ExitError, says+": it has expired", "ask the operator of the platform to renew it; if it was renewed, this machine's clock is wrong")
 	case left < expiresSoon:
 		return warnedCheck(says, fmt.Sprintf("it expires in %s: ask the operator of the platform to renew it", days))
 	}
@@ -185,7 +184,7 @@ func (c *areaChecks) checkKind(ctx context.Context, k *kind.Kind) doctorCheck {
 	if err == nil {
 		return c.readableCheck(k, may, isEmpty)
 	}
-	f := failedCheck(exit.Of(err), err.Error(), "")
+	f := failedCheck(diag.ExitOf(err), err.Error(), "")
 	switch answer := api.AnswerOf(err); {
 	case answer.Status == http.StatusForbidden:
 		f.Fix = fmt.Sprintf("use the token of a user who may manage %s objects of the workspace %s", k.Name, c.platform.API.Workspace.Name)

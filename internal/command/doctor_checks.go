@@ -12,7 +12,6 @@ import (
 
 	"trueup/internal/config"
 	"trueup/internal/diag"
-	"trueup/internal/exit"
 	"trueup/internal/git"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
@@ -134,7 +133,7 @@ func runDoctor(ctx context.Context, run *Run) doctorReport {
 		}
 	}
 	e.checkAll(ctx)
-	codes := []int{exit.OK, exit.Error, exit.NeedsPerson, exit.Auth} // the last counts most
+	codes := []int{diag.ExitOK, diag.ExitError, diag.ExitNeedsPerson, diag.ExitAuth} // the last counts most
 	most := 0
 	for _, f := range r.Checks {
 		at := slices.Index(codes, f.code)
@@ -143,8 +142,8 @@ func runDoctor(ctx context.Context, run *Run) doctorReport {
 		}
 		most = max(most, at)
 	}
-	r.ExitCode = exit.OrInterrupted(ctx, codes[most])
-	r.Result = exit.NameOf(r.ExitCode)
+	r.ExitCode = diag.OrInterrupted(ctx, codes[most])
+	r.Result = diag.ExitName(r.ExitCode)
 	return *r
 }
 
@@ -175,25 +174,25 @@ func (e *examiner) addCheck(group, check string, f doctorCheck) {
 func (e *examiner) checkProject() doctorCheck {
 	switch exists := e.project.Exists(); {
 	case e.projectErr != nil:
-		return failedCheck(exit.Error, e.projectErr.Error(), "correct the file; trueup explain --schema project describes it")
+		return failedCheck(diag.ExitError, e.projectErr.Error(), "correct the file; trueup explain --schema project describes it")
 	case exists && e.platform != nil && e.platform.Pin.CheckWorkspace(e.platform.Workspace) != nil:
-		return failedCheck(exit.Error, e.platform.Pin.CheckWorkspace(e.platform.Workspace).Error(), "")
+		return failedCheck(diag.ExitError, e.platform.Pin.CheckWorkspace(e.platform.Workspace).Error(), "")
 	case exists:
 		return passedCheck(filepath.Join(e.project.Dir, config.ProjectFile))
 	case e.Sandbox:
 		return skippedCheck("none; the sandbox does not need one")
 	}
-	return failedCheck(exit.Error, "there is no trueup.yaml "+e.run.searched()+", so trueup does not know the workspace", "run trueup init, or try --sandbox")
+	return failedCheck(diag.ExitError, "there is no trueup.yaml "+e.run.searched()+", so trueup does not know the workspace", "run trueup init, or try --sandbox")
 }
 
 func (e *examiner) checkManifests() doctorCheck {
 	switch {
 	case e.setErr != nil:
-		return failedCheck(exit.Error, diag.OneLine(e.setErr), "correct manifests: in trueup.yaml")
+		return failedCheck(diag.ExitError, diag.OneLine(e.setErr), "correct manifests: in trueup.yaml")
 	case e.set == nil:
 		return skippedCheck("no trueup.yaml names the manifests")
 	case e.findings.HasErrors():
-		return failedCheck(exit.Error, "the manifests have errors, so apply would send nothing", "trueup validate shows them")
+		return failedCheck(diag.ExitError, "the manifests have errors, so apply would send nothing", "trueup validate shows them")
 	}
 	return passedCheck(diag.Plural(len(e.set.Objects), "object", "objects"))
 }
@@ -201,9 +200,9 @@ func (e *examiner) checkManifests() doctorCheck {
 func (e *examiner) checkSettings() doctorCheck {
 	switch {
 	case e.sandboxErr != nil:
-		return failedCheck(exit.Of(e.sandboxErr), diag.OneLine(e.sandboxErr), "")
+		return failedCheck(diag.ExitOf(e.sandboxErr), diag.OneLine(e.sandboxErr), "")
 	case e.settingsErr != nil:
-		return failedCheck(exit.Error, diag.OneLine(e.settingsErr), "")
+		return failedCheck(diag.ExitError, diag.OneLine(e.settingsErr), "")
 	case e.Sandbox:
 		return passedCheck("the sandbox has its own addresses and tokens")
 	case len(e.settings.OverriddenVariables()) > 0:
@@ -233,9 +232,9 @@ func (e *examiner) checkLedger(ctx context.Context) doctorCheck {
 	if err == nil {
 		return passedCheck("readable, with the id " + shown.ID + "; writing was not tested")
 	}
-	code := exit.Of(err)
+	code := diag.ExitOf(err)
 	if problem := ledger.ProblemOf(err); problem != nil {
-		code, shown.Problem, shown.Fix = exit.NeedsPerson, problem.Problem, problem.Fix
+		code, shown.Problem, shown.Fix = diag.ExitNeedsPerson, problem.Problem, problem.Fix
 	} else {
 		view := ledger.UnreadableView(err)
 		shown.Problem, shown.Fix = diag.OneLine(errors.New(view.Problem)), view.Fix
@@ -279,7 +278,7 @@ func (e *examiner) checkGit(ctx context.Context) doctorCheck {
 	says, err := git.Version(ctx)
 	switch {
 	case err != nil && needed:
-		return failedCheck(exit.Error, "git is not installed or not in PATH, and the ledger needs it", "install git")
+		return failedCheck(diag.ExitError, "git is not installed or not in PATH, and the ledger needs it", "install git")
 	case err != nil:
 		return skippedCheck("git is not installed, and is not needed here")
 	}

@@ -19,7 +19,7 @@ import (
 
 	"trueup/internal/api"
 	"trueup/internal/config"
-	"trueup/internal/exit"
+	"trueup/internal/diag"
 	"trueup/internal/files"
 	"trueup/internal/report"
 )
@@ -114,12 +114,12 @@ func runEach(ctx context.Context, run *Run, o eachOptions, line memberLine) (doc
 		p := found.Projects[i]
 		doc = report.ResultOf(p.Path, p.Settings.Workspace.UUID, doc)
 		if err := out.writeResult(doc); err != nil {
-			doc.ExitCode, doc.Errors = exit.Worst(doc.ExitCode, exit.Error), append(doc.Errors, err.Error())
-			doc.Result = exit.NameOf(doc.ExitCode)
+			doc.ExitCode, doc.Errors = diag.WorstExit(doc.ExitCode, diag.ExitError), append(doc.Errors, err.Error())
+			doc.Result = diag.ExitName(doc.ExitCode)
 			doc = report.ResultOf(p.Path, p.Settings.Workspace.UUID, doc)
 		}
 		merging.add(i, doc)
-		return doc.ExitCode != exit.OK && doc.ExitCode != exit.Changes // which is what the run found
+		return doc.ExitCode != diag.ExitOK && doc.ExitCode != diag.ExitChanges // which is what the run found
 	}
 	started := o.runProjects(ctx, len(found.Projects), func(i int) (failed bool) {
 		p := found.Projects[i]
@@ -130,12 +130,12 @@ func runEach(ctx context.Context, run *Run, o eachOptions, line memberLine) (doc
 	why := whyNotStarted(ctx, o.maxFailures)
 	for i := range found.Projects[started:] {
 		keep(started+i, report.Document{
-			Command: line.command, Result: report.NotStarted, ExitCode: exit.OrInterrupted(ctx, exit.Partial),
+			Command: line.command, Result: report.NotStarted, ExitCode: diag.OrInterrupted(ctx, diag.ExitPartial),
 			Errors: []string{"trueup each did not start this project: " + why},
 		})
 	}
 	doc = merging.of.Finish()
-	doc.ExitCode = exit.OrInterrupted(ctx, doc.ExitCode)
+	doc.ExitCode = diag.OrInterrupted(ctx, doc.ExitCode)
 	return doc, nil
 }
 

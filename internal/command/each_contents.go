@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"trueup/internal/diag"
-	"trueup/internal/exit"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 	"trueup/internal/parallel"
@@ -98,7 +97,7 @@ func (c *projectContents) addClaim(o *manifest.Object, host, field string, seen 
 
 // insideError adds the path of the project to an error whose files start in its folder.
 func (p projectFolder) insideError(err error) error {
-	return exit.WithCode(exit.Of(err), fmt.Errorf("%s: %w", p.Path, err))
+	return diag.WithExit(diag.ExitOf(err), fmt.Errorf("%s: %w", p.Path, err))
 }
 
 // compareHosts gives an error to projects that have the same hostname, and a warning to those with a location for a host of

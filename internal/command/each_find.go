@@ -14,7 +14,6 @@ import (
 
 	"trueup/internal/config"
 	"trueup/internal/diag"
-	"trueup/internal/exit"
 	"trueup/internal/files"
 )
 
@@ -58,7 +57,7 @@ func readProject(root, dir string) projectFolder {
 	}
 	if p.Err != nil { // its path is that on this machine
 		text := strings.Replace(p.Err.Error(), filepath.Join(dir, config.ProjectFile), p.filePath(), 1)
-		p.Err = exit.WithCode(exit.Of(p.Err), errors.New(text))
+		p.Err = diag.WithExit(diag.ExitOf(p.Err), errors.New(text))
 	}
 	return p
 }
@@ -128,7 +127,7 @@ func addClash(a *projectFolder, atA string, b *projectFolder, atB, what, fix str
 // addContradiction gives a project its first contradiction with another.
 func (p *projectFolder) addContradiction(place, why string) {
 	if p.Err == nil {
-		p.Err = exit.WithCode(exit.Invalid, fmt.Errorf("%s: %s, or leave one out with --exclude", place, why))
+		p.Err = diag.WithExit(diag.ExitInvalid, fmt.Errorf("%s: %s, or leave one out with --exclude", place, why))
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"trueup/internal/exit"
+	"trueup/internal/diag"
 	"trueup/internal/files"
 	"trueup/internal/kind"
 	"trueup/internal/report"
@@ -75,7 +75,7 @@ func listProjects(ctx context.Context, run *Run, o eachOptions) (doc report.Docu
 		}
 		objects := "?"
 		if err := cmp.Or(contents[i].Err, p.Err); err != nil {
-			row.Error, doc.ExitCode = err.Error(), exit.Invalid
+			row.Error, doc.ExitCode = err.Error(), diag.ExitInvalid
 			run.Log(slog.LevelError, row.Error)
 		} else {
 			row.Objects, objects = &contents[i].Objects, strconv.Itoa(contents[i].Objects)

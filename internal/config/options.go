@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"trueup/internal/api"
-	"trueup/internal/exit"
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
@@ -282,7 +282,7 @@ func (w *Platform) AdmitAreas(ctx context.Context, areas ...kind.Area) error {
 		}
 	}
 	if err = ledger.WithFix(err); err != nil && ctx.Err() == nil {
-		return exit.WithCode(exit.Error, err) // nothing is wrong with the token
+		return diag.WithExit(diag.ExitError, err) // nothing is wrong with the token
 	}
 	return err
 }
@@ -303,8 +303,8 @@ func (o Options) WithLedger(ctx context.Context, p Project, set *manifest.Set, d
 
 // LedgerError adds the fix, and the exit code for a person's decision, to a problem of the ledger.
 func LedgerError(err error) error {
-	if _, coded := errors.AsType[*exit.CodedError](err); ledger.ProblemOf(err) != nil && !coded {
-		return exit.WithCode(exit.NeedsPerson, ledger.WithFix(err))
+	if _, coded := errors.AsType[*diag.CodedError](err); ledger.ProblemOf(err) != nil && !coded {
+		return diag.WithExit(diag.ExitNeedsPerson, ledger.WithFix(err))
 	}
 	return err
 }

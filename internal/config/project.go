@@ -17,7 +17,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"trueup/internal/diag"
-	"trueup/internal/exit"
 	"trueup/internal/files"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
@@ -62,7 +61,7 @@ func ReadProject(dir string) (Project, error) {
 	}
 	p, err := ParseProject(text)
 	if err != nil {
-		return Project{}, exit.WithCode(exit.Invalid, fmt.Errorf("%s: %w", path, err))
+		return Project{}, diag.WithExit(diag.ExitInvalid, fmt.Errorf("%s: %w", path, err))
 	}
 	p.Dir, p.Text = dir, text
 	return p, nil

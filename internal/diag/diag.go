@@ -1,5 +1,5 @@
 // Package diag has the type of findings: what is wrong, where, by which rule, and how to fix it. It also
-// knows invisible characters.
+// has the exit codes, and knows invisible characters.
 package diag
 
 import (

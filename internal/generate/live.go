@@ -12,7 +12,7 @@ import (
 
 	"trueup/internal/api"
 	"trueup/internal/config"
-	"trueup/internal/exit"
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/live"
@@ -158,7 +158,7 @@ func (r *pullRun) fetchLive(ctx context.Context, asked PullSelection) (live.Stat
 	}
 	state, err := live.FetchState(ctx, reader, named, opts)
 	if err != nil {
-		if exit.Of(err) == exit.Auth && len(opts.Also) > 1 {
+		if diag.ExitOf(err) == diag.ExitAuth && len(opts.Also) > 1 {
 			err = fmt.Errorf("%w; to skip that, name what to pull: %s", err, strings.Join(pluralNames(), ", "))
 		}
 		return state, err

@@ -15,7 +15,7 @@ import (
 	"trueup/internal/api"
 	"trueup/internal/apply"
 	"trueup/internal/config"
-	"trueup/internal/exit"
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/live"
@@ -239,7 +239,7 @@ func (s *Session) readLedger(ctx context.Context) (err error) {
 		return err
 	}
 	if err = s.admitPlatform(ctx); err != nil && !s.options.ReadOnly {
-		err = exit.WithCode(exit.NeedsPerson, err)
+		err = diag.WithExit(diag.ExitNeedsPerson, err)
 	}
 	return err
 }

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"trueup/internal/canon"
-	"trueup/internal/exit"
+	"trueup/internal/diag"
 	"trueup/internal/plan"
 	"trueup/internal/requesttest"
 )
@@ -232,7 +232,7 @@ func (c *collection) findShards(fsys fs.FS, tool string) (all []shardResults, er
 // addLine adds the result of a project.
 func (c *collection) addLine(name, project string, line []byte) {
 	doc, err := ReadResult(line)
-	if err == nil && exit.NameOf(doc.ExitCode) == "" {
+	if err == nil && diag.ExitName(doc.ExitCode) == "" {
 		err = fmt.Errorf("it is damaged, because no exit code is %d: run the shard again", doc.ExitCode)
 	}
 	if err != nil {

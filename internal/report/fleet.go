@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"trueup/internal/diag"
-	"trueup/internal/exit"
 	"trueup/internal/safetext"
 	"trueup/internal/view"
 )
@@ -181,12 +180,12 @@ func (f *FleetFacts) warnings() (list diag.List) {
 
 // code returns the exit code of what no project's result has. Where pending changes are one, a removed project is, too.
 func (f *FleetFacts) code() int {
-	code := exit.OK
+	code := diag.ExitOK
 	if isDetailed := strings.Contains(f.Flags, "--detailed-exitcode=true"); len(f.Removed) > 0 && (f.Command == "drift" || isDetailed) {
-		code = exit.Changes
+		code = diag.ExitChanges
 	}
 	if len(f.Missing) > 0 {
-		code = exit.Worst(code, exit.Partial)
+		code = diag.WorstExit(code, diag.ExitPartial)
 	}
 	return code
 }

@@ -1,4 +1,4 @@
-package exit_test
+package diag_test
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"trueup/internal/exit"
+	"trueup/internal/diag"
 )
 
 // authError is an error that says of itself what it is.
@@ -25,11 +25,11 @@ func TestOf(t *testing.T) {
 		{errors.New("no"), 1},
 		{fmt.Errorf("list: %w", authError{true}), 8},
 		{fmt.Errorf("list: %w", authError{false}), 1},
-		{fmt.Errorf("load: %w", exit.WithCode(exit.Invalid, authError{true})), 4},
+		{fmt.Errorf("load: %w", diag.WithExit(diag.ExitInvalid, authError{true})), 4},
 		{fmt.Errorf("list: %w", context.Canceled), 130},
 		{fmt.Errorf("list: %w", context.DeadlineExceeded), 1},
 	} {
-		if got := exit.Of(tt.err); got != tt.want {
+		if got := diag.ExitOf(tt.err); got != tt.want {
 			t.Errorf("%v: %d, want %d", tt.err, got, tt.want)
 		}
 	}
@@ -39,7 +39,7 @@ func TestOf(t *testing.T) {
 func TestNames(t *testing.T) {
 	seen := map[string]int{}
 	for _, code := range []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 130} {
-		name := exit.NameOf(code)
+		name := diag.ExitName(code)
 		if other, twice := seen[name]; twice || name == "" {
 			t.Errorf("%d is called %q, as %d is", code, name, other)
 		}
@@ -50,11 +50,11 @@ func TestNames(t *testing.T) {
 // TestWorst: every code has its own rank, and the worst of some does not depend on their order.
 func TestWorst(t *testing.T) {
 	ranks := map[int]int{}
-	for _, code := range exit.Codes() {
-		if other, twice := ranks[exit.Rank(code.Number)]; twice {
+	for _, code := range diag.ExitCodes() {
+		if other, twice := ranks[diag.ExitRank(code.Number)]; twice {
 			t.Errorf("%d ranks as %d does", code.Number, other)
 		}
-		ranks[exit.Rank(code.Number)] = code.Number
+		ranks[diag.ExitRank(code.Number)] = code.Number
 	}
 	for _, tt := range []struct {
 		codes []int
@@ -76,7 +76,7 @@ func TestWorst(t *testing.T) {
 	} {
 		back := slices.Clone(tt.codes)
 		slices.Reverse(back)
-		if got, other := exit.Worst(tt.codes...), exit.Worst(back...); got != tt.want || other != tt.want {
+		if got, other := diag.WorstExit(tt.codes...), diag.WorstExit(back...); got != tt.want || other != tt.want {
 			t.Errorf("%v: %d and %d, want %d", tt.codes, got, other, tt.want)
 		}
 	}
