@@ -21,7 +21,6 @@ import (
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
-	"trueup/internal/yamltext"
 )
 
 // ProjectFile is the name of the project file.
@@ -82,7 +81,7 @@ func ParseProject(text []byte) (Project, error) {
 	if m, found := diag.FindMisread(text); found {
 		return Project{}, m
 	}
-	if line := yamltext.FirstAlias(text); line > 0 {
+	if line := manifest.FirstAlias(text); line > 0 {
 		return Project{}, fmt.Errorf("line %d: trueup does not read aliases (*NAME) here: write the value itself", line)
 	}
 	var p Project

@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 
 	"trueup/internal/kind"
-	"trueup/internal/yamltext"
 )
 
 // Names finds the objects of manifests without reading all of each: they have a kind, a name, a host and
@@ -135,11 +134,11 @@ func (o *outliner) end() {
 
 // parseObjects finds the objects of a text by its nodes.
 func parseObjects(data []byte, path string) (objects []*Object) {
-	for _, doc := range yamltext.NewFile(path, data).Nodes() {
-		root := yamltext.Root(doc)
-		name := yamltext.Text(yamltext.Member(yamltext.Member(root, "metadata"), "name"))
-		if k, ok := kind.ForEnvelope(yamltext.Text(yamltext.Member(root, "apiVersion")), yamltext.Text(yamltext.Member(root, "kind"))); ok && name != "" {
-			objects = append(objects, &Object{Kind: k, Name: name, Host: yamltext.Text(yamltext.Member(yamltext.Member(root, "spec"), k.HostField)), Path: path})
+	for _, doc := range NewFile(path, data).Nodes() {
+		root := Root(doc)
+		name := Text(Member(Member(root, "metadata"), "name"))
+		if k, ok := kind.ForEnvelope(Text(Member(root, "apiVersion")), Text(Member(root, "kind"))); ok && name != "" {
+			objects = append(objects, &Object{Kind: k, Name: name, Host: Text(Member(Member(root, "spec"), k.HostField)), Path: path})
 		}
 	}
 	return objects

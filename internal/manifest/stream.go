@@ -1,6 +1,4 @@
-// Package yamltext reads texts of YAML and JSON as nodes with places, and reports what YAML parsers disagree about. It
-// knows no kind, and changes nothing.
-package yamltext
+package manifest
 
 import (
 	"bytes"

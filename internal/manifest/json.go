@@ -1,4 +1,4 @@
-package yamltext
+package manifest
 
 import (
 	"bytes"
