@@ -47,7 +47,7 @@ func Check(set *Set, opts LoadSettings) (findings diag.List) {
 	rules.Compare(all, func(of rules.CheckedObject, x diag.Finding) {
 		o := of.(*Object)
 		x.Line, x.Column = o.Place(x.Field)
-		x.Path, x.Field, x.Message, x.Fix = o.Path, Clip(x.Field), Clip(x.Message), Clip(x.Fix)
+		x.Path, x.Field, x.Message, x.Fix = o.Path, clip(x.Field), clip(x.Message), clip(x.Fix)
 		shown, silenced := o.Sift(diag.List{x})
 		findings, set.Silenced = append(findings, shown...), append(set.Silenced, silenced...)
 	})
@@ -57,7 +57,7 @@ func Check(set *Set, opts LoadSettings) (findings diag.List) {
 // Advise returns the advice that needs only the manifest, whose spec is the tree, separated by whether a comment silences it.
 // Advice never stops a run.
 func Advise(o *Object, tree map[string]any, opts LoadSettings) (advice, silenced diag.List) {
-	f := NewFile(o.Path, nil)
+	f := NewFileState(o.Path, nil)
 	s := o.subject(nil, tree, opts, f)
 	s.Begin = f.Start // each rule has room of its own
 	s.Run(true)

@@ -299,7 +299,7 @@ func (c *converter) key(n *yaml.Node) (string, bool) {
 	case target.Style&yaml.TaggedStyle != 0 && target.Tag != "!!str":
 		c.fail(n, ruleTag, fmt.Sprintf("the tag %s on a key", target.Tag), "remove the tag")
 		return "", false
-	case IsPlain(target) && Resolve(name) != PlainText:
+	case IsPlain(target) && ResolveScalar(name) != PlainText:
 		x := c.fail(n, ruleKey, fmt.Sprintf("not every YAML parser reads the key %s as text", diag.Quote(name)), "write "+strconv.Quote(name)+":")
 		if n == target {
 			x.Write = strconv.Quote(name)
@@ -318,7 +318,7 @@ func (c *converter) checkTag(n *yaml.Node, want string) {
 // number rejects numbers that double precision reads as infinity or zero. These would also make the
 // check of the schema expensive.
 func (c *converter) number(n *yaml.Node, s string) any {
-	if !InDoubleRange(s) {
+	if !inDoubleRange(s) {
 		c.fail(n, ruleNumber, diag.Short(s)+" is outside the range of numbers that all JSON parsers support",
 			"write a number between -1e308 and 1e308, and no closer to zero than 1e-308")
 		return c.emit(n, nil)

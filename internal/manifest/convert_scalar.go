@@ -31,7 +31,7 @@ func (c *converter) scalar(n, at *yaml.Node, f *kind.Field) any {
 		c.fail(n, RuleSyntax, "YAML parsers disagree whether a colon at the end of a value makes it a key", "write "+strconv.Quote(n.Value)+" for the text")
 		return c.emit(n, nil)
 	}
-	switch what := Resolve(n.Value); what {
+	switch what := ResolveScalar(n.Value); what {
 	case PlainNull:
 		return c.emit(n, nil)
 	case PlainEmpty:
@@ -49,7 +49,7 @@ func (c *converter) text(n *yaml.Node, f *kind.Field) any {
 	return c.emit(n, n.Value)
 }
 
-func (c *converter) literal(n *yaml.Node, f *kind.Field, what Plain) any {
+func (c *converter) literal(n *yaml.Node, f *kind.Field, what scalarType) any {
 	want, value := kind.AnyType, n.Value
 	if f != nil {
 		want = f.Type
@@ -99,7 +99,7 @@ func (c *converter) empty(n, at *yaml.Node) any {
 
 // tagged converts a scalar with a tag; it accepts only tags that change nothing.
 func (c *converter) tagged(n, at *yaml.Node, f *kind.Field) any {
-	what := Resolve(n.Value)
+	what := ResolveScalar(n.Value)
 	switch {
 	case n.Tag == "!!str":
 		return c.text(n, f)

@@ -24,7 +24,7 @@ func FuzzDecode(f *testing.F) {
 // places and in their errors.
 func checkDecode(t *testing.T, path string, data []byte) {
 	t.Helper()
-	data, ok := NewFile(path, data).cleanText(data)
+	data, ok := NewFileState(path, data).cleanText(data)
 	if !ok {
 		return
 	}
@@ -36,7 +36,7 @@ func checkDecode(t *testing.T, path string, data []byte) {
 		t.Errorf("%s: %d documents, %v, not %d, %v: or they differ", path, len(is), isErr, len(was), wasErr)
 	}
 	// The nodes of a pool are good as long as each document is looked at.
-	n, pool := 0, new(Pool)
+	n, pool := 0, new(NodePool)
 	_ = decodeDocuments(text, pool, func(doc *yaml.Node) {
 		if n++; n > len(was) || !reflect.DeepEqual(withoutComments(doc), was[n-1]) {
 			t.Errorf("%s: with a pool, document %d differs", path, n)
@@ -65,7 +65,7 @@ func TestParsersRejectTheSame(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if data, ok := NewFile("", data).cleanText(data); ok && decodeDocuments(data, nil, func(*yaml.Node) {}) != nil {
+		if data, ok := NewFileState("", data).cleanText(data); ok && decodeDocuments(data, nil, func(*yaml.Node) {}) != nil {
 			rejected++
 			if whereRejected(data) == nil {
 				unexplained++

@@ -43,7 +43,7 @@ const (
 // convertDocument checks one document and converts it to an object.
 func (w *worker) convertDocument(doc *yaml.Node) {
 	w.file.Start()
-	root := Root(doc)
+	root := RootNode(doc)
 	if root == nil || w.file.Hopeless() {
 		return
 	}
@@ -53,8 +53,8 @@ func (w *worker) convertDocument(doc *yaml.Node) {
 			"write apiVersion, kind, metadata and spec")
 		return
 	}
-	apiVersion, name := Member(root, "apiVersion"), Member(root, "kind")
-	if text := Text(apiVersion); text == projectVersion && Text(name) == projectKind {
+	apiVersion, name := MemberValue(root, "apiVersion"), MemberValue(root, "kind")
+	if text := ScalarText(apiVersion); text == projectVersion && ScalarText(name) == projectKind {
 		return
 	}
 	k, ok := KindOf(root)
@@ -67,7 +67,7 @@ func (w *worker) convertDocument(doc *yaml.Node) {
 
 // KindOf finds the kind of a document, which may be kind.RequestTest.
 func KindOf(root *yaml.Node) (*kind.Kind, bool) {
-	apiVersion, name := Text(Member(root, "apiVersion")), Text(Member(root, "kind"))
+	apiVersion, name := ScalarText(MemberValue(root, "apiVersion")), ScalarText(MemberValue(root, "kind"))
 	if k := kind.RequestTest(); apiVersion == k.APIVersion && name == k.Name {
 		return k, true
 	}
@@ -75,7 +75,7 @@ func KindOf(root *yaml.Node) (*kind.Kind, bool) {
 }
 
 func (w *worker) unknownKind(root, apiVersion, name *yaml.Node) {
-	version, kindName := Text(apiVersion), Text(name)
+	version, kindName := ScalarText(apiVersion), ScalarText(name)
 	if version == "" && kindName == "" {
 		before := len(w.file.Findings)
 		w.convert.reset(w.file)
@@ -92,7 +92,7 @@ func (w *worker) unknownKind(root, apiVersion, name *yaml.Node) {
 	switch known := NearKind(kindName); {
 	case kindName == "":
 		report(name, "kind", "the document has no kind", writeKnown())
-	case strings.HasSuffix(kindName, "List") && Member(root, "items") != nil:
+	case strings.HasSuffix(kindName, "List") && MemberValue(root, "items") != nil:
 		report(name, "kind", "a list of objects in one document", "write each item as its own document, with a line --- between them")
 	case known == nil:
 		report(name, "kind", unmanaged, writeKnown())

@@ -29,7 +29,7 @@ func newReader(library bool) *reader {
 }
 
 func (r *reader) load(path string, data []byte) (*Set, diag.List) {
-	f := NewFile(path, data)
+	f := NewFileState(path, data)
 	f.Comments, f.Pool = r.library, &r.pool
 	r.file, r.loadResult, r.convert.expanded = f, loadResult{}, 0
 	f.Documents(r.convertDocument)

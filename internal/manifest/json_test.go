@@ -44,7 +44,7 @@ func TestEscapesOfJSONAreReadInTheirPlace(t *testing.T) {
 		if err := json.Unmarshal([]byte(text.String()), &value); err != nil {
 			t.Fatalf("%s: %v", text.String(), err)
 		}
-		f := NewFile("x.json", []byte(text.String()))
+		f := NewFileState("x.json", []byte(text.String()))
 		var got []lineColumn
 		f.Documents(func(n *yaml.Node) {
 			for _, e := range n.Content[0].Content {

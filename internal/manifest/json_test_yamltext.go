@@ -13,7 +13,7 @@ func TestEscapesOutsideJSONAreAsTheyAre(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{`{"a": "\\/"}`: `\/`, `{"a": "\\ud83d\\ude00"}`: `\ud83d\ude00`} {
-		f := NewFile("", []byte(text))
+		f := NewFileState("", []byte(text))
 		if docs := f.Nodes(); len(f.Findings) > 0 || docs[0].Content[0].Content[1].Value != want {
 			t.Errorf("%s is read as %v, %v", text, docs, f.Findings)
 		}

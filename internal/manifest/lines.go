@@ -67,8 +67,8 @@ func (l *LineIndex) Position(offset int) (line, column int) {
 	return line, utf8.RuneCount(l.Data[l.starts[line-1]:offset]) + 1
 }
 
-// Offset returns the byte offset of a column, from 0 and in characters, in a line.
-func Offset(line string, column int) int {
+// ColumnOffset returns the byte offset of a column, from 0 and in characters, in a line.
+func ColumnOffset(line string, column int) int {
 	at := 0
 	for ; column > 0 && at < len(line); column-- {
 		_, size := utf8.DecodeRuneInString(line[at:])
@@ -77,8 +77,8 @@ func Offset(line string, column int) int {
 	return at
 }
 
-// Root returns the value of a document, or nil for one that holds only comments.
-func Root(doc *yaml.Node) *yaml.Node {
+// RootNode returns the value of a document, or nil for one that holds only comments.
+func RootNode(doc *yaml.Node) *yaml.Node {
 	if len(doc.Content) == 0 {
 		return nil
 	}
@@ -100,8 +100,8 @@ func IsPlain(n *yaml.Node) bool {
 // IsMerge reports whether a key is <<.
 func IsMerge(key *yaml.Node) bool { return key.Kind == yaml.ScalarNode && key.Tag == "!!merge" }
 
-// Pair returns the key and the value of a member, or nil.
-func Pair(mapping *yaml.Node, name string) (key, value *yaml.Node) {
+// MemberPair returns the key and the value of a member, or nil.
+func MemberPair(mapping *yaml.Node, name string) (key, value *yaml.Node) {
 	for i := 0; mapping != nil && mapping.Kind == yaml.MappingNode && i+1 < len(mapping.Content); i += 2 {
 		if key := mapping.Content[i]; key.Kind == yaml.ScalarNode && key.Value == name {
 			return key, mapping.Content[i+1]
@@ -110,14 +110,14 @@ func Pair(mapping *yaml.Node, name string) (key, value *yaml.Node) {
 	return nil, nil
 }
 
-// Member returns the value of a member, or nil.
-func Member(mapping *yaml.Node, name string) *yaml.Node {
-	_, value := Pair(mapping, name)
+// MemberValue returns the value of a member, or nil.
+func MemberValue(mapping *yaml.Node, name string) *yaml.Node {
+	_, value := MemberPair(mapping, name)
 	return value
 }
 
-// Text returns the text of a scalar, "" for anything else and nil.
-func Text(n *yaml.Node) string {
+// ScalarText returns the text of a scalar, "" for anything else and nil.
+func ScalarText(n *yaml.Node) string {
 	if n == nil || n.Kind != yaml.ScalarNode {
 		return ""
 	}

@@ -35,7 +35,7 @@ type worker struct {
 	loadResult // of the current file
 	file       *FileState
 	convert    converter
-	pool       Pool
+	pool       NodePool
 	buffer     bytes.Buffer
 }
 
@@ -124,7 +124,7 @@ func (w *worker) readFile(t FileText) {
 		return
 	}
 	w.total.Add(int64(len(data)))
-	f := NewFile(t.Path, data)
+	f := NewFileState(t.Path, data)
 	f.MaxFindings, f.MaxValues, f.Pool = w.options.Findings, limits.Values, &w.pool
 	w.file = f
 	if int64(len(data)) > limits.File {
@@ -187,7 +187,7 @@ func (l Limits) orDefault() Limits {
 		Total:   cmp.Or(l.Total, 512<<20),
 		Files:   cmp.Or(l.Files, 200_000),
 		Objects: cmp.Or(l.Objects, 200_000),
-		Values:  cmp.Or(l.Values, MaxValues),
+		Values:  cmp.Or(l.Values, maxValues),
 		Folders: cmp.Or(l.Folders, 64),
 	}
 }

@@ -18,7 +18,7 @@ import (
 func BenchmarkSchema(b *testing.B) {
 	var c converter
 	var doc map[string]any
-	f := NewFile("", benchmarkManifest())
+	f := NewFileState("", benchmarkManifest())
 	f.Documents(func(n *yaml.Node) {
 		c.reset(f)
 		doc, _ = c.value(n.Content[0], n.Content[0], nil).(map[string]any)

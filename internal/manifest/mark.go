@@ -88,7 +88,7 @@ func (m *CommentMark) readComment(text string) {
 	}
 	word := strings.TrimSpace(form[1])
 	if isProse := word != form[1] || word == ""; !isProse || diag.Distance(strings.ToLower(word), "ignore") <= slips {
-		m.Word, m.Rule, m.Reason = form[1], strings.TrimRight(form[2], ":,;"), Clip(form[3])
+		m.Word, m.Rule, m.Reason = form[1], strings.TrimRight(form[2], ":,;"), clip(form[3])
 	}
 }
 

@@ -134,11 +134,11 @@ func (o *outliner) end() {
 
 // parseObjects finds the objects of a text by its nodes.
 func parseObjects(data []byte, path string) (objects []*Object) {
-	for _, doc := range NewFile(path, data).Nodes() {
-		root := Root(doc)
-		name := Text(Member(Member(root, "metadata"), "name"))
-		if k, ok := kind.ForEnvelope(Text(Member(root, "apiVersion")), Text(Member(root, "kind"))); ok && name != "" {
-			objects = append(objects, &Object{Kind: k, Name: name, Host: Text(Member(Member(root, "spec"), k.HostField)), Path: path})
+	for _, doc := range NewFileState(path, data).Nodes() {
+		root := RootNode(doc)
+		name := ScalarText(MemberValue(MemberValue(root, "metadata"), "name"))
+		if k, ok := kind.ForEnvelope(ScalarText(MemberValue(root, "apiVersion")), ScalarText(MemberValue(root, "kind"))); ok && name != "" {
+			objects = append(objects, &Object{Kind: k, Name: name, Host: ScalarText(MemberValue(MemberValue(root, "spec"), k.HostField)), Path: path})
 		}
 	}
 	return objects

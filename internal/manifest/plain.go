@@ -16,7 +16,7 @@ import (
 // that each has not had, and its line, from 1; the offset is len(text) if there is none.
 // The document before a declined one is left as well, because the parser that takes over
 // may find a mistake beyond it first.
-func plainDocuments(text []byte, pool *Pool, each func(*yaml.Node)) (offset, line int) {
+func plainDocuments(text []byte, pool *NodePool, each func(*yaml.Node)) (offset, line int) {
 	p := &parser{text: text, pool: pool}
 	line = 1
 	if !hasReadableChars(text) || !p.next() {
@@ -40,8 +40,8 @@ func plainDocuments(text []byte, pool *Pool, each func(*yaml.Node)) (offset, lin
 	return len(text), p.line
 }
 
-// Pool has nodes to use again. It serves one text at a time. The zero value is ready.
-type Pool struct {
+// NodePool has nodes to use again. It serves one text at a time. The zero value is ready.
+type NodePool struct {
 	// nodes are for two documents, because one is read before the last is let go.
 	nodes [2][]yaml.Node
 	turn  int
@@ -79,7 +79,7 @@ type parser struct {
 	// ended reports that the document has no more lines; marker, that the next starts with ---.
 	ended, marker bool
 	unquoted      []byte // the value of a scalar in quotes
-	pool          *Pool
+	pool          *NodePool
 	nodes         []yaml.Node  // not used yet
 	open          []*yaml.Node // the members of all collections that are not complete
 }

@@ -8,12 +8,12 @@ import (
 	"sync"
 )
 
-// Plain is what an unquoted scalar means.
-type Plain uint8
+// scalarType is what an unquoted scalar means.
+type scalarType uint8
 
 // What an unquoted scalar can mean.
 const (
-	PlainText Plain = iota
+	PlainText scalarType = iota
 	// PlainBool is true or false, plainNumber a number of JSON's grammar.
 	PlainBool
 	PlainNumber
@@ -27,20 +27,20 @@ const (
 )
 
 // Name returns boolean or number.
-func (p Plain) Name() string {
+func (p scalarType) Name() string {
 	if p == PlainBool || p == LooseBool {
 		return "boolean"
 	}
 	return "number"
 }
 
-// Resolve returns what an unquoted scalar means.
-func Resolve(s string) Plain {
+// ResolveScalar returns what an unquoted scalar means.
+func ResolveScalar(s string) scalarType {
 	switch {
 	case s == "", s == "~", s == "Null", s == "NULL":
 		return PlainEmpty
 	case s[0] >= '0' && s[0] <= '9' || strings.IndexByte("-+.", s[0]) >= 0:
-		if IsJSONNumber(s) {
+		if isJSONNumber(s) {
 			return PlainNumber
 		}
 		if looseNumbers().MatchString(s) {
@@ -73,15 +73,15 @@ func BooleanWord(s string) (value, ok bool) {
 	return false, false
 }
 
-// IsJSONNumber reports whether s is a number as JSON writes it.
-func IsJSONNumber(s string) bool {
+// isJSONNumber reports whether s is a number as JSON writes it.
+func isJSONNumber(s string) bool {
 	isDigit := func(c byte) bool { return c >= '0' && c <= '9' }
 	return s != "" && (s[0] == '-' || isDigit(s[0])) && isDigit(s[len(s)-1]) && json.Valid([]byte(s))
 }
 
-// InDoubleRange reports whether a JSON number fits into double precision: it does not become infinity, and only zero
+// inDoubleRange reports whether a JSON number fits into double precision: it does not become infinity, and only zero
 // becomes zero.
-func InDoubleRange(s string) bool {
+func inDoubleRange(s string) bool {
 	value, err := strconv.ParseFloat(s, 64)
 	if err != nil {
 		return false

@@ -198,7 +198,7 @@ func inType(text string, f *kind.Field) string {
 		return strconv.Quote(text)
 	case f.Type == kind.Bool && isBool:
 		return strconv.FormatBool(value)
-	case f.Type == kind.Number && IsJSONNumber(text):
+	case f.Type == kind.Number && isJSONNumber(text):
 		return text
 	}
 	return ""

@@ -29,7 +29,7 @@ func trees(t *testing.T) map[*kind.Kind][]map[string]any {
 	t.Helper()
 	all := map[*kind.Kind][]map[string]any{}
 	add := func(text string) {
-		f := NewFile("", []byte(text))
+		f := NewFileState("", []byte(text))
 		f.Documents(func(n *yaml.Node) {
 			var c converter
 			c.reset(f)

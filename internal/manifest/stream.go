@@ -40,17 +40,17 @@ type FileState struct {
 	Comments    bool // the nodes of documents have their comments
 	Tagged      bool // the text has an exclamation mark, with which tags start
 	questions   bool // the text has a question mark
-	Pool        *Pool
+	Pool        *NodePool
 	// marks are the offsets of possible trueup: comments that no document has taken yet.
 	marks [][]int
 }
 
-// MaxValues is the default limit of the values of a document.
-const MaxValues = 500_000
+// maxValues is the default limit of the values of a document.
+const maxValues = 500_000
 
-// NewFile returns a file with the default limits.
-func NewFile(path string, data []byte) *FileState {
-	return &FileState{Path: path, Lines: LineIndex{Data: data}, MaxValues: MaxValues}
+// NewFileState returns a file with the default limits.
+func NewFileState(path string, data []byte) *FileState {
+	return &FileState{Path: path, Lines: LineIndex{Data: data}, MaxValues: maxValues}
 }
 
 // dropped counts findings that are not shown; worst is the highest severity among them.
@@ -141,8 +141,8 @@ func (f *FileState) Add(line, column int, rule string, severity diag.Severity, f
 		return &diag.Finding{}
 	}
 	f.Findings = append(f.Findings, diag.Finding{
-		Path: f.Path, Line: line, Column: column, Field: Clip(field), Rule: rule, Severity: severity,
-		Message: Clip(message), Fix: Clip(fix), Source: f.Lines.Text(line),
+		Path: f.Path, Line: line, Column: column, Field: clip(field), Rule: rule, Severity: severity,
+		Message: clip(message), Fix: clip(fix), Source: f.Lines.Text(line),
 	})
 	return &f.Findings[len(f.Findings)-1]
 }
@@ -150,8 +150,8 @@ func (f *FileState) Add(line, column int, rule string, severity diag.Severity, f
 // maxText limits each text of a finding, in bytes, because it may quote the file.
 const maxText = 2000
 
-// Clip shortens a text of a finding, which may quote the file, and hides passwords.
-func Clip(s string) string {
+// clip shortens a text of a finding, which may quote the file, and hides passwords.
+func clip(s string) string {
 	if strings.Contains(s, "@") {
 		s = login().ReplaceAllString(s, "$1***@")
 	}
@@ -185,7 +185,7 @@ func (f *FileState) Nodes() (docs []*yaml.Node) {
 
 // decodeDocuments calls each with the documents of a text, up to the first error. Some have no comments. With a
 // pool, some nodes are reused when each returns.
-func decodeDocuments(text []byte, pool *Pool, each func(*yaml.Node)) error {
+func decodeDocuments(text []byte, pool *NodePool, each func(*yaml.Node)) error {
 	offset, line := plainDocuments(text, pool, each)
 	if offset == len(text) {
 		return nil

@@ -35,7 +35,7 @@ func (f *FileState) reportSyntax(data []byte, err error) int {
 	if mark.Line == line && mark.Column > 0 {
 		column = min(mark.Column, utf8.RuneCount(text)+1)
 	}
-	if rest := text[Offset(string(text), column-1):]; bytes.HasPrefix(rest, []byte("\t")) {
+	if rest := text[ColumnOffset(string(text), column-1):]; bytes.HasPrefix(rest, []byte("\t")) {
 		at.Message = "tab character"
 	}
 	m := explainMistake(at.Message, string(text))

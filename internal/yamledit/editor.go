@@ -38,7 +38,7 @@ type edit struct {
 
 // newEditor parses a file. Its findings say if that failed.
 func newEditor(path string, data []byte) *editor {
-	e := &editor{file: manifest.NewFile(path, data)}
+	e := &editor{file: manifest.NewFileState(path, data)}
 	e.file.Comments = true
 	e.docs = e.file.Nodes()
 	e.bom = data[:len(data)-len(e.file.Lines.Data)]
@@ -192,7 +192,7 @@ func WithValues(o *manifest.Object, in *manifest.LineIndex, spec []byte) (was, i
 	was = bytes.Clone(in.Data[in.Offset(first):in.Offset(last+1)]) // the file may be large
 	t := taking{editor: newEditor(o.Path, was), now: map[*yaml.Node]string{}}
 	for _, doc := range t.docs {
-		t.value(manifest.Member(manifest.Root(doc), "spec"), 0, canon.MustDecode(spec), o.Kind.Spec())
+		t.value(manifest.MemberValue(manifest.RootNode(doc), "spec"), 0, canon.MustDecode(spec), o.Kind.Spec())
 	}
 	if out, ok := t.applyEdits(t.edits); ok && len(t.edits) > 0 {
 		return was, out
@@ -207,7 +207,7 @@ func Lost(was, is []byte) (lost []string) {
 			lost = append(lost, "comments")
 		}
 		for _, name := range []string{"labels", "annotations"} {
-			if manifest.Member(manifest.Member(manifest.Root(doc), "metadata"), name) != nil {
+			if manifest.MemberValue(manifest.MemberValue(manifest.RootNode(doc), "metadata"), name) != nil {
 				lost = append(lost, name)
 			}
 		}
@@ -256,7 +256,7 @@ func elementsFor(n *yaml.Node, list []any, f *kind.Field) []*yaml.Node {
 	}
 	at, keys := map[string]*yaml.Node{}, make([]string, len(list))
 	for _, e := range n.Content {
-		at[keyOf(f, func(name string) string { return manifest.Text(manifest.Member(e, name)) })] = e
+		at[keyOf(f, func(name string) string { return manifest.ScalarText(manifest.MemberValue(e, name)) })] = e
 	}
 	for i, e := range list {
 		members, _ := e.(map[string]any)
@@ -321,7 +321,7 @@ func inStyle(n *yaml.Node, value string, isText bool) string {
 	switch {
 	case !isText:
 		return value
-	case n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) == 0 && needsNoQuotes().MatchString(value) && manifest.Resolve(value) == manifest.PlainText:
+	case n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) == 0 && needsNoQuotes().MatchString(value) && manifest.ResolveScalar(value) == manifest.PlainText:
 		return value
 	case n.Style&yaml.SingleQuotedStyle != 0 && !strings.ContainsFunc(value, func(r rune) bool { return r == '\n' || diag.Unseen(r) }):
 		return "'" + strings.ReplaceAll(value, "'", "''") + "'"

@@ -42,7 +42,7 @@ func leftError(line int, reason string) error { return &LeftError{Line: line, Re
 // compares the values and comments of the result with the file. An error is always a *LeftError: leave
 // the file as it is.
 func Format(data []byte) ([]byte, error) {
-	return newFormatting(manifest.NewFile("", data), true, func(*yaml.Node) {}).format()
+	return newFormatting(manifest.NewFileState("", data), true, func(*yaml.Node) {}).format()
 }
 
 // formatting is a file that was laid out.
@@ -96,7 +96,7 @@ func (f *formatting) format() ([]byte, error) {
 	}
 	err := f.verifyLayout(true)
 	if err != nil {
-		f = newFormatting(manifest.NewFile("", f.data), false, func(*yaml.Node) {})
+		f = newFormatting(manifest.NewFileState("", f.data), false, func(*yaml.Node) {})
 		err = f.verifyLayout(false)
 	}
 	if err != nil {
@@ -156,7 +156,7 @@ func (f *formatting) verifyLayout(ordered bool) error {
 	if f.err != nil || bytes.Equal(f.laid, f.body) {
 		return f.err
 	}
-	again := newFormatting(manifest.NewFile("", slices.Concat(f.mark, f.laid)), ordered, func(*yaml.Node) {})
+	again := newFormatting(manifest.NewFileState("", slices.Concat(f.mark, f.laid)), ordered, func(*yaml.Node) {})
 	switch {
 	case again.checkReadable() != nil, !sameDocuments(f.body, f.laid),
 		!isJSON(f.body) && !slices.Equal(significantLines(f.body), significantLines(f.laid)):
@@ -265,7 +265,7 @@ func sameDocuments(was, is []byte) bool {
 func documentsOf(text []byte) iter.Seq[*yaml.Node] {
 	return func(yield func(*yaml.Node) bool) {
 		more := true
-		manifest.NewFile("", text).Documents(func(doc *yaml.Node) { more = more && yield(doc) })
+		manifest.NewFileState("", text).Documents(func(doc *yaml.Node) { more = more && yield(doc) })
 	}
 }
 
@@ -277,11 +277,11 @@ func listMarks(text []byte) []string {
 	}
 	var all []string
 	numbers, last, i := map[int]int{}, 0, 0
-	f := manifest.NewFile("", text)
+	f := manifest.NewFileState("", text)
 	f.Documents(func(doc *yaml.Node) {
 		last = numberLines(doc, last, numbers)
 		i++
-		root := manifest.Root(doc)
+		root := manifest.RootNode(doc)
 		if root == nil {
 			return
 		}

@@ -85,7 +85,7 @@ func newSheet(text []byte) *sheet {
 
 // document sets the columns of everything in a document.
 func (l *sheet) document(doc *yaml.Node, ordered bool) error {
-	root := manifest.Root(doc)
+	root := manifest.RootNode(doc)
 	if root == nil {
 		return nil
 	}
@@ -160,7 +160,7 @@ func (l *sheet) mapping(n *yaml.Node, to int, field *kind.Field) error {
 // startsLine reports whether a text is at a place, with only spaces and hyphens before it.
 func (l *sheet) startsLine(at, column int, text string) bool {
 	line := l.lines[at].in
-	start := manifest.Offset(line, column)
+	start := manifest.ColumnOffset(line, column)
 	return strings.Trim(line[:start], " -") == "" && strings.HasPrefix(line[start:], text)
 }
 
@@ -268,8 +268,8 @@ func (l *sheet) layOutTokens(line *sheetLine) {
 	for i, t := range tokens[1:] {
 		l.scratch = append(append(l.scratch, '-'), strings.Repeat(" ", t.to-tokens[i].to-1)...)
 	}
-	rest := manifest.Offset(in, tokens[len(tokens)-1].from)
-	if value := manifest.Offset(in, line.value); value > rest {
+	rest := manifest.ColumnOffset(in, tokens[len(tokens)-1].from)
+	if value := manifest.ColumnOffset(in, line.value); value > rest {
 		l.scratch = append(append(l.scratch, strings.TrimRight(in[rest:value], " \t")...), ' ')
 		rest = value
 	}

@@ -196,7 +196,7 @@ func TestFormatOfTheCorpus(t *testing.T) {
 
 // unsound is why a file can't be formatted at all.
 func unsound(data []byte) error {
-	return newFormatting(manifest.NewFile("", data), true, func(*yaml.Node) {}).checkReadable()
+	return newFormatting(manifest.NewFileState("", data), true, func(*yaml.Node) {}).checkReadable()
 }
 
 // TestFormatOfTheYAMLSuite: of the valid mappings of the suite few are left as

@@ -44,11 +44,11 @@ func (t Tidied) Changes() bool { return !bytes.Equal(t.Data, t.To) }
 // about files that it can't format or, if it fixes, all findings about the new content.
 func Tidy(ctx context.Context, texts []manifest.FileText, how Tidying, opts manifest.LoadSettings) (list []Tidied, findings diag.List, err error) {
 	all, refused := make([]Tidied, len(texts)), make([]diag.List, len(texts))
-	manifest.EachFile(ctx, opts, len(texts), func(pool *manifest.Pool, i int) (more bool) {
+	manifest.EachFile(ctx, opts, len(texts), func(pool *manifest.NodePool, i int) (more bool) {
 		text := texts[i]
 		var rerouted diag.List
 		text.Data, rerouted, refused[i] = how.reroute(text)
-		f := manifest.NewFile(text.Path, text.Data)
+		f := manifest.NewFileState(text.Path, text.Data)
 		f.Pool = pool
 		all[i] = tidyFile(text, f, how.Fix)
 		if all[i].unread != nil { // and says the same
@@ -120,7 +120,7 @@ func tidyAll(ctx context.Context, all []Tidied, fix bool, opts manifest.LoadSett
 func tidyFile(text manifest.FileText, f *manifest.FileState, fix bool) Tidied {
 	t := Tidied{FileText: text, To: text.Data}
 	count := func(doc *yaml.Node) {
-		if manifest.NearKind(manifest.Text(manifest.Member(manifest.Root(doc), "kind"))) != nil {
+		if manifest.NearKind(manifest.ScalarText(manifest.MemberValue(manifest.RootNode(doc), "kind"))) != nil {
 			t.Objects++
 		}
 	}

@@ -153,7 +153,7 @@ func (d drafting) comment(at, n *yaml.Node, rule string) {
 // start with a tab.
 func textNode(s string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
-	if manifest.Resolve(s) != manifest.PlainText || s == "=" || strings.ContainsAny(s, "\u2028\u2029") || strings.HasPrefix(strings.TrimLeft(s, " \n"), "\t") {
+	if manifest.ResolveScalar(s) != manifest.PlainText || s == "=" || strings.ContainsAny(s, "\u2028\u2029") || strings.HasPrefix(strings.TrimLeft(s, " \n"), "\t") {
 		n.Style = yaml.DoubleQuotedStyle
 	}
 	return n
