@@ -10,7 +10,6 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
-	"trueup/internal/parallel"
 	"trueup/internal/routing"
 	"trueup/internal/rules"
 )
@@ -35,7 +34,7 @@ type claim struct {
 // same hostname get an error, and those with another host in common a warning. It returns the contents of the selected projects, in their order.
 func (f *fleet) ReadContents(ctx context.Context, parallelism int) ([]projectContents, error) {
 	all := make([]projectContents, len(f.All))
-	parallel.EachWith(max(parallelism, 1), len(all), func(_ *struct{}, i int) (more bool) {
+	diag.InParallelWith(max(parallelism, 1), len(all), func(_ *struct{}, i int) (more bool) {
 		all[i] = f.All[i].readContents(ctx)
 		return ctx.Err() == nil
 	})

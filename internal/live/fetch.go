@@ -11,9 +11,9 @@ import (
 	"slices"
 	"sync"
 
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
-	"trueup/internal/parallel"
 )
 
 // ObjectReader reads objects of the platform, and rejects those of another kind or workspace.
@@ -75,7 +75,7 @@ func FetchState(ctx context.Context, r ObjectReader, set *manifest.Set, opts Fet
 	}
 	workers := cmp.Or(max(opts.Parallelism, 0), 4)
 	kinds := f.kindsToList(set)
-	err := parallel.Try(ctx, workers, len(kinds), func(ctx context.Context, i int) error { return f.listKind(ctx, kinds[i]) })
+	err := diag.TryInParallel(ctx, workers, len(kinds), func(ctx context.Context, i int) error { return f.listKind(ctx, kinds[i]) })
 	if err != nil {
 		return State{}, err
 	}
@@ -85,7 +85,7 @@ func FetchState(ctx context.Context, r ObjectReader, set *manifest.Set, opts Fet
 		}
 	}
 	slices.SortFunc(f.open, compareKeys)
-	err = parallel.Try(ctx, 8*workers, len(f.open), func(ctx context.Context, i int) error { return f.getObject(ctx, f.open[i]) })
+	err = diag.TryInParallel(ctx, 8*workers, len(f.open), func(ctx context.Context, i int) error { return f.getObject(ctx, f.open[i]) })
 	if err != nil {
 		return State{}, err
 	}

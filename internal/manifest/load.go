@@ -11,7 +11,6 @@ import (
 
 	"trueup/internal/diag"
 	"trueup/internal/kind"
-	"trueup/internal/parallel"
 )
 
 // loader is the state that all workers of one Load share.
@@ -91,7 +90,7 @@ func (l *loader) readAll(ctx context.Context) {
 // say, each with a W of its own. A panic is passed on to the caller.
 func EachFile[W any](ctx context.Context, o LoadSettings, n int, do func(w *W, i int) (more bool)) {
 	var done atomic.Int64
-	parallel.EachWith(o.countWorkers(), n, func(w *W, i int) (more bool) {
+	diag.InParallelWith(o.countWorkers(), n, func(w *W, i int) (more bool) {
 		if ctx.Err() != nil || !do(w, i) {
 			return false
 		}

@@ -12,7 +12,6 @@ import (
 	"trueup/internal/ledger"
 	"trueup/internal/live"
 	"trueup/internal/manifest"
-	"trueup/internal/parallel"
 )
 
 // Inputs are everything that a plan depends on, as values.
@@ -175,7 +174,7 @@ func (p *Planner) dropLiveSpecs(s *study, indices []int, purged map[kind.Key]boo
 
 func (p *Planner) studyBatch(s *study, indices []int, decide func(*decision)) {
 	findings, advice := make([]diag.List, len(indices)), make([]advised, len(indices))
-	parallel.Each(len(indices), func(n int) {
+	diag.InParallel(len(indices), func(n int) {
 		o := p.in.Set.Objects[indices[n]]
 		d := &decision{Planner: p, manifest: o, rec: p.in.Ledger.Records[o.Key()]}
 		d.live, d.exists = p.in.Live.Objects[o.Key()]

@@ -1,5 +1,4 @@
-// Package parallel calls a function many times at once. It starts no process.
-package parallel
+package diag
 
 import (
 	"bytes"
@@ -13,17 +12,17 @@ import (
 	"sync/atomic"
 )
 
-// Each calls do for 0 to n-1 in any order, several at a time, and returns after all. It passes a panic on to its
+// InParallel calls do for 0 to n-1 in any order, several at a time, and returns after all. It passes a panic on to its
 // caller.
-func Each(n int, do func(i int)) {
-	EachWith(runtime.GOMAXPROCS(0), n, func(_ *struct{}, i int) (more bool) {
+func InParallel(n int, do func(i int)) {
+	InParallelWith(runtime.GOMAXPROCS(0), n, func(_ *struct{}, i int) (more bool) {
 		do(i)
 		return true
 	})
 }
 
-// EachWith is Each in as many goroutines as workers, each with a W of its own. One whose do returns false ends.
-func EachWith[W any](workers, n int, do func(w *W, i int) (more bool)) {
+// InParallelWith is InParallel in as many goroutines as workers, each with a W of its own. One whose do returns false ends.
+func InParallelWith[W any](workers, n int, do func(w *W, i int) (more bool)) {
 	var group sync.WaitGroup
 	var next atomic.Int64
 	var panicked atomic.Pointer[any]
@@ -49,10 +48,10 @@ func EachWith[W any](workers, n int, do func(w *W, i int) (more bool)) {
 	}
 }
 
-// Try runs do for 0 to n-1, at most workers at a time, and waits for all. The first error cancels
+// TryInParallel runs do for 0 to n-1, at most workers at a time, and waits for all. The first error cancels
 // the rest. It returns the error with the lowest index, and prefers those that are not just "cancelled". A
 // panic is an error, too.
-func Try(ctx context.Context, workers, n int, do func(ctx context.Context, i int) error) error {
+func TryInParallel(ctx context.Context, workers, n int, do func(ctx context.Context, i int) error) error {
 	outer := ctx
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -96,15 +95,15 @@ type panicError struct {
 
 func (e *panicError) Stack() []byte { return e.stack }
 
-// InOrder renders n parts, several at once, and hands them to take in their order, until that returns false. It
+// RenderInOrder renders n parts, several at once, and hands them to take in their order, until that returns false. It
 // holds few of them in memory.
-func InOrder(n int, render func(b *bytes.Buffer, i int) error, take func(text []byte) (more bool, err error)) error {
+func RenderInOrder(n int, render func(b *bytes.Buffer, i int) error, take func(text []byte) (more bool, err error)) error {
 	const atOnce = 64
 	var texts [atOnce]bytes.Buffer
 	var failed [atOnce]error
 	for from := 0; from < n; from += atOnce {
 		some := min(atOnce, n-from)
-		Each(some, func(i int) {
+		InParallel(some, func(i int) {
 			texts[i].Reset()
 			failed[i] = render(&texts[i], from+i)
 		})

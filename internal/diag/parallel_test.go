@@ -1,4 +1,4 @@
-package parallel
+package diag
 
 import (
 	"context"
@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-func TestEachCallsEveryIndexOnce(t *testing.T) {
+func TestInParallelCallsEveryIndexOnce(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 1000} {
 		calls := make([]int, n)
-		Each(n, func(i int) { calls[i]++ })
+		InParallel(n, func(i int) { calls[i]++ })
 		for i, c := range calls {
 			if c != 1 {
 				t.Errorf("%d of %d was called %d times", i, n, c)
@@ -19,7 +19,7 @@ func TestEachCallsEveryIndexOnce(t *testing.T) {
 	}
 }
 
-func TestEachPassesAPanicOn(t *testing.T) {
+func TestInParallelPassesAPanicOn(t *testing.T) {
 	for _, n := range []int{1, 100} {
 		func() {
 			defer func() {
@@ -27,7 +27,7 @@ func TestEachPassesAPanicOn(t *testing.T) {
 					t.Errorf("of %d: recovered %v", n, value)
 				}
 			}()
-			Each(n, func(i int) {
+			InParallel(n, func(i int) {
 				if i == n/2 {
 					panic("broken")
 				}
@@ -39,7 +39,7 @@ func TestEachPassesAPanicOn(t *testing.T) {
 // TestAPanicIsAnError: it stops the others as a failure does, and tells where it
 // happened to who asks.
 func TestAPanicIsAnError(t *testing.T) {
-	err := Try(t.Context(), 2, 8, func(_ context.Context, i int) error {
+	err := TryInParallel(t.Context(), 2, 8, func(_ context.Context, i int) error {
 		if i == 1 {
 			var none []int
 			_ = none[i]
