@@ -10,7 +10,6 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
-	"trueup/internal/live"
 	"trueup/internal/manifest"
 )
 
@@ -20,7 +19,7 @@ type Inputs struct {
 	Sandbox bool
 	Target  Destination
 	Set     *manifest.Set
-	Live    live.State
+	Live    kind.LiveState
 	// Release drops the spec of each live object once it is planned, to save memory. Explain then needs a base with
 	// the same overrides.
 	Release bool

@@ -1,4 +1,4 @@
-package live_test
+package api_test
 
 import (
 	"context"
@@ -12,13 +12,13 @@ import (
 
 	"pgregory.net/rapid"
 
+	"trueup/internal/api"
 	"trueup/internal/canon"
 	"trueup/internal/kind"
-	"trueup/internal/live"
 	"trueup/internal/manifest"
 )
 
-func named(name string) *kind.Kind {
+func kindNamed(name string) *kind.Kind {
 	k, ok := kind.FindKind(name)
 	if !ok {
 		panic(name)
@@ -29,7 +29,7 @@ func named(name string) *kind.Kind {
 func object(kindName, name, host string) kind.LiveObject {
 	spec := []byte(`{"hostname":"` + host + `"}`)
 	return kind.LiveObject{
-		Kind: named(kindName), Name: name, Namespace: "acme", UID: "u-" + name, Host: host,
+		Kind: kindNamed(kindName), Name: name, Namespace: "acme", UID: "u-" + name, Host: host,
 		Spec: spec, Digest: canon.Digest(spec), Status: []byte(`{"status":"OK"}`),
 	}
 }
@@ -51,8 +51,8 @@ type absent struct{ error }
 
 func (absent) NotFound() bool { return true }
 
-// platform is a Reader over fixed answers.
-type platform struct {
+// fixedPlatform is a Reader over fixed answers.
+type fixedPlatform struct {
 	lists map[string][]kind.LiveObject
 	info  map[string]kind.ListInfo
 	gets  map[kind.Key]kind.LiveObject
@@ -64,7 +64,7 @@ type platform struct {
 	peak  atomic.Int32
 }
 
-func (p *platform) ask(what string) func() {
+func (p *fixedPlatform) ask(what string) func() {
 	p.mu.Lock()
 	p.asked = append(p.asked, what)
 	p.mu.Unlock()
@@ -77,7 +77,7 @@ func (p *platform) ask(what string) func() {
 	return func() { p.busy.Add(-1) }
 }
 
-func (p *platform) List(ctx context.Context, k *kind.Kind, each func(kind.LiveObject) error) (kind.ListInfo, error) {
+func (p *fixedPlatform) List(ctx context.Context, k *kind.Kind, each func(kind.LiveObject) error) (kind.ListInfo, error) {
 	defer p.ask("list " + k.Name)()
 	if err := errors.Join(p.fails["list "+k.Name], ctx.Err()); err != nil {
 		return kind.ListInfo{}, err
@@ -94,7 +94,7 @@ func (p *platform) List(ctx context.Context, k *kind.Kind, each func(kind.LiveOb
 	return info, nil
 }
 
-func (p *platform) Get(ctx context.Context, k *kind.Kind, name string) (kind.LiveObject, error) {
+func (p *fixedPlatform) Get(ctx context.Context, k *kind.Kind, name string) (kind.LiveObject, error) {
 	key := kind.Key{Kind: k.Name, Name: name}
 	defer p.ask("get " + key.String())()
 	if err := errors.Join(p.fails["get "+key.String()], ctx.Err()); err != nil {
@@ -107,21 +107,21 @@ func (p *platform) Get(ctx context.Context, k *kind.Kind, name string) (kind.Liv
 	return o, nil
 }
 
-func (p *platform) requests() []string {
+func (p *fixedPlatform) requests() []string {
 	slices.Sort(p.asked)
 	return p.asked
 }
 
-func fetch(t *testing.T, p *platform, set *manifest.Set) live.State {
+func fetch(t *testing.T, p *fixedPlatform, set *manifest.Set) kind.LiveState {
 	t.Helper()
-	s, err := live.FetchState(context.Background(), p, set, live.FetchOptions{})
+	s, err := api.FetchState(context.Background(), p, set, api.FetchOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-func wantRequests(t *testing.T, p *platform, want ...string) {
+func wantRequests(t *testing.T, p *fixedPlatform, want ...string) {
 	t.Helper()
 	if got := p.requests(); !slices.Equal(got, want) {
 		t.Errorf("requests %q, want %q", got, want)
@@ -130,7 +130,7 @@ func wantRequests(t *testing.T, p *platform, want ...string) {
 
 func TestWhatTheListShowsNeedsNoGet(t *testing.T) {
 	shop, other := object("CDN", "shop", "shop.example.com"), object("CDN", "other", "other.example.com")
-	p := &platform{lists: map[string][]kind.LiveObject{"CDN": {shop, other}}}
+	p := &fixedPlatform{lists: map[string][]kind.LiveObject{"CDN": {shop, other}}}
 	s := fetch(t, p, manifests(shop))
 	wantRequests(t, p, "list CDN")
 	if got := s.Objects[shop.Key()]; string(got.Spec) != string(shop.Spec) || string(got.Status) != string(shop.Status) {
@@ -152,7 +152,7 @@ func TestWhatTheListShowsNeedsNoGet(t *testing.T) {
 
 func TestAbsenceComesFromGetOnly(t *testing.T) {
 	shop := object("CDN", "shop", "shop.example.com")
-	p := &platform{}
+	p := &fixedPlatform{}
 	s := fetch(t, p, manifests(shop))
 	wantRequests(t, p, "get CDN/shop", "list CDN")
 	if !s.Absent[shop.Key()] || len(s.Objects) != 0 || !s.Lists["CDN"].Complete {
@@ -162,7 +162,7 @@ func TestAbsenceComesFromGetOnly(t *testing.T) {
 
 func TestFoundByGetMakesTheListIncomplete(t *testing.T) {
 	shop, blog := object("CDN", "shop", "shop.example.com"), object("CDN", "blog", "blog.example.com")
-	p := &platform{
+	p := &fixedPlatform{
 		lists: map[string][]kind.LiveObject{"CDN": {blog}},
 		gets:  map[kind.Key]kind.LiveObject{shop.Key(): shop},
 	}
@@ -176,7 +176,7 @@ func TestFoundByGetMakesTheListIncomplete(t *testing.T) {
 func TestItemsWithoutSpecAreReadByName(t *testing.T) {
 	shop, other, gone := object("CDN", "shop", "shop.example.com"), object("CDN", "other", "other.example.com"), object("CDN", "gone", "")
 	snapshot := object("VolumeSnapshot", "foreign", "")
-	p := &platform{
+	p := &fixedPlatform{
 		lists: map[string][]kind.LiveObject{"CDN": {bare(shop), bare(other), bare(gone)}, "VolumeSnapshot": {bare(snapshot)}},
 		gets:  map[kind.Key]kind.LiveObject{shop.Key(): shop, other.Key(): other},
 	}
@@ -195,7 +195,7 @@ func TestItemsWithoutSpecAreReadByName(t *testing.T) {
 }
 
 func TestOnlyKindsInUseAreRead(t *testing.T) {
-	p := &platform{}
+	p := &fixedPlatform{}
 	fetch(t, p, manifests())
 	wantRequests(t, p)
 	fetch(t, p, manifests(object("Purge", "rel-1", "shop.example.com")))
@@ -207,12 +207,12 @@ func TestOnlyKindsInUseAreRead(t *testing.T) {
 func TestTheServerMayCallAnObjectOtherwise(t *testing.T) {
 	listed, unlisted := object("VolumeSnapshot", "content-1", ""), object("VolumeSnapshot", "content-2", "")
 	db, logs := kind.Key{Kind: "VolumeSnapshot", Name: "db"}, kind.Key{Kind: "VolumeSnapshot", Name: "logs"}
-	p := &platform{
+	p := &fixedPlatform{
 		lists: map[string][]kind.LiveObject{"VolumeSnapshot": {listed}},
 		gets:  map[kind.Key]kind.LiveObject{unlisted.Key(): unlisted},
 	}
-	s, err := live.FetchState(context.Background(), p, manifests(object("VolumeSnapshot", "db", ""), object("VolumeSnapshot", "logs", "")),
-		live.FetchOptions{Names: map[kind.Key]string{db: "content-1", logs: "content-2"}})
+	s, err := api.FetchState(context.Background(), p, manifests(object("VolumeSnapshot", "db", ""), object("VolumeSnapshot", "logs", "")),
+		api.FetchOptions{Names: map[kind.Key]string{db: "content-1", logs: "content-2"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +225,7 @@ func TestTheServerMayCallAnObjectOtherwise(t *testing.T) {
 func TestTerminatingObjectsAreKeptButServeNothing(t *testing.T) {
 	shop := object("CDN", "shop", "shop.example.com")
 	shop.Terminating = true
-	p := &platform{lists: map[string][]kind.LiveObject{"CDN": {shop}}}
+	p := &fixedPlatform{lists: map[string][]kind.LiveObject{"CDN": {shop}}}
 	s := fetch(t, p, manifests(shop))
 	if !s.Objects[shop.Key()].Terminating || len(s.Hosts) != 0 || len(s.Absent) != 0 {
 		t.Errorf("state is %+v", s)
@@ -235,7 +235,7 @@ func TestTerminatingObjectsAreKeptButServeNothing(t *testing.T) {
 // TestHostsHaveNoCase: a hostname is found however the server writes it.
 func TestHostsHaveNoCase(t *testing.T) {
 	shop, dotted := object("CDN", "shop", "Shop.Example.com"), object("CDN", "dotted", "dotted.example.com.")
-	p := &platform{lists: map[string][]kind.LiveObject{"CDN": {shop, dotted}}}
+	p := &fixedPlatform{lists: map[string][]kind.LiveObject{"CDN": {shop, dotted}}}
 	s := fetch(t, p, manifests(shop))
 	if s.Hosts["shop.example.com"] != shop.Key() || s.Hosts["dotted.example.com"] != dotted.Key() || len(s.Hosts) != 2 {
 		t.Errorf("hosts are %v", s.Hosts)
@@ -249,16 +249,16 @@ func TestFailuresAreErrors(t *testing.T) {
 	shop := object("CDN", "shop", "shop.example.com")
 	refused := errors.New("403")
 	for name, tt := range map[string]struct {
-		p    *platform
+		p    *fixedPlatform
 		want string
 	}{
-		"list":               {&platform{fails: map[string]error{"list CDN": refused}}, "403"},
-		"get":                {&platform{fails: map[string]error{"get CDN/shop": refused}}, "403"},
-		"twice":              {&platform{lists: map[string][]kind.LiveObject{"CDN": {shop, shop}}}, "it has CDN/shop twice"},
-		"twice without spec": {&platform{lists: map[string][]kind.LiveObject{"CDN": {bare(shop), shop}}}, "it has CDN/shop twice"},
-		"no spec":            {&platform{gets: map[kind.Key]kind.LiveObject{shop.Key(): bare(shop)}}, "without a spec"},
+		"list":               {&fixedPlatform{fails: map[string]error{"list CDN": refused}}, "403"},
+		"get":                {&fixedPlatform{fails: map[string]error{"get CDN/shop": refused}}, "403"},
+		"twice":              {&fixedPlatform{lists: map[string][]kind.LiveObject{"CDN": {shop, shop}}}, "it has CDN/shop twice"},
+		"twice without spec": {&fixedPlatform{lists: map[string][]kind.LiveObject{"CDN": {bare(shop), shop}}}, "it has CDN/shop twice"},
+		"no spec":            {&fixedPlatform{gets: map[kind.Key]kind.LiveObject{shop.Key(): bare(shop)}}, "without a spec"},
 	} {
-		s, err := live.FetchState(context.Background(), tt.p, manifests(shop), live.FetchOptions{})
+		s, err := api.FetchState(context.Background(), tt.p, manifests(shop), api.FetchOptions{})
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: error %v, want %q", name, err, tt.want)
 		}
@@ -270,14 +270,14 @@ func TestFailuresAreErrors(t *testing.T) {
 
 func TestTheFirstRealFailureIsReported(t *testing.T) {
 	var set []kind.LiveObject
-	p := &platform{fails: map[string]error{}}
+	p := &fixedPlatform{fails: map[string]error{}}
 	for i := range 20 {
 		o := object("CDN", fmt.Sprintf("c%02d", i), "h")
 		set = append(set, o)
 		p.fails["get "+o.Key().String()] = context.Canceled
 	}
 	p.fails["get CDN/c00"] = errors.New("reset by peer")
-	_, err := live.FetchState(context.Background(), p, manifests(set...), live.FetchOptions{Parallelism: 1})
+	_, err := api.FetchState(context.Background(), p, manifests(set...), api.FetchOptions{Parallelism: 1})
 	if err == nil || !strings.Contains(err.Error(), "reset by peer") {
 		t.Errorf("error is %v", err)
 	}
@@ -286,19 +286,19 @@ func TestTheFirstRealFailureIsReported(t *testing.T) {
 func TestContextEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err := live.FetchState(ctx, &platform{}, manifests(object("CDN", "shop", "h")), live.FetchOptions{})
+	_, err := api.FetchState(ctx, &fixedPlatform{}, manifests(object("CDN", "shop", "h")), api.FetchOptions{})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error is %v", err)
 	}
 }
 
 func TestParallelismIsBounded(t *testing.T) {
-	p := &platform{}
+	p := &fixedPlatform{}
 	var set []kind.LiveObject
 	for i := range 50 {
 		set = append(set, object("CDN", fmt.Sprint(i), "h"))
 	}
-	if _, err := live.FetchState(context.Background(), p, manifests(set...), live.FetchOptions{Parallelism: 3}); err != nil {
+	if _, err := api.FetchState(context.Background(), p, manifests(set...), api.FetchOptions{Parallelism: 3}); err != nil {
 		t.Fatal(err)
 	}
 	if p.peak.Load() > 3 {
@@ -307,8 +307,8 @@ func TestParallelismIsBounded(t *testing.T) {
 }
 
 // drawPlatform makes a platform and the objects of it that git names.
-func drawPlatform(t *rapid.T) (*platform, []kind.LiveObject) {
-	p := &platform{lists: map[string][]kind.LiveObject{}, gets: map[kind.Key]kind.LiveObject{}}
+func drawPlatform(t *rapid.T) (*fixedPlatform, []kind.LiveObject) {
+	p := &fixedPlatform{lists: map[string][]kind.LiveObject{}, gets: map[kind.Key]kind.LiveObject{}}
 	var wanted []kind.LiveObject
 	for i := range rapid.IntRange(0, 8).Draw(t, "objects") {
 		o := object("CDN", fmt.Sprint(i), rapid.SampledFrom([]string{"a", "b", ""}).Draw(t, "host"))
@@ -335,8 +335,8 @@ func drawPlatform(t *rapid.T) (*platform, []kind.LiveObject) {
 func TestEveryWantedKeyIsSettled(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, wanted := drawPlatform(t)
-		read := func() live.State {
-			s, err := live.FetchState(context.Background(), p, manifests(wanted...), live.FetchOptions{Parallelism: 2})
+		read := func() kind.LiveState {
+			s, err := api.FetchState(context.Background(), p, manifests(wanted...), api.FetchOptions{Parallelism: 2})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -360,8 +360,8 @@ func TestEveryWantedKeyIsSettled(t *testing.T) {
 // TestKindsThatNoManifestIsOf: what left git is looked for where nothing is left.
 func TestKindsThatNoManifestIsOf(t *testing.T) {
 	old := object("VolumeSnapshot", "old", "")
-	p := &platform{lists: map[string][]kind.LiveObject{"VolumeSnapshot": {old}}}
-	s, err := live.FetchState(context.Background(), p, manifests(), live.FetchOptions{Also: []*kind.Kind{old.Kind}})
+	p := &fixedPlatform{lists: map[string][]kind.LiveObject{"VolumeSnapshot": {old}}}
+	s, err := api.FetchState(context.Background(), p, manifests(), api.FetchOptions{Also: []*kind.Kind{old.Kind}})
 	if err != nil {
 		t.Fatal(err)
 	}

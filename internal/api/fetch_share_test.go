@@ -1,4 +1,4 @@
-package live_test
+package api_test
 
 import (
 	"bytes"
@@ -7,8 +7,8 @@ import (
 	"testing"
 	"unsafe"
 
+	"trueup/internal/api"
 	"trueup/internal/kind"
-	"trueup/internal/live"
 )
 
 // answered is an object as it comes of an answer, in memory of its own.
@@ -22,7 +22,7 @@ func TestWhatIsAsItsManifestIsHeldOnce(t *testing.T) {
 	shop, blog, wiki := object("CDN", "shop", "shop.example.com"), object("CDN", "blog", "blog.example.com"), object("CDN", "wiki", "wiki.example.com")
 	changed := answered(wiki)
 	changed.Spec[len(changed.Spec)-3]++
-	p := &platform{
+	p := &fixedPlatform{
 		lists: map[string][]kind.LiveObject{"CDN": {answered(shop), bare(blog), changed}},
 		gets:  map[kind.Key]kind.LiveObject{blog.Key(): answered(blog)},
 	}
@@ -37,7 +37,7 @@ func TestWhatIsAsItsManifestIsHeldOnce(t *testing.T) {
 	}
 }
 
-// many are objects as a platform would list them.
+// many are objects as a fixedPlatform would list them.
 func many(n int) []kind.LiveObject {
 	objects := make([]kind.LiveObject, n)
 	for i := range objects {
@@ -53,8 +53,8 @@ func BenchmarkFetch(b *testing.B) {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				p := &platform{lists: map[string][]kind.LiveObject{"CDN": objects}}
-				if _, err := live.FetchState(context.Background(), p, set, live.FetchOptions{}); err != nil || len(p.asked) != 1 {
+				p := &fixedPlatform{lists: map[string][]kind.LiveObject{"CDN": objects}}
+				if _, err := api.FetchState(context.Background(), p, set, api.FetchOptions{}); err != nil || len(p.asked) != 1 {
 					b.Fatal(p.asked, err)
 				}
 			}

@@ -1,5 +1,4 @@
-// Package live reads the objects that manifests name. It can change nothing.
-package live
+package api
 
 import (
 	"bytes"
@@ -24,20 +23,8 @@ type ObjectReader interface {
 	Get(ctx context.Context, k *kind.Kind, name string) (kind.LiveObject, error)
 }
 
-// State is what was live when FetchState read it. Do not change it.
-type State struct {
-	Objects map[kind.Key]kind.LiveObject // the live objects of manifests, by the manifest's key
-	Absent  map[kind.Key]bool            // the keys for which a GET returned 404
-	// Unmanaged are listed objects that no manifest names, without status. Unless Options.Whole, only those have a spec that
-	// answer requests, or are of create-only kinds: an unknown request may have created one of them.
-	Unmanaged []kind.LiveObject
-	// Hosts maps the kind.HostKey of each hostname to the key of the object that serves it.
-	Hosts map[string]kind.Key
-	Lists map[string]kind.ListInfo // the result of each list, by kind name
-}
-
-func newState(objects int) State {
-	return State{
+func newState(objects int) kind.LiveState {
+	return kind.LiveState{
 		Objects: make(map[kind.Key]kind.LiveObject, objects), Absent: map[kind.Key]bool{},
 		Hosts: make(map[string]kind.Key, objects), Lists: map[string]kind.ListInfo{},
 	}
@@ -59,7 +46,7 @@ type FetchOptions struct {
 
 // FetchState reads the objects that manifests name: presence and content from lists, absence only from a GET
 // that returns 404 (docs/design.md 0.14). It skips kinds that can't be read. Any failure to read is an error.
-func FetchState(ctx context.Context, r ObjectReader, set *manifest.Set, opts FetchOptions) (State, error) {
+func FetchState(ctx context.Context, r ObjectReader, set *manifest.Set, opts FetchOptions) (kind.LiveState, error) {
 	f := &fetch{
 		reader: r, opts: opts, inGit: map[kind.Key]kind.Key{}, listed: map[kind.Key]bool{},
 		wanted: make(map[kind.Key]*manifest.Object, len(set.Objects)),
@@ -77,7 +64,7 @@ func FetchState(ctx context.Context, r ObjectReader, set *manifest.Set, opts Fet
 	kinds := f.kindsToList(set)
 	err := diag.TryInParallel(ctx, workers, len(kinds), func(ctx context.Context, i int) error { return f.listKind(ctx, kinds[i]) })
 	if err != nil {
-		return State{}, err
+		return kind.LiveState{}, err
 	}
 	for key := range f.wanted {
 		if !f.listed[key] {
@@ -87,21 +74,15 @@ func FetchState(ctx context.Context, r ObjectReader, set *manifest.Set, opts Fet
 	slices.SortFunc(f.open, compareKeys)
 	err = diag.TryInParallel(ctx, 8*workers, len(f.open), func(ctx context.Context, i int) error { return f.getObject(ctx, f.open[i]) })
 	if err != nil {
-		return State{}, err
+		return kind.LiveState{}, err
 	}
 	slices.SortFunc(f.state.Unmanaged, func(a, b kind.LiveObject) int { return compareKeys(a.Key(), b.Key()) })
 	return f.state, nil
 }
 
-// Unread has why areas could not be read.
-type Unread map[kind.Area]error
-
-// Err returns all of it as one error.
-func (u Unread) Err() error { return errors.Join(u[kind.Compute], u[kind.Delivery]) }
-
 // FetchEach is FetchState for each area alone. It returns what it read of all.
-func FetchEach(ctx context.Context, r ObjectReader, set *manifest.Set, opts FetchOptions) (State, Unread) {
-	all, unread := newState(len(set.Objects)), Unread{}
+func FetchEach(ctx context.Context, r ObjectReader, set *manifest.Set, opts FetchOptions) (kind.LiveState, kind.Unread) {
+	all, unread := newState(len(set.Objects)), kind.Unread{}
 	for _, area := range kind.Areas() {
 		part := opts
 		part.Also = slices.DeleteFunc(slices.Clone(opts.Also), func(k *kind.Kind) bool { return k.Area != area })
@@ -128,7 +109,7 @@ type fetch struct {
 
 	mu    sync.Mutex
 	done  int // done counts the objects that were read
-	state State
+	state kind.LiveState
 	// listed are the keys in lists; open those to read by name: items without spec, and wanted
 	// objects that no list has.
 	listed map[kind.Key]bool

@@ -1,23 +1,23 @@
-package live_test
+package api_test
 
 import (
 	"context"
 	"testing"
 
+	"trueup/internal/api"
 	"trueup/internal/kind"
-	"trueup/internal/live"
 	"trueup/internal/manifest"
 )
 
 func TestWholeKeepsTheSpecsOfAll(t *testing.T) {
 	shop, blog := object("CDN", "shop", "shop.example.com"), object("CDN", "blog", "blog.example.com")
 	disk := object("VolumeSnapshot", "db", "")
-	p := &platform{
+	p := &fixedPlatform{
 		lists: map[string][]kind.LiveObject{"CDN": {shop, bare(blog)}, "VolumeSnapshot": {bare(disk)}},
 		gets:  map[kind.Key]kind.LiveObject{blog.Key(): blog, disk.Key(): disk},
 	}
-	s, err := live.FetchState(context.Background(), p, &manifest.Set{}, live.FetchOptions{
-		Also: []*kind.Kind{named("CDN"), named("VolumeSnapshot")}, Whole: true,
+	s, err := api.FetchState(context.Background(), p, &manifest.Set{}, api.FetchOptions{
+		Also: []*kind.Kind{kindNamed("CDN"), kindNamed("VolumeSnapshot")}, Whole: true,
 	})
 	if err != nil {
 		t.Fatal(err)
