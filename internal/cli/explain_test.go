@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"trueup/internal/command"
 	"trueup/internal/config"
 	"trueup/internal/diag"
+	"trueup/internal/view"
 )
 
 func TestExplainOffersTheNearestField(t *testing.T) {
@@ -107,7 +107,7 @@ func TestExplainShowsValues(t *testing.T) {
 	if out := show("purge/x.spec.paths", "--live", "--sandbox"); !strings.Contains(out, "has no way") {
 		t.Error(out)
 	}
-	var doc command.FieldFacts
+	var doc view.FieldFacts
 	if err := json.Unmarshal([]byte(show("cdn/legacy-blog.hostname", "--live", "--sandbox", "-o", "json")), &doc); err != nil || doc.Object == nil || !*doc.Object.Live {
 		t.Errorf("%v %+v", err, doc)
 	}

@@ -19,6 +19,7 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/rules"
+	"trueup/internal/view"
 )
 
 var updateReference = flag.Bool("update", false, "write the pages of docs/reference anew")
@@ -255,7 +256,7 @@ func eachField(f *kind.Field, path string, visit func(string, *kind.Field)) {
 
 // meaningOf is all that a schema says of a field, in a cell.
 func meaningOf(f *kind.Field, isSent bool) string {
-	facts := command.FactsOf(f)
+	facts := view.FactsOf(f)
 	var parts []string
 	add := func(before, text string) {
 		if text != "" {

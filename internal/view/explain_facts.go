@@ -1,4 +1,4 @@
-package command
+package view
 
 import (
 	"strconv"
@@ -27,24 +27,24 @@ type FieldFacts struct {
 	Risk      kind.Risk    `json:"risk,omitempty"`
 	Section   string       `json:"section,omitempty"`
 	Example   any          `json:"example,omitempty"`
-	Fields    []fieldBelow `json:"fields,omitempty"`
+	Fields    []FieldBelow `json:"fields,omitempty"`
 	// Object has the values of an object, if one was named, and Objects those of all that match a pattern.
-	Object  *objectValues   `json:"object,omitempty"`
-	Objects []*objectValues `json:"objects,omitempty"`
+	Object  *ObjectValues   `json:"object,omitempty"`
+	Objects []*ObjectValues `json:"objects,omitempty"`
 	// Text is the example as YAML.
 	Text string `json:"-"`
 }
 
-// fieldBelow is a field below.
-type fieldBelow struct {
+// FieldBelow is a field below.
+type FieldBelow struct {
 	Name     string `json:"name"`
 	Type     string `json:"type"`
 	Title    string `json:"title,omitempty"`
 	Required bool   `json:"required"`
 }
 
-// facts returns what is known of the topic's field.
-func (t *topic) facts() (FieldFacts, error) {
+// FindFacts returns what is known of the topic's field.
+func (t *Topic) FindFacts() (FieldFacts, error) {
 	f, parts, ok := t.findField()
 	if !ok {
 		return FieldFacts{}, t.noField(parts)
@@ -77,7 +77,7 @@ func FactsOf(f *kind.Field) FieldFacts {
 		facts.Sent = "no: it stays in git"
 	}
 	add := func(name string, f *kind.Field) {
-		facts.Fields = append(facts.Fields, fieldBelow{Name: name, Type: f.Type.String(), Title: f.Title, Required: f.Required})
+		facts.Fields = append(facts.Fields, FieldBelow{Name: name, Type: f.Type.String(), Title: f.Title, Required: f.Required})
 	}
 	below := elementOf(f)
 	for _, name := range below.Names {

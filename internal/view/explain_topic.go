@@ -1,4 +1,4 @@
-package command
+package view
 
 import (
 	"cmp"
@@ -11,8 +11,8 @@ import (
 	"trueup/internal/manifest"
 )
 
-// topic is a field of a kind, of an object or of one of trueup's own files.
-type topic struct {
+// Topic is a field of a kind, of an object or of one of trueup's own files.
+type Topic struct {
 	// Kind is nil for a file, and Name is empty unless an object is named.
 	Kind *kind.Kind
 	Name string
@@ -21,11 +21,11 @@ type topic struct {
 	root        *kind.Field
 }
 
-// parseTopic reads KIND, KIND.PATH, KIND/NAME, KIND/NAME.PATH, FILE and FILE.PATH. It calls manifests only
+// ParseTopic reads KIND, KIND.PATH, KIND/NAME, KIND/NAME.PATH, FILE and FILE.PATH. It calls manifests only
 // for the name of an object.
-func parseTopic(asked string, manifests func() (*manifest.Set, error)) (t topic, err error) {
+func ParseTopic(asked string, manifests func() (*manifest.Set, error)) (t Topic, err error) {
 	end := strings.IndexAny(asked+".", "./[")
-	t = topic{asked: asked, path: strings.TrimPrefix(asked[end:], ".")}
+	t = Topic{asked: asked, path: strings.TrimPrefix(asked[end:], ".")}
 	if root, ok := kind.OwnFile(asked[:end]); ok {
 		t.root = root
 		return t, nil
@@ -33,7 +33,7 @@ func parseTopic(asked string, manifests func() (*manifest.Set, error)) (t topic,
 	k, ok := kind.FindKind(asked[:end])
 	if !ok {
 		var all []string
-		for _, s := range allSubjects() {
+		for _, s := range AllSubjects() {
 			all = append(append(all, s.Name), s.Labels...)
 		}
 		if paths := endingIn(asked); len(paths) > 0 {
@@ -74,7 +74,7 @@ func endingIn(text string) (paths []string) {
 
 // splitName separates the name of an object from the path behind it; both may have dots. It takes the
 // longest name in git, or else all before spec or another field of the envelope.
-func (t *topic) splitName(rest string, set *manifest.Set) {
+func (t *Topic) splitName(rest string, set *manifest.Set) {
 	if t.Name, t.path = t.splitKnownName(rest, set); t.Name != "" {
 		return
 	}
@@ -93,7 +93,7 @@ func (t *topic) splitName(rest string, set *manifest.Set) {
 }
 
 // splitKnownName splits behind the longest name in git; empty for none.
-func (t *topic) splitKnownName(rest string, set *manifest.Set) (name, path string) {
+func (t *Topic) splitKnownName(rest string, set *manifest.Set) (name, path string) {
 	for _, o := range set.Objects {
 		below, is := strings.CutPrefix(rest, o.Name)
 		if is && o.Kind == t.Kind && (below == "" || below[0] == '.') && len(o.Name) > len(name) {
@@ -111,8 +111,8 @@ func rootNames() (names []string) {
 	return append(names, kind.OwnFiles()...)
 }
 
-// fieldsBelow returns the fields below a topic, but not those with names that users choose.
-func (t topic) fieldsBelow() []fieldBelow {
+// FieldsBelow returns the fields below a topic, but not those with names that users choose.
+func (t Topic) FieldsBelow() []FieldBelow {
 	f, _, ok := t.findField()
 	if !ok {
 		return nil
@@ -121,11 +121,11 @@ func (t topic) fieldsBelow() []fieldBelow {
 	return fields[:len(elementOf(f).Names)]
 }
 
-// isWhole reports whether the topic is a whole object, and no field of it.
-func (t topic) isWhole() bool { return t.path == "" }
+// IsWhole reports whether the topic is a whole object, and no field of it.
+func (t Topic) IsWhole() bool { return t.path == "" }
 
 // findField returns the field that the path names. The path may leave out spec, as in plans.
-func (t *topic) findField() (f *kind.Field, parts []string, ok bool) {
+func (t *Topic) findField() (f *kind.Field, parts []string, ok bool) {
 	parts = kind.PathParts(t.path)
 	first, _, _ := strings.Cut(parts[0], "[")
 	if t.Kind != nil && t.root.Fields[first] == nil && t.Kind.Spec().Fields[first] != nil {
@@ -137,7 +137,7 @@ func (t *topic) findField() (f *kind.Field, parts []string, ok bool) {
 }
 
 // titleOf returns the kind or the file that has the field.
-func (t *topic) titleOf() string {
+func (t *Topic) titleOf() string {
 	if t.Kind != nil {
 		return t.Kind.Name
 	}
@@ -146,7 +146,7 @@ func (t *topic) titleOf() string {
 }
 
 // noField is the error for a field that is unknown. It offers the nearest name.
-func (t *topic) noField(parts []string) error {
+func (t *Topic) noField(parts []string) error {
 	of, hint := "trueup's schema of it", ""
 	if t.Kind != nil {
 		of = "the platform's documentation"

@@ -1,4 +1,4 @@
-package command
+package view
 
 import (
 	"strings"
@@ -13,11 +13,11 @@ import (
 // is explained, and has an example where there is anything to write.
 func TestEveryFieldIsExplained(t *testing.T) {
 	all := 0
-	var each func(tp topic, f *kind.Field, path string)
-	each = func(tp topic, f *kind.Field, path string) {
+	var each func(tp Topic, f *kind.Field, path string)
+	each = func(tp Topic, f *kind.Field, path string) {
 		all++
 		tp.asked, tp.path = tp.titleOf()+"."+path, path
-		facts, err := tp.facts()
+		facts, err := tp.FindFacts()
 		if err != nil {
 			t.Fatalf("%s: %v", tp.asked, err)
 		}
@@ -38,11 +38,11 @@ func TestEveryFieldIsExplained(t *testing.T) {
 		}
 	}
 	for _, k := range kind.AllKinds() {
-		each(topic{Kind: k, root: k.Root()}, k.Root(), "")
+		each(Topic{Kind: k, root: k.Root()}, k.Root(), "")
 	}
 	for _, name := range kind.OwnFiles() {
 		root, _ := kind.OwnFile(name)
-		each(topic{asked: name, root: root}, root, "")
+		each(Topic{asked: name, root: root}, root, "")
 	}
 	if all < 120 {
 		t.Errorf("only %d fields", all)
@@ -59,19 +59,19 @@ func TestAnyPathIsExplainedOrRefused(t *testing.T) {
 		"spec", "locations", "firewall", "rules", "constraints", "profiles", "delivery", "token", "url", "0", "7", "x", ".", "..", "[", "]", "[0]", "[]",
 		"[0][0]", "[/a.b/*]", `["path"]`, "[x].", ".type", "status", "metadata", "overrides", "é", "\x00", "/",
 	}
-	var all []topic
+	var all []Topic
 	for _, k := range kind.AllKinds() {
-		all = append(all, topic{Kind: k, root: k.Root()})
+		all = append(all, Topic{Kind: k, root: k.Root()})
 	}
 	for _, name := range kind.OwnFiles() {
 		root, _ := kind.OwnFile(name)
-		all = append(all, topic{asked: name, root: root})
+		all = append(all, Topic{asked: name, root: root})
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		path := strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 6).Draw(t, "path"), rapid.SampledFrom([]string{"", "."}).Draw(t, "between"))
 		for _, tp := range all {
 			tp.path = path
-			facts, err := tp.facts()
+			facts, err := tp.FindFacts()
 			if err != nil {
 				continue
 			}

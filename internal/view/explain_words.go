@@ -1,4 +1,4 @@
-package command
+package view
 
 import (
 	_ "embed"
@@ -11,11 +11,11 @@ import (
 	"trueup/internal/rules"
 )
 
-//go:embed words.txtar
+//go:embed explain_words.txtar
 var wordTexts []byte
 
-// subject is what explain can explain: a word of plans, the fields of a kind or file, or a rule.
-type subject struct {
+// Subject is what explain can explain: a word of plans, the fields of a kind or file, or a rule.
+type Subject struct {
 	Is      string `json:"is"` // word, fields or rule
 	Name    string `json:"name"`
 	Summary string `json:"summary"`
@@ -24,9 +24,9 @@ type subject struct {
 	Labels []string `json:"labels,omitempty"`
 }
 
-// findWord returns the word that has this name or label.
-func findWord(name string) (s subject, ok bool) {
-	for _, s := range allSubjects() {
+// FindWord returns the word that has this name or label.
+func FindWord(name string) (s Subject, ok bool) {
+	for _, s := range AllSubjects() {
 		if s.Is == "word" && (s.Name == name || slices.Contains(s.Labels, name)) {
 			return s, true
 		}
@@ -34,12 +34,12 @@ func findWord(name string) (s subject, ok bool) {
 	return s, false
 }
 
-// allSubjects returns all words, kinds, files and rules.
-func allSubjects() (all []subject) {
+// AllSubjects returns all words, kinds, files and rules.
+func AllSubjects() (all []Subject) {
 	for _, f := range txtar.Parse(wordTexts).Files {
 		summary, _, _ := strings.Cut(string(f.Data), "\n")
 		names := strings.Split(f.Name, "; ")
-		all = append(all, subject{Is: "word", Name: names[0], Summary: summary, Text: string(f.Data), Labels: names[1:]})
+		all = append(all, Subject{Is: "word", Name: names[0], Summary: summary, Text: string(f.Data), Labels: names[1:]})
 	}
 	for _, name := range rootNames() {
 		root, ok := kind.OwnFile(name)
@@ -48,10 +48,10 @@ func allSubjects() (all []subject) {
 			root = k.Root()
 		}
 		summary, _, _ := strings.Cut(root.Description, ". ")
-		all = append(all, subject{Is: "fields", Name: name, Summary: summary + "."})
+		all = append(all, Subject{Is: "fields", Name: name, Summary: summary + "."})
 	}
 	for _, r := range rules.All() {
-		all = append(all, subject{Is: "rule", Name: r.Name, Summary: r.Summary})
+		all = append(all, Subject{Is: "rule", Name: r.Name, Summary: r.Summary})
 	}
 	return all
 }

@@ -1,4 +1,4 @@
-package command
+package view
 
 import (
 	"strings"
@@ -9,7 +9,7 @@ import (
 
 // TestAWordIsShort: a word is explained in a few lines, in one sentence first, with a command last.
 func TestAWordIsShort(t *testing.T) {
-	for _, s := range allSubjects() {
+	for _, s := range AllSubjects() {
 		if s.Text == "" {
 			continue
 		}
@@ -22,7 +22,7 @@ func TestAWordIsShort(t *testing.T) {
 
 // TestRisksAreThoseOfTheSchema: the word has each risk with its meaning.
 func TestRisksAreThoseOfTheSchema(t *testing.T) {
-	for _, s := range allSubjects() {
+	for _, s := range AllSubjects() {
 		for _, r := range kind.Risks() {
 			if s.Name == "risks" && !strings.Contains(s.Text, r.Meaning()) {
 				t.Errorf("%s is missing", r)

@@ -1,4 +1,4 @@
-package command
+package view
 
 import (
 	"cmp"
@@ -17,18 +17,18 @@ import (
 	"trueup/internal/plan"
 )
 
-// objectValues is what an object has at a path.
-type objectValues struct {
+// ObjectValues is what an object has at a path.
+type ObjectValues struct {
 	Key string `json:"object"`
 	// Git is FILE:LINE of the manifest, empty if there is none. Live says whether the object is live; it
 	// is nil if nobody looked.
 	Git    string       `json:"git,omitempty"`
 	Live   *bool        `json:"live,omitempty"`
-	Values []fieldValue `json:"values"`
+	Values []FieldValue `json:"values"`
 }
 
-// fieldValue has what git and live have at a path. It is nil for a field that is absent or null.
-type fieldValue struct {
+// FieldValue has what git and live have at a path. It is nil for a field that is absent or null.
+type FieldValue struct {
 	Path string `json:"path"`
 	// Place is FILE:LINE of git's value.
 	Place string `json:"place,omitempty"`
@@ -45,13 +45,13 @@ type placed struct {
 	field     *kind.Field
 }
 
-// isPattern reports whether the name stands for several objects.
-func (t topic) isPattern() bool { return strings.Contains(t.Name, "*") }
+// IsPattern reports whether the name stands for several objects.
+func (t Topic) IsPattern() bool { return strings.Contains(t.Name, "*") }
 
-// valuesOfAll returns what each object that matches the topic's pattern has in git, and in live if it is not nil.
-func (t topic) valuesOfAll(set *manifest.Set, ws kind.Workspace, live map[string]kind.LiveObject) (all []*objectValues, err error) {
+// ReadAllValues returns what each object that matches the topic's pattern has in git, and in live if it is not nil.
+func (t Topic) ReadAllValues(set *manifest.Set, ws kind.Workspace, live map[string]kind.LiveObject) (all []*ObjectValues, err error) {
 	pattern := kind.Key{Kind: t.Kind.Name, Name: t.Name}
-	if t.isWhole() {
+	if t.IsWhole() {
 		return nil, fmt.Errorf("%s names no field: write one, such as %s.spec", pattern, t.asked)
 	}
 	names := slices.Collect(maps.Keys(live))
@@ -76,7 +76,7 @@ func (t topic) valuesOfAll(set *manifest.Set, ws kind.Workspace, live map[string
 		}
 		one := t
 		one.Name = name
-		o, err := one.readValues(set, ws, get)
+		o, err := one.ReadValues(set, ws, get)
 		if err != nil {
 			return nil, err
 		}
@@ -94,11 +94,11 @@ type notLive struct{}
 func (notLive) Error() string  { return "it is not live" }
 func (notLive) NotFound() bool { return true }
 
-// readValues returns what the topic's object has in git, and in live if get is not nil. Sensitive values are
+// ReadValues returns what the topic's object has in git, and in live if get is not nil. Sensitive values are
 // hidden.
-func (t topic) readValues(set *manifest.Set, ws kind.Workspace, get func() (kind.LiveObject, error)) (*objectValues, error) {
+func (t Topic) ReadValues(set *manifest.Set, ws kind.Workspace, get func() (kind.LiveObject, error)) (*ObjectValues, error) {
 	key := kind.Key{Kind: t.Kind.Name, Name: t.Name}
-	out := &objectValues{Key: key.String()}
+	out := &ObjectValues{Key: key.String()}
 	shown := func(f placed) any { return plan.RedactValue(ws, key, strings.TrimPrefix(f.shown, "spec."), f.value) }
 	o := set.Find(key)
 	var names []string
@@ -107,7 +107,7 @@ func (t topic) readValues(set *manifest.Set, ws kind.Workspace, get func() (kind
 	}
 	if o != nil {
 		out.Git = fmt.Sprintf("%s:%d", o.Path, o.Line)
-		if err := out.addValues(t, o.Spec, nil, func(v *fieldValue, f placed) {
+		if err := out.addValues(t, o.Spec, nil, func(v *FieldValue, f placed) {
 			line, _ := o.Place(f.at)
 			v.Place, v.Git = fmt.Sprintf("%s:%d", o.Path, line), shown(f)
 		}); err != nil {
@@ -135,11 +135,11 @@ func (t topic) readValues(set *manifest.Set, ws kind.Workspace, get func() (kind
 	case err != nil:
 		return nil, err
 	}
-	return out, out.addValues(t, object.Spec, object.Status, func(v *fieldValue, f placed) { v.Live = shown(f) })
+	return out, out.addValues(t, object.Spec, object.Status, func(v *FieldValue, f placed) { v.Live = shown(f) })
 }
 
 // addValues adds the values of an object, which is canonical JSON, to those that are there.
-func (o *objectValues) addValues(t topic, spec, status []byte, set func(*fieldValue, placed)) error {
+func (o *ObjectValues) addValues(t Topic, spec, status []byte, set func(*FieldValue, placed)) error {
 	if t.path == "" {
 		return nil
 	}
@@ -156,10 +156,10 @@ func (o *objectValues) addValues(t topic, spec, status []byte, set func(*fieldVa
 	}
 	steps, _ := kind.SplitPath(t.path)
 	for _, f := range lookUp(placed{value: object, field: t.root}, steps) {
-		i := slices.IndexFunc(o.Values, func(other fieldValue) bool { return other.Path == f.shown })
+		i := slices.IndexFunc(o.Values, func(other FieldValue) bool { return other.Path == f.shown })
 		if i < 0 {
 			i = len(o.Values)
-			o.Values = append(o.Values, fieldValue{Path: f.shown, Field: f.field})
+			o.Values = append(o.Values, FieldValue{Path: f.shown, Field: f.field})
 		}
 		set(&o.Values[i], f)
 	}
