@@ -1,6 +1,7 @@
 // Package config reads what a run is told. Where the platform and the ledger are comes from flags, the
 // environment and the user's profiles file, never from a repository. What a repository manages comes from
-// trueup.yaml, which holds no secret; the package opens the manifests that it names, and the embedded sandbox.
+// trueup.yaml, which holds no secret; the package opens the manifests that it names, and the embedded sandbox, and finds the
+// projects of a repository.
 package config
 
 import (

@@ -180,7 +180,7 @@ func (c *collection) readShards(fsys fs.FS, tool string) error {
 	}
 	slices.SortStableFunc(all, func(a, b shardResults) int { return a.Started.Compare(b.Started) })
 	newest, shards := all[len(all)-1], map[int]*shardResults{}
-	c.fleet.FleetRun, c.fleet.Facts = newest.FleetRun, newest.Facts
+	c.fleet.FleetRun, c.fleet.FleetChanges = newest.FleetRun, newest.Facts
 	for i, r := range all {
 		switch other := shards[r.Shard]; {
 		case r.FleetRun != newest.FleetRun:

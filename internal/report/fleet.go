@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"trueup/internal/config"
 	"trueup/internal/diag"
 	"trueup/internal/safetext"
 	"trueup/internal/view"
@@ -66,8 +67,8 @@ type ShardHead struct {
 	// Error says why no project could be selected.
 	Error string `json:"error,omitempty"`
 	// Projects are the paths, sorted.
-	Projects []string `json:"projects"`
-	Facts    Facts    `json:"facts"`
+	Projects []string            `json:"projects"`
+	Facts    config.FleetChanges `json:"facts"`
 }
 
 // ShardNames matches the names of the files of results.
@@ -76,29 +77,10 @@ const ShardNames = "shard-*-of-*.jsonl"
 // Name is the name of the file of the results.
 func (s ShardHead) Name() string { return fmt.Sprintf("shard-%d-of-%d.jsonl", s.Shard, s.Shards) }
 
-// Facts are what a run says of the projects of a repository, beside their results.
-type Facts struct {
-	// Since is the commit that the facts compare with; empty without one.
-	Since string `json:"since,omitempty"`
-	// Added are new projects, Removed those that are gone, and Moved those that are in another folder. The objects of a
-	// removed one are still live.
-	Added   []string `json:"added,omitempty"`
-	Removed []string `json:"removed,omitempty"`
-	Moved   []Move   `json:"moved,omitempty"`
-	// Unselected counts the projects that the selection leaves out.
-	Unselected int `json:"unselected,omitempty"`
-}
-
-// Move is a project that is in another folder now.
-type Move struct {
-	From string `json:"from"`
-	To   string `json:"to"`
-}
-
 // FleetFacts is what a merged result says beside the results of the projects.
 type FleetFacts struct {
-	FleetRun `json:"run"`
-	Facts    `json:"facts"`
+	FleetRun            `json:"run"`
+	config.FleetChanges `json:"facts"`
 	// Missing says which shards and results are not there. Projects without a result are of NotReached, as those that did
 	// not start.
 	Missing    []string `json:"missing,omitempty"`

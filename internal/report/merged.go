@@ -103,7 +103,7 @@ func inProjects(projects []string, all int) string {
 
 // NewMerger returns a Merger for the projects that one process runs.
 func NewMerger(shard ShardHead) *Merger {
-	return &Merger{doc: Document{Command: shard.Command, Projects: []ProjectResult{}}, fleet: FleetFacts{FleetRun: shard.FleetRun, Facts: shard.Facts}}
+	return &Merger{doc: Document{Command: shard.Command, Projects: []ProjectResult{}}, fleet: FleetFacts{FleetRun: shard.FleetRun, FleetChanges: shard.Facts}}
 }
 
 // AddResult adds the result of a project, as ResultOf returns it. The caller adds them in the order of their paths.

@@ -1,4 +1,4 @@
-package command
+package config
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 	"trueup/internal/rules"
 )
 
-// projectContents is what the manifests of a project have.
-type projectContents struct {
+// ProjectContents is what the manifests of a project have.
+type ProjectContents struct {
 	Objects int
 	Err     error // why trueup can't read the project
 	claims  []claim
@@ -26,14 +26,14 @@ type claim struct {
 	diag.Finding // about the host, without a rule if a comment silences it
 	host, object string
 	isLocation   bool // it is the host of a location, and not the hostname
-	project      *projectFolder
+	project      *ProjectFolder
 	isTold       bool
 }
 
 // ReadContents reads the manifests of all projects, a few projects at once, and keeps only their hosts. Projects with the
 // same hostname get an error, and those with another host in common a warning. It returns the contents of the selected projects, in their order.
-func (f *fleet) ReadContents(ctx context.Context, parallelism int) ([]projectContents, error) {
-	all := make([]projectContents, len(f.All))
+func (f *Fleet) ReadContents(ctx context.Context, parallelism int) ([]ProjectContents, error) {
+	all := make([]ProjectContents, len(f.All))
 	diag.InParallelWith(max(parallelism, 1), len(all), func(_ *struct{}, i int) (more bool) {
 		all[i] = f.All[i].readContents(ctx)
 		return ctx.Err() == nil
@@ -42,7 +42,7 @@ func (f *fleet) ReadContents(ctx context.Context, parallelism int) ([]projectCon
 		return nil, fmt.Errorf("read manifests: %w", err)
 	}
 	f.compareHosts(all)
-	selected := make([]projectContents, 0, len(f.Projects))
+	selected := make([]ProjectContents, 0, len(f.Projects))
 	for i, p := range f.All {
 		if n := len(selected); n < len(f.Projects) && f.Projects[n].Path == p.Path {
 			f.Projects[n] = p
@@ -52,17 +52,17 @@ func (f *fleet) ReadContents(ctx context.Context, parallelism int) ([]projectCon
 	return selected, nil
 }
 
-func (p projectFolder) readContents(ctx context.Context) (c projectContents) {
+func (p ProjectFolder) readContents(ctx context.Context) (c ProjectContents) {
 	if p.Err != nil {
-		return projectContents{Err: p.Err}
+		return ProjectContents{Err: p.Err}
 	}
 	sources, err := p.Settings.OpenSources(p.Dir, nil, nil)
 	if err != nil {
-		return projectContents{Err: p.insideError(err)}
+		return ProjectContents{Err: p.insideError(err)}
 	}
 	set, _, err := manifest.Load(ctx, sources, p.Settings.ManifestOptions(1))
 	if err != nil {
-		return projectContents{Err: p.insideError(err)}
+		return ProjectContents{Err: p.insideError(err)}
 	}
 	c.Objects = len(set.Objects)
 	for _, o := range set.Objects {
@@ -81,7 +81,7 @@ func (p projectFolder) readContents(ctx context.Context) (c projectContents) {
 }
 
 // addClaim adds a host that was not seen before. A part of the object's text would keep all of it.
-func (c *projectContents) addClaim(o *manifest.Object, host, field string, seen map[string]bool) {
+func (c *ProjectContents) addClaim(o *manifest.Object, host, field string, seen map[string]bool) {
 	if seen[host] {
 		return
 	}
@@ -95,13 +95,13 @@ func (c *projectContents) addClaim(o *manifest.Object, host, field string, seen 
 }
 
 // insideError adds the path of the project to an error whose files start in its folder.
-func (p projectFolder) insideError(err error) error {
+func (p ProjectFolder) insideError(err error) error {
 	return diag.WithExit(diag.ExitOf(err), fmt.Errorf("%s: %w", p.Path, err))
 }
 
 // compareHosts gives an error to projects that have the same hostname, and a warning to those with a location for a host of
 // another.
-func (f *fleet) compareHosts(all []projectContents) {
+func (f *Fleet) compareHosts(all []ProjectContents) {
 	first := map[string]*claim{}
 	for _, locations := range []bool{false, true} {
 		for i := range all {

@@ -1,4 +1,4 @@
-package command
+package config
 
 import (
 	"cmp"
@@ -14,13 +14,11 @@ import (
 	"slices"
 	"strings"
 
-	"trueup/internal/config"
 	"trueup/internal/git"
-	"trueup/internal/report"
 )
 
-// selection says which projects of a folder to take.
-type selection struct {
+// Selection says which projects of a folder to take.
+type Selection struct {
 	// ChangedSince is a commit. It takes the projects that read a file that differs from that commit.
 	ChangedSince string
 	Shard        Shard
@@ -28,20 +26,39 @@ type selection struct {
 	Select, Exclude []string
 }
 
-// fleet is the projects that a selection takes.
-type fleet struct {
+// Fleet is the projects that a selection takes.
+type Fleet struct {
 	Root     string
-	Projects []projectFolder // sorted by path
+	Projects []ProjectFolder // sorted by path
 	// All is every project that is not excluded. Read compares their hostnames.
-	All []projectFolder
-	report.Facts
+	All []ProjectFolder
+	FleetChanges
 }
 
-// selectIn finds the projects of a folder and selects among them. An excluded project is none of the fleet; all others must
+// FleetChanges are what a run says of the projects of a repository, beside their results.
+type FleetChanges struct {
+	// Since is the commit that the facts compare with; empty without one.
+	Since string `json:"since,omitempty"`
+	// Added are new projects, Removed those that are gone, and Moved those that are in another folder. The objects of a
+	// removed one are still live.
+	Added   []string      `json:"added,omitempty"`
+	Removed []string      `json:"removed,omitempty"`
+	Moved   []ProjectMove `json:"moved,omitempty"`
+	// Unselected counts the projects that the selection leaves out.
+	Unselected int `json:"unselected,omitempty"`
+}
+
+// ProjectMove is a project that is in another folder now.
+type ProjectMove struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+}
+
+// FindFleet finds the projects of a folder and selects among them. An excluded project is none of the fleet; all others must
 // not contradict each other, whether they are selected or not. base is the commit to compare with unless ChangedSince
 // names one; empty compares with none.
-func (s selection) selectIn(ctx context.Context, root, base string) (fleet, error) {
-	f := fleet{Root: root}
+func (s Selection) FindFleet(ctx context.Context, root, base string) (Fleet, error) {
+	f := Fleet{Root: root}
 	err := s.checkPatterns()
 	if err == nil {
 		f.All, err = s.findCandidates(ctx, root)
@@ -72,8 +89,8 @@ func (s selection) selectIn(ctx context.Context, root, base string) (fleet, erro
 	return f, nil
 }
 
-// addGonePins adds the folders of projects that are gone, unless the selection leaves them out.
-func (s selection) addGonePins(f *fleet, paths []string) {
+// AddGonePins adds the folders of projects that are gone, unless the selection leaves them out.
+func (s Selection) AddGonePins(f *Fleet, paths []string) {
 	for _, at := range paths {
 		if s.matchesPath(at) && !matchesAny(s.Exclude, at) && !slices.Contains(f.Removed, at) {
 			f.Removed = append(f.Removed, at)
@@ -82,28 +99,28 @@ func (s selection) addGonePins(f *fleet, paths []string) {
 	slices.Sort(f.Removed)
 }
 
-// managesProject reports whether a project is in the folder, or has the workspace with this UUID.
-func (f fleet) managesProject(path, uuid string) bool {
-	return slices.ContainsFunc(f.All, func(p projectFolder) bool {
+// ManagesProject reports whether a project is in the folder, or has the workspace with this UUID.
+func (f Fleet) ManagesProject(path, uuid string) bool {
+	return slices.ContainsFunc(f.All, func(p ProjectFolder) bool {
 		return p.Path == path || strings.EqualFold(p.Settings.Workspace.UUID, uuid)
 	})
 }
 
 // findCandidates returns all projects that are not excluded.
-func (s selection) findCandidates(ctx context.Context, root string) ([]projectFolder, error) {
+func (s Selection) findCandidates(ctx context.Context, root string) ([]ProjectFolder, error) {
 	all, err := findProjects(ctx, root)
 	if err != nil {
 		return nil, err
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("there is no %s in this folder or below it: run trueup init, or name another folder", config.ProjectFile)
+		return nil, fmt.Errorf("there is no %s in this folder or below it: run trueup init, or name another folder", ProjectFile)
 	}
-	all = slices.DeleteFunc(all, func(p projectFolder) bool { return matchesAny(s.Exclude, p.Path) })
+	all = slices.DeleteFunc(all, func(p ProjectFolder) bool { return matchesAny(s.Exclude, p.Path) })
 	if len(all) == 0 {
 		return nil, errors.New("--exclude leaves no project: exclude less")
 	}
 	for _, glob := range s.Select {
-		if !slices.ContainsFunc(all, func(p projectFolder) bool { return config.MatchesPath(glob, p.Path) }) {
+		if !slices.ContainsFunc(all, func(p ProjectFolder) bool { return MatchesPath(glob, p.Path) }) {
 			return nil, fmt.Errorf("--select %s matches no project: trueup each --list lists them", glob)
 		}
 	}
@@ -111,7 +128,7 @@ func (s selection) findCandidates(ctx context.Context, root string) ([]projectFo
 	return all, nil
 }
 
-func (s selection) checkPatterns() error {
+func (s Selection) checkPatterns() error {
 	for _, glob := range slices.Concat(s.Select, s.Exclude) {
 		if _, err := path.Match(glob, ""); err != nil {
 			return fmt.Errorf("%q is no pattern: write the path of projects with *, ? and [a-z]", glob)
@@ -120,12 +137,12 @@ func (s selection) checkPatterns() error {
 	return nil
 }
 
-func (s selection) matchesPath(path string) bool {
+func (s Selection) matchesPath(path string) bool {
 	return len(s.Select) == 0 || matchesAny(s.Select, path)
 }
 
-// describe returns the flags of a selection without its shard, with the commit that it compared with.
-func (s selection) describe(since string) string {
+// Describe returns the flags of a selection without its shard, with the commit that it compared with.
+func (s Selection) Describe(since string) string {
 	var words []string
 	if s.ChangedSince != "" {
 		words = append(words, "--changed-since "+since)
@@ -140,7 +157,7 @@ func (s selection) describe(since string) string {
 }
 
 func matchesAny(globs []string, path string) bool {
-	return slices.ContainsFunc(globs, func(glob string) bool { return config.MatchesPath(glob, path) })
+	return slices.ContainsFunc(globs, func(glob string) bool { return MatchesPath(glob, path) })
 }
 
 // Shard is one of several parts of the projects. The zero value is all of them.
@@ -186,7 +203,7 @@ type comparedCommit struct {
 }
 
 // readPast compares the work tree with a commit.
-func (f fleet) readPast(ctx context.Context, ref string) (then comparedCommit, err error) {
+func (f Fleet) readPast(ctx context.Context, ref string) (then comparedCommit, err error) {
 	repository, err := git.OpenRepository(ctx, f.Root)
 	if err != nil {
 		return then, fmt.Errorf("%w: run trueup in a clone of the repository", err)
@@ -232,7 +249,7 @@ func foldersAbove(name string) iter.Seq[string] {
 
 // changedProjects returns the paths of the projects that have a file in their folder that differs, or a folder above it, which
 // was a link or a submodule.
-func (t comparedCommit) changedProjects(all []projectFolder) map[string]bool {
+func (t comparedCommit) changedProjects(all []ProjectFolder) map[string]bool {
 	names, folders, changed := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, change := range t.changes {
 		names[change.Name] = true
@@ -251,7 +268,7 @@ func (t comparedCommit) changedProjects(all []projectFolder) map[string]bool {
 
 // addPast finds which projects are new, gone or in another folder. It reads the settings that the commit had of those
 // that are gone.
-func (f *fleet) addPast(ctx context.Context, then comparedCommit) error {
+func (f *Fleet) addPast(ctx context.Context, then comparedCommit) error {
 	f.Since = then.commit
 	exists, isNew, gone := map[string]bool{}, map[string]bool{}, map[string]string{}
 	for _, p := range f.All {
@@ -260,7 +277,7 @@ func (f *fleet) addPast(ctx context.Context, then comparedCommit) error {
 	for _, change := range then.changes {
 		folder, name := path.Split(change.Name)
 		switch at := path.Clean(folder); {
-		case name != config.ProjectFile || strings.Contains("/"+folder, "/."): // no project
+		case name != ProjectFile || strings.Contains("/"+folder, "/."): // no project
 		case exists[at]:
 			_, twice := isNew[at] // git has two changes for a file that it no longer tracks
 			isNew[at] = change.Was == git.Absent && !twice
@@ -280,7 +297,7 @@ func (f *fleet) addPast(ctx context.Context, then comparedCommit) error {
 }
 
 // addGone adds the projects that are gone, by the names of their files from the top: they are removed or moved.
-func (f *fleet) addGone(ctx context.Context, then comparedCommit, gone map[string]string) error {
+func (f *Fleet) addGone(ctx context.Context, then comparedCommit, gone map[string]string) error {
 	if len(gone) == 0 {
 		return nil
 	}
@@ -292,28 +309,28 @@ func (f *fleet) addGone(ctx context.Context, then comparedCommit, gone map[strin
 		if to := movedTo(tree, name, f.All); to == "" {
 			f.Removed = append(f.Removed, gone[name])
 		} else {
-			f.Moved = append(f.Moved, report.Move{From: gone[name], To: to})
+			f.Moved = append(f.Moved, ProjectMove{From: gone[name], To: to})
 		}
 	}
 	return nil
 }
 
 // movedTo returns where the project of a file that is gone is now, or "".
-func movedTo(tree fs.FS, name string, all []projectFolder) string {
+func movedTo(tree fs.FS, name string, all []ProjectFolder) string {
 	text, err := fs.ReadFile(tree, name)
 	if err != nil {
 		return "" // a link
 	}
-	was, err := config.ParseProject(text)
-	i := slices.IndexFunc(all, func(p projectFolder) bool { return p.Settings.Workspace.UUID == was.Workspace.UUID })
+	was, err := ParseProject(text)
+	i := slices.IndexFunc(all, func(p ProjectFolder) bool { return p.Settings.Workspace.UUID == was.Workspace.UUID })
 	if err != nil || i < 0 {
 		return ""
 	}
 	return all[i].Path
 }
 
-// commit returns the commit that is checked out, or "" without one.
-func (f fleet) commit(ctx context.Context) string {
+// Commit returns the commit that is checked out, or "" without one.
+func (f Fleet) Commit(ctx context.Context) string {
 	commit := ""
 	if repository, err := git.OpenRepository(ctx, f.Root); err == nil {
 		commit, _ = repository.Commit(ctx, "HEAD") // a new repository has none

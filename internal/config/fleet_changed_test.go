@@ -1,4 +1,4 @@
-package command
+package config
 
 import (
 	"encoding/json"
@@ -14,9 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"trueup/internal/config"
 	"trueup/internal/e2e/long"
-	"trueup/internal/report"
 )
 
 // TestChangedSinceEqualsBruteForce makes random histories with renames, moves and merges, and compares the selection with
@@ -140,7 +138,7 @@ func places() []string { return []string{"a", "b", "g/c", "g/d", "deep/e/f", "x.
 
 func (s *story) projects() (list []string) {
 	for _, place := range places() {
-		if _, err := os.Lstat(s.at(path.Join(s.root, place, config.ProjectFile))); err == nil {
+		if _, err := os.Lstat(s.at(path.Join(s.root, place, ProjectFile))); err == nil {
 			list = append(list, path.Join(s.root, place))
 		}
 	}
@@ -159,7 +157,7 @@ func (s *story) add() {
 		return
 	}
 	s.count++
-	s.write(path.Join(place, config.ProjectFile), s.settings(fmt.Sprintf("id-%d-%d", s.count, s.r.Uint32())))
+	s.write(path.Join(place, ProjectFile), s.settings(fmt.Sprintf("id-%d-%d", s.count, s.r.Uint32())))
 	s.manifest(place)
 	s.manifest(place)
 }
@@ -200,12 +198,12 @@ func (s *story) edit() {
 	case 5:
 		s.rename(place, path.Join(s.root, pick(s, append(places(), ".off/p")...)))
 	case 6:
-		text, _ := os.ReadFile(s.at(path.Join(place, config.ProjectFile)))
+		text, _ := os.ReadFile(s.at(path.Join(place, ProjectFile)))
 		id := "id-none"
-		if p, err := config.ParseProject(text); err == nil {
+		if p, err := ParseProject(text); err == nil {
 			id = p.Workspace.UUID
 		}
-		s.write(path.Join(place, config.ProjectFile), s.settings(id)+pick(s, "", "overrides: [{kind: CDN, path: spec.locations, ignore: true}]\n", "# a comment\n", "broken: true\n"))
+		s.write(path.Join(place, ProjectFile), s.settings(id)+pick(s, "", "overrides: [{kind: CDN, path: spec.locations, ignore: true}]\n", "# a comment\n", "broken: true\n"))
 	case 7:
 		_ = os.RemoveAll(s.at(place))
 	case 8:
@@ -230,7 +228,7 @@ func (s *story) rename(from, to string) {
 
 // link moves a part of a project away, and puts a link in its place.
 func (s *story) link(place string) {
-	name := pick(s, "manifests", "manifests", config.ProjectFile, "manifests/shop.yaml")
+	name := pick(s, "manifests", "manifests", ProjectFile, "manifests/shop.yaml")
 	from, to := s.at(path.Join(place, name)), s.at(path.Join(place, "real"))
 	if _, err := os.Lstat(to); err != nil && os.Rename(from, to) == nil {
 		_ = os.Symlink(pick(s, strings.Repeat("../", strings.Count(name, "/"))+"real", "real", "nowhere"), from)
@@ -260,7 +258,7 @@ func (s *story) states(root string) map[string]state {
 	states := map[string]state{}
 	for _, place := range places() {
 		dir := filepath.Join(root, place)
-		if _, err := os.Lstat(filepath.Join(dir, config.ProjectFile)); err == nil {
+		if _, err := os.Lstat(filepath.Join(dir, ProjectFile)); err == nil {
 			states[place] = s.state(dir)
 		}
 	}
@@ -268,9 +266,9 @@ func (s *story) states(root string) map[string]state {
 }
 
 func (s *story) state(dir string) (st state) {
-	data, _ := os.ReadFile(filepath.Join(dir, config.ProjectFile))
+	data, _ := os.ReadFile(filepath.Join(dir, ProjectFile))
 	text := string(data)
-	_, notLink := os.Readlink(filepath.Join(dir, config.ProjectFile))
+	_, notLink := os.Readlink(filepath.Join(dir, ProjectFile))
 	st.aside = notLink == nil
 	_ = filepath.WalkDir(dir, func(name string, e fs.DirEntry, _ error) error {
 		if info, err := e.Info(); err == nil && !e.IsDir() {
@@ -281,7 +279,7 @@ func (s *story) state(dir string) (st state) {
 		}
 		return nil
 	})
-	p, err := config.ReadProject(dir)
+	p, err := ReadProject(dir)
 	if err != nil {
 		st.loaded = text + strings.ReplaceAll(err.Error(), dir, "")
 		return st
@@ -364,7 +362,7 @@ func (s *story) compare(then, ref string, sum tally) {
 	if len(is) == 0 {
 		return
 	}
-	f, err := selection{ChangedSince: ref}.selectIn(t.Context(), s.at(s.root), "")
+	f, err := Selection{ChangedSince: ref}.FindFleet(t.Context(), s.at(s.root), "")
 	if err != nil {
 		t.Fatalf("seed %d: %v", s.seed, err)
 	}
@@ -390,7 +388,7 @@ func (s *story) compare(then, ref string, sum tally) {
 	s.compareFacts(f, was, is, sum)
 }
 
-func (s *story) compareFacts(f fleet, was, is map[string]state, sum tally) {
+func (s *story) compareFacts(f Fleet, was, is map[string]state, sum tally) {
 	var removed, added []string
 	target := map[string]bool{}
 	for place, before := range was {
@@ -405,7 +403,7 @@ func (s *story) compareFacts(f fleet, was, is map[string]state, sum tally) {
 		case exists:
 		case to != "":
 			sum["moved"]++
-			if target[to] = true; !slices.Contains(f.Moved, report.Move{From: place, To: to}) {
+			if target[to] = true; !slices.Contains(f.Moved, ProjectMove{From: place, To: to}) {
 				s.t.Errorf("%s moved to %s, and not %v", place, to, f.Moved)
 			}
 		default:

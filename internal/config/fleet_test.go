@@ -1,4 +1,4 @@
-package command
+package config
 
 import (
 	"fmt"
@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
-
-	"trueup/internal/config"
 )
 
 // TestShards: each project is in one shard, and shards are about as large as each other.
@@ -94,7 +92,7 @@ func TestMatches(t *testing.T) {
 		{".", "shops", true},
 		{"eu", "shops/eu", false},
 	} {
-		if got := config.MatchesPath(c.glob, c.path); got != c.want {
+		if got := MatchesPath(c.glob, c.path); got != c.want {
 			t.Errorf("%s, %s: %t", c.glob, c.path, got)
 		}
 	}
