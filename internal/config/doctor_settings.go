@@ -1,4 +1,4 @@
-package command
+package config
 
 import (
 	"cmp"
@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	"trueup/internal/config"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 )
@@ -33,18 +32,18 @@ func (e *examiner) openAll(ctx context.Context) {
 }
 
 // shownSettings returns the settings that a run would use, and who chose each.
-func (e *examiner) shownSettings() (list []effectiveSetting) {
+func (e *examiner) shownSettings() (list []EffectiveSetting) {
 	if e.Sandbox {
 		for _, area := range kind.Areas() {
-			list = append(list, effectiveSetting{Name: string(area) + ".url", Value: e.platform.Origins[area], Origin: "--sandbox"})
+			list = append(list, EffectiveSetting{Name: string(area) + ".url", Value: e.platform.Origins[area], Origin: "--sandbox"})
 		}
-		return append(list, effectiveSetting{Name: "ledger.store", Value: e.platform.Ledger.Store, Origin: "--sandbox"})
+		return append(list, EffectiveSetting{Name: "ledger.store", Value: e.platform.Ledger.Store, Origin: "--sandbox"})
 	}
-	add := func(name, value, origin string) *effectiveSetting {
+	add := func(name, value, origin string) *EffectiveSetting {
 		if value == "" {
 			origin = ""
 		}
-		list = append(list, effectiveSetting{Name: name, Value: value, Origin: cmp.Or(origin, "default")})
+		list = append(list, EffectiveSetting{Name: name, Value: value, Origin: cmp.Or(origin, "default")})
 		return &list[len(list)-1]
 	}
 	s, w := e.settings, e.platform
@@ -53,7 +52,7 @@ func (e *examiner) shownSettings() (list []effectiveSetting) {
 	if e.project.Exists() {
 		ws = fmt.Sprintf("%s (%s)", e.project.Workspace.Name, e.project.Workspace.UUID)
 	}
-	add("workspace", ws, config.ProjectFile)
+	add("workspace", ws, ProjectFile)
 	add("workspace.pin", w.Pin.Workspace, w.Pin.Origin).Optional = true
 	for _, area := range kind.Areas() {
 		url, token, source := s.URLs[area], s.Tokens[area], ""
@@ -66,7 +65,7 @@ func (e *examiner) shownSettings() (list []effectiveSetting) {
 		add(string(area)+".url", url.Value, url.Origin)
 		add(string(area)+".token", source, token.Origin)
 	}
-	store, origin := w.Ledger.Store, config.ProjectFile
+	store, origin := w.Ledger.Store, ProjectFile
 	if e.ledgerErr != nil {
 		store = "not a usable store"
 	}
@@ -76,5 +75,5 @@ func (e *examiner) shownSettings() (list []effectiveSetting) {
 	add("ledger.store", store, origin)
 	add("caFile", s.CAFile.Value, s.CAFile.Origin).Optional = true
 	add("proxy", s.Proxy.Value, s.Proxy.Origin).Optional = true
-	return append(list, listRunSettings(e.run)...)
+	return append(list, e.Limits...)
 }

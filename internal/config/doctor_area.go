@@ -1,4 +1,4 @@
-package command
+package config
 
 import (
 	"context"
@@ -13,7 +13,6 @@ import (
 	"github.com/google/uuid"
 
 	"trueup/internal/api"
-	"trueup/internal/config"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
@@ -36,8 +35,8 @@ type areaChecks struct {
 func (c *areaChecks) checkAll(ctx context.Context) {
 	e, first := c.endpoint(), true
 	isNeeded := e.Base != nil || c.addressErrs[c.area] != nil || e.Ask != nil || !e.Token.IsZero() || slices.Contains(c.usedAreas(), c.area)
-	check := func(name string, run func(context.Context) doctorCheck) {
-		f := doctorCheck{Status: checkSkipped, Says: "no manifest needs it", Follows: !first}
+	check := func(name string, run func(context.Context) DoctorCheck) {
+		f := DoctorCheck{Status: CheckSkipped, Says: "no manifest needs it", Follows: !first}
 		if isNeeded {
 			f = run(ctx)
 		}
@@ -50,21 +49,21 @@ func (c *areaChecks) checkAll(ctx context.Context) {
 	check("clock", c.checkClock)
 	for _, k := range kind.AllKinds() {
 		if k.Area == c.area {
-			check(k.Name, func(ctx context.Context) doctorCheck { return c.checkKind(ctx, k) })
+			check(k.Name, func(ctx context.Context) DoctorCheck { return c.checkKind(ctx, k) })
 		}
 	}
 }
 
 func (c *areaChecks) endpoint() api.Endpoint { return c.platform.API.Endpoints[c.area] }
 
-func (c *areaChecks) checkToken(ctx context.Context) doctorCheck {
+func (c *areaChecks) checkToken(ctx context.Context) DoctorCheck {
 	e := c.endpoint()
 	switch {
 	case !e.Token.IsZero():
 		c.hasToken = true
 		return passedCheck("the sandbox's own")
 	case e.Ask == nil:
-		return failedCheck(diag.ExitAuth, "no token is set", "set "+config.VariableName(c.area, "TOKEN")+", or token in a profile")
+		return failedCheck(diag.ExitAuth, "no token is set", "set "+VariableName(c.area, "TOKEN")+", or token in a profile")
 	}
 	if err := c.platform.AdmitAreas(ctx, c.area); err != nil {
 		if problem := ledger.ProblemOf(err); problem != nil {
@@ -80,12 +79,12 @@ func (c *areaChecks) checkToken(ctx context.Context) doctorCheck {
 }
 
 // checkConnection sends a request without a token.
-func (c *areaChecks) checkConnection(ctx context.Context) doctorCheck {
+func (c *areaChecks) checkConnection(ctx context.Context) DoctorCheck {
 	if wrong := c.addressErrs[c.area]; wrong != nil {
 		return failedCheck(diag.ExitError, wrong.Error(), "")
 	}
 	if c.endpoint().Base == nil {
-		return failedCheck(diag.ExitError, "no address is set", "set "+config.VariableName(c.area, "URL")+", or url in a profile")
+		return failedCheck(diag.ExitError, "no address is set", "set "+VariableName(c.area, "URL")+", or url in a profile")
 	}
 	reader := api.NewReader(c.platform.API)
 	defer reader.Close()
@@ -129,7 +128,7 @@ func (c *areaChecks) connectionFix(err error) string {
 	return "check the address"
 }
 
-func (c *areaChecks) checkCertificate(context.Context) doctorCheck {
+func (c *areaChecks) checkCertificate(context.Context) DoctorCheck {
 	switch {
 	case c.seen.Expires.IsZero() && c.connected:
 		return followedCheck("none: plain http on loopback")
@@ -148,7 +147,7 @@ func (c *areaChecks) checkCertificate(context.Context) doctorCheck {
 	return passedCheck(says + ", " + days + " from now")
 }
 
-func (c *areaChecks) checkClock(context.Context) doctorCheck {
+func (c *areaChecks) checkClock(context.Context) DoctorCheck {
 	server := c.seen.Clock.Server
 	switch {
 	case !c.connected:
@@ -167,7 +166,7 @@ func (c *areaChecks) checkClock(context.Context) doctorCheck {
 	return warnedCheck(fmt.Sprintf("the platform's is %s %s this machine's", ahead.Abs().Round(time.Minute), word), "set this machine's clock")
 }
 
-func (c *areaChecks) checkKind(ctx context.Context, k *kind.Kind) doctorCheck {
+func (c *areaChecks) checkKind(ctx context.Context, k *kind.Kind) DoctorCheck {
 	switch {
 	case !k.Documents(kind.List) && !k.Documents(kind.Get):
 		return skippedCheck(untriedVerbs(k))
@@ -195,7 +194,7 @@ func (c *areaChecks) checkKind(ctx context.Context, k *kind.Kind) doctorCheck {
 }
 
 // readableCheck is the check of a kind that can be read. It doubts the workspace if that has none of the kind.
-func (c *areaChecks) readableCheck(k *kind.Kind, may []string, isEmpty bool) doctorCheck {
+func (c *areaChecks) readableCheck(k *kind.Kind, may []string, isEmpty bool) DoctorCheck {
 	if question, fix := c.report.Workspace.NoneFound(k); question != "" && isEmpty && !c.Sandbox {
 		return warnedCheck(question, fix)
 	}

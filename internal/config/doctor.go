@@ -1,4 +1,4 @@
-package command
+package config
 
 import (
 	"cmp"
@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"trueup/internal/config"
 	"trueup/internal/diag"
 	"trueup/internal/git"
 	"trueup/internal/kind"
@@ -18,8 +17,8 @@ import (
 	"trueup/internal/manifest"
 )
 
-// effectiveSetting is an effective setting, without any secret.
-type effectiveSetting struct {
+// EffectiveSetting is an effective setting, without any secret.
+type EffectiveSetting struct {
 	Name string `json:"name"`
 	// Value is empty if nothing is set.
 	Value string `json:"value"`
@@ -29,15 +28,15 @@ type effectiveSetting struct {
 	Optional bool `json:"-"`
 }
 
-// doctorReport is what doctor shows (schemas/doctor.schema.json).
-type doctorReport struct {
+// DoctorReport is what doctor shows (schemas/doctor.schema.json).
+type DoctorReport struct {
 	Format   string `json:"format"`
 	Result   string `json:"result"`
 	ExitCode int    `json:"exitCode"`
 	Sandbox  bool   `json:"sandbox"`
 	// Settings and Checks are in the order in which they are shown.
-	Settings  []effectiveSetting   `json:"settings"`
-	Checks    []doctorCheck        `json:"checks"`
+	Settings  []EffectiveSetting   `json:"settings"`
+	Checks    []DoctorCheck        `json:"checks"`
 	Workspace *kind.Workspace      `json:"workspace,omitempty"`
 	Origins   map[kind.Area]string `json:"origins"`
 	Ledger    struct {
@@ -50,12 +49,12 @@ type doctorReport struct {
 	Proofs map[kind.Area]ledger.Proof `json:"proofs"`
 }
 
-// doctorCheck is a check, and how it ended.
-type doctorCheck struct {
+// DoctorCheck is a check, and how it ended.
+type DoctorCheck struct {
 	// Group is project, an area, ledger or machine.
 	Group  string      `json:"group"`
 	Name   string      `json:"check"`
-	Status checkStatus `json:"status"`
+	Status CheckStatus `json:"status"`
 	Says   string      `json:"says"`
 	Fix    string      `json:"fix,omitempty"`
 	// Follows is true if another check says why there is nothing to say.
@@ -63,62 +62,71 @@ type doctorCheck struct {
 	code    int  // the exit code of a failure
 }
 
-// checkStatus is how a check ended, in one word.
-type checkStatus string
+// CheckStatus is how a check ended, in one word.
+type CheckStatus string
 
 // The statuses of checks.
 const (
-	checkOK      checkStatus = "ok"
-	checkWarned  checkStatus = "warn"
-	checkFailed  checkStatus = "fail"
-	checkSkipped checkStatus = "skipped"
+	CheckOK      CheckStatus = "ok"
+	CheckWarned  CheckStatus = "warn"
+	CheckFailed  CheckStatus = "fail"
+	CheckSkipped CheckStatus = "skipped"
 )
 
-func passedCheck(says string) doctorCheck  { return doctorCheck{Status: checkOK, Says: says} }
-func skippedCheck(says string) doctorCheck { return doctorCheck{Status: checkSkipped, Says: says} }
+func passedCheck(says string) DoctorCheck  { return DoctorCheck{Status: CheckOK, Says: says} }
+func skippedCheck(says string) DoctorCheck { return DoctorCheck{Status: CheckSkipped, Says: says} }
 
 // followedCheck skips a check for a reason that another check gives.
-func followedCheck(says string) doctorCheck {
-	return doctorCheck{Status: checkSkipped, Says: says, Follows: true}
+func followedCheck(says string) DoctorCheck {
+	return DoctorCheck{Status: CheckSkipped, Says: says, Follows: true}
 }
 
-func warnedCheck(says, fix string) doctorCheck {
-	return doctorCheck{Status: checkWarned, Says: says, Fix: fix}
+func warnedCheck(says, fix string) DoctorCheck {
+	return DoctorCheck{Status: CheckWarned, Says: says, Fix: fix}
 }
 
-func failedCheck(code int, says, fix string) doctorCheck {
-	return doctorCheck{Status: checkFailed, code: code, Says: says, Fix: fix}
+func failedCheck(code int, says, fix string) DoctorCheck {
+	return DoctorCheck{Status: CheckFailed, code: code, Says: says, Fix: fix}
+}
+
+// DoctorSettings say what to check, and what only the command knows.
+type DoctorSettings struct {
+	Options
+	FindProject func() (Project, error)
+	Load        func(context.Context) (LoadedProject, error) // reads the project with its manifests
+	Searched    string                                       // where the project was searched
+	Terminal    string                                       // describes the terminal
+	Limits      []EffectiveSetting                           // of the run
 }
 
 // examiner makes the checks. If something is wrong, it checks the rest.
 type examiner struct {
-	config.Options
-	run        *Run
-	project    config.Project
+	DoctorSettings
+	project    Project
 	projectErr error
 	set        *manifest.Set // nil if the manifests can't be read
 	findings   diag.List
 	setErr     error
-	report     doctorReport
+	report     DoctorReport
 	// platform is nil if the sandbox can't be opened, and ledger if its store is wrong.
-	platform    *config.Platform
+	platform    *Platform
 	sandboxErr  error
 	ledger      *ledger.Ledger
 	ledgerErr   error
-	settings    config.Settings
+	settings    Settings
 	settingsErr error
 	addressErrs map[kind.Area]error // say what is wrong with the address of an area
 }
 
-// runDoctor makes all checks.
-func runDoctor(ctx context.Context, run *Run) doctorReport {
-	e := &examiner{Options: run.Options, run: run, report: doctorReport{
-		Format: "trueup.doctor/v1", Sandbox: run.Sandbox, Settings: []effectiveSetting{},
+// RunDoctor makes all checks.
+func RunDoctor(ctx context.Context, s DoctorSettings) DoctorReport {
+	e := &examiner{DoctorSettings: s, report: DoctorReport{
+		Format: "trueup.doctor/v1", Sandbox: s.Sandbox, Settings: []EffectiveSetting{},
 		Origins: map[kind.Area]string{}, Proofs: map[kind.Area]ledger.Proof{},
 	}}
-	if e.project, e.projectErr = run.FindProject(); e.project.Exists() {
-		var l config.LoadedProject
-		l, e.setErr = run.Load(ctx, nil)
+	if e.project, e.projectErr = s.FindProject(); e.project.Exists() {
+		var l LoadedProject
+		l, e.setErr = s.Load(ctx)
 		e.set, e.findings = l.Set, l.Findings
 	}
 	r := &e.report
@@ -149,7 +157,7 @@ func runDoctor(ctx context.Context, run *Run) doctorReport {
 
 // checkAll checks everything, in the order in which it is shown.
 func (e *examiner) checkAll(ctx context.Context) {
-	e.addCheck("project", config.ProjectFile, e.checkProject())
+	e.addCheck("project", ProjectFile, e.checkProject())
 	e.addCheck("project", "manifests", e.checkManifests())
 	e.addCheck("project", "configuration", e.checkSettings())
 	if e.sandboxErr == nil {
@@ -163,29 +171,29 @@ func (e *examiner) checkAll(ctx context.Context) {
 		}
 	}
 	e.addCheck("machine", "git", e.checkGit(ctx))
-	e.addCheck("machine", "terminal", passedCheck(describeTerminal(e.run)))
+	e.addCheck("machine", "terminal", passedCheck(e.Terminal))
 }
 
-func (e *examiner) addCheck(group, check string, f doctorCheck) {
+func (e *examiner) addCheck(group, check string, f DoctorCheck) {
 	f.Group, f.Name = group, check
 	e.report.Checks = append(e.report.Checks, f)
 }
 
-func (e *examiner) checkProject() doctorCheck {
+func (e *examiner) checkProject() DoctorCheck {
 	switch exists := e.project.Exists(); {
 	case e.projectErr != nil:
 		return failedCheck(diag.ExitError, e.projectErr.Error(), "correct the file; trueup explain --schema project describes it")
 	case exists && e.platform != nil && e.platform.Pin.CheckWorkspace(e.platform.Workspace) != nil:
 		return failedCheck(diag.ExitError, e.platform.Pin.CheckWorkspace(e.platform.Workspace).Error(), "")
 	case exists:
-		return passedCheck(filepath.Join(e.project.Dir, config.ProjectFile))
+		return passedCheck(filepath.Join(e.project.Dir, ProjectFile))
 	case e.Sandbox:
 		return skippedCheck("none; the sandbox does not need one")
 	}
-	return failedCheck(diag.ExitError, "there is no trueup.yaml "+e.run.searched()+", so trueup does not know the workspace", "run trueup init, or try --sandbox")
+	return failedCheck(diag.ExitError, "there is no trueup.yaml "+e.Searched+", so trueup does not know the workspace", "run trueup init, or try --sandbox")
 }
 
-func (e *examiner) checkManifests() doctorCheck {
+func (e *examiner) checkManifests() DoctorCheck {
 	switch {
 	case e.setErr != nil:
 		return failedCheck(diag.ExitError, diag.OneLine(e.setErr), "correct manifests: in trueup.yaml")
@@ -197,7 +205,7 @@ func (e *examiner) checkManifests() doctorCheck {
 	return passedCheck(diag.Plural(len(e.set.Objects), "object", "objects"))
 }
 
-func (e *examiner) checkSettings() doctorCheck {
+func (e *examiner) checkSettings() DoctorCheck {
 	switch {
 	case e.sandboxErr != nil:
 		return failedCheck(diag.ExitOf(e.sandboxErr), diag.OneLine(e.sandboxErr), "")
@@ -214,7 +222,7 @@ func (e *examiner) checkSettings() doctorCheck {
 }
 
 // checkLedger reads the first record of the ledger, as every run does.
-func (e *examiner) checkLedger(ctx context.Context) doctorCheck {
+func (e *examiner) checkLedger(ctx context.Context) DoctorCheck {
 	if !e.project.Exists() && !e.Sandbox {
 		return skippedCheck("no trueup.yaml names a ledger")
 	}
@@ -248,7 +256,7 @@ func (e *examiner) usedAreas() []kind.Area { return cmp.Or(e.set, &manifest.Set{
 func (e *examiner) hasLedger() bool { return e.report.Ledger.ID != "" && e.report.Ledger.Problem == "" }
 
 // checkHistory says whether this machine would notice a ledger that was rolled back.
-func (e *examiner) checkHistory() doctorCheck {
+func (e *examiner) checkHistory() DoctorCheck {
 	switch {
 	case !e.hasLedger():
 		return followedCheck("needs the ledger")
@@ -259,7 +267,7 @@ func (e *examiner) checkHistory() doctorCheck {
 }
 
 // checkProof says what is known of second requests with the same name.
-func (e *examiner) checkProof(area kind.Area) doctorCheck {
+func (e *examiner) checkProof(area kind.Area) DoctorCheck {
 	if !e.hasLedger() {
 		return followedCheck("needs the ledger")
 	}
@@ -273,7 +281,7 @@ func (e *examiner) checkProof(area kind.Area) doctorCheck {
 }
 
 // checkGit looks for the programs that a ledger in git needs.
-func (e *examiner) checkGit(ctx context.Context) doctorCheck {
+func (e *examiner) checkGit(ctx context.Context) DoctorCheck {
 	needed := e.platform != nil && strings.HasPrefix(e.platform.Ledger.Store, "git:")
 	says, err := git.Version(ctx)
 	switch {
