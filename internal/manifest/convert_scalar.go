@@ -49,7 +49,7 @@ func (c *converter) text(n *yaml.Node, f *kind.Field) any {
 	return c.emit(n, n.Value)
 }
 
-func (c *converter) literal(n *yaml.Node, f *kind.Field, what scalarType) any {
+func (c *converter) literal(n *yaml.Node, f *kind.Field, what ScalarType) any {
 	want, value := kind.AnyType, n.Value
 	if f != nil {
 		want = f.Type

@@ -8,12 +8,12 @@ import (
 	"sync"
 )
 
-// scalarType is what an unquoted scalar means.
-type scalarType uint8
+// ScalarType is what an unquoted scalar means.
+type ScalarType uint8
 
 // What an unquoted scalar can mean.
 const (
-	PlainText scalarType = iota
+	PlainText ScalarType = iota
 	// PlainBool is true or false, plainNumber a number of JSON's grammar.
 	PlainBool
 	PlainNumber
@@ -27,7 +27,7 @@ const (
 )
 
 // Name returns boolean or number.
-func (p scalarType) Name() string {
+func (p ScalarType) Name() string {
 	if p == PlainBool || p == LooseBool {
 		return "boolean"
 	}
@@ -35,7 +35,7 @@ func (p scalarType) Name() string {
 }
 
 // ResolveScalar returns what an unquoted scalar means.
-func ResolveScalar(s string) scalarType {
+func ResolveScalar(s string) ScalarType {
 	switch {
 	case s == "", s == "~", s == "Null", s == "NULL":
 		return PlainEmpty

@@ -14,7 +14,6 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
-	"trueup/internal/plan"
 )
 
 // ObjectValues is what an object has at a path.
@@ -99,7 +98,9 @@ func (notLive) NotFound() bool { return true }
 func (t Topic) ReadValues(set *manifest.Set, ws kind.Workspace, get func() (kind.LiveObject, error)) (*ObjectValues, error) {
 	key := kind.Key{Kind: t.Kind.Name, Name: t.Name}
 	out := &ObjectValues{Key: key.String()}
-	shown := func(f placed) any { return plan.RedactValue(ws, key, strings.TrimPrefix(f.shown, "spec."), f.value) }
+	shown := func(f placed) any {
+		return kind.NewRedactor(ws, key).RedactAt(strings.TrimPrefix(f.shown, "spec."), f.value)
+	}
 	o := set.Find(key)
 	var names []string
 	for _, other := range set.Objects {
