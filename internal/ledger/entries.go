@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"trueup/internal/blob"
+	"trueup/internal/diag"
 	"trueup/internal/kind"
-	"trueup/internal/parallel"
 )
 
 // LiveBefore is what live had right before a write.
@@ -67,7 +67,7 @@ func (l *Ledger) ReadLog(ctx context.Context, wants func(kind.Key) bool, each fu
 	last, from, err := w.findStart(ctx, log)
 	for ; from > 0 && err == nil && !w.done; from -= atOnce {
 		pieces := make([]segment, min(from, atOnce))
-		err = parallel.Try(ctx, atOnce, len(pieces), func(ctx context.Context, i int) (err error) {
+		err = diag.TryInParallel(ctx, atOnce, len(pieces), func(ctx context.Context, i int) (err error) {
 			pieces[i], err = log.readEntry(ctx, from-i, last)
 			return err
 		})

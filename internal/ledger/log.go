@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"trueup/internal/blob"
+	"trueup/internal/diag"
 	"trueup/internal/kind"
-	"trueup/internal/parallel"
 )
 
 // logStore keeps a ledger as a log of blobs. An entry holds the records of one write. Creating it fails if another run
@@ -169,7 +169,7 @@ func (s *logStore) readNew(ctx context.Context) error {
 	// A new piece may cover entries that were read already: in git their own files are gone.
 	pieces := slices.DeleteFunc(fewestPieces(newest.Entry), func(p entryRange) bool { return p.Entry <= s.state.last })
 	read := make([][]segment, len(pieces))
-	err = parallel.Try(ctx, atOnce, len(pieces), func(ctx context.Context, i int) (err error) {
+	err = diag.TryInParallel(ctx, atOnce, len(pieces), func(ctx context.Context, i int) (err error) {
 		read[i], err = s.readSpan(ctx, pieces[i])
 		return err
 	})
@@ -285,7 +285,7 @@ func (s *logStore) Read(ctx context.Context, keys []kind.Key) (map[kind.Key]Reco
 			}
 		}
 		lines := slices.Collect(maps.Values(wanted))
-		err := parallel.Try(ctx, atOnce, len(lines), func(_ context.Context, i int) error {
+		err := diag.TryInParallel(ctx, atOnce, len(lines), func(_ context.Context, i int) error {
 			if lines[i].text == nil {
 				return nil
 			}

@@ -9,8 +9,8 @@ import (
 	"reflect"
 	"slices"
 
+	"trueup/internal/diag"
 	"trueup/internal/kind"
-	"trueup/internal/parallel"
 )
 
 // VerifyResult is the result of Verify.
@@ -85,7 +85,7 @@ func (s *logStore) inspectPieces(ctx context.Context) ([]error, error) {
 		return nil, err
 	}
 	found, pieces := make([]error, len(names)), make([]segment, len(names))
-	err = parallel.Try(ctx, atOnce, len(names), func(ctx context.Context, i int) error {
+	err = diag.TryInParallel(ctx, atOnce, len(names), func(ctx context.Context, i int) error {
 		at, err := spanOf(names[i])
 		if err == nil {
 			pieces[i], err = s.getPiece(ctx, at)
