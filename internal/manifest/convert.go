@@ -70,11 +70,9 @@ func (c *converter) reset(f *yamltext.FileState) {
 	c.aliased, c.stopped, c.used = 0, false, 0
 }
 
-// maxTrees limits how many mappings are used again, maxReused their members: a larger map takes long to clear.
-const maxTrees, maxReused = 4096, 8
-
-// tree returns an empty mapping for some members, which is valid until reset.
+// tree returns an empty mapping for some members, which is valid until reset. A large map takes long to clear.
 func (c *converter) tree(members int) map[string]any {
+	const maxTrees, maxReused = 4096, 8
 	if members > maxReused || c.used == maxTrees {
 		return make(map[string]any, members)
 	}
