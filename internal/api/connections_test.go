@@ -14,7 +14,6 @@ import (
 
 	"trueup/internal/api"
 	"trueup/internal/kind"
-	"trueup/internal/live"
 	"trueup/internal/manifest"
 )
 
@@ -74,7 +73,7 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 		for i := range objects {
 			set.Objects = append(set.Objects, &manifest.Object{Kind: named(t, "CDN"), Name: fmt.Sprintf("c%d", i)})
 		}
-		s, err := live.FetchState(t.Context(), reader, set, live.FetchOptions{Parallelism: parallelism})
+		s, err := api.FetchState(t.Context(), reader, set, api.FetchOptions{Parallelism: parallelism})
 		if err != nil || len(s.Objects) != objects || s.Lists["CDN"] != (kind.ListInfo{Complete: c.requests == 1, Items: s.Lists["CDN"].Items, Requests: 1}) {
 			t.Errorf("%s: %d objects, %v, %v", c.name, len(s.Objects), s.Lists, err)
 		}

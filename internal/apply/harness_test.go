@@ -20,7 +20,6 @@ import (
 	"trueup/internal/effect"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
-	"trueup/internal/live"
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
 )
@@ -525,7 +524,7 @@ func (s *stage) DropPending(ctx context.Context, k kind.Key) error {
 // ready plans against what is live now.
 func (s *stage) ready() (*plan.Planner, *plan.Plan) {
 	s.t.Helper()
-	state := live.State{Objects: map[kind.Key]kind.LiveObject{}, Hosts: map[string]kind.Key{}}
+	state := kind.LiveState{Objects: map[kind.Key]kind.LiveObject{}, Hosts: map[string]kind.Key{}}
 	for k, o := range s.objects {
 		if s.set.Find(k) != nil {
 			state.Objects[k] = o

@@ -160,7 +160,7 @@ func (w *work) withMismatches(end *ItemOutcome, c checked) *ItemOutcome {
 
 // redactValue returns a value as it may be printed.
 func (w *work) redactValue(path string, value any) any {
-	return plan.RedactValue(w.target.Workspace, w.item.Key, path, value)
+	return kind.NewRedactor(w.target.Workspace, w.item.Key).RedactAt(path, value)
 }
 
 // notConverged says what the server did not do, and what a person can do.

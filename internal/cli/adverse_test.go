@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"trueup/internal/diag"
 	"trueup/internal/e2e/quirks"
-	"trueup/internal/exit"
 )
 
 // verdict is how an apply ends on an adverse platform: with which code, saying
@@ -19,45 +19,45 @@ type verdict struct {
 // adverseVerdicts names, for each adverse quirk, how a first apply ends and how
 // the apply of a change to what stands there.
 var adverseVerdicts = map[string]struct{ first, change verdict }{
-	"error-message-object": {verdict{exit.OK, "18 created, 1 purge posted", false}, verdict{exit.OK, "16 changed, 1 purge posted", false}},
-	"error-reason":         {verdict{exit.OK, "18 created, 1 purge posted", false}, verdict{exit.OK, "16 changed, 1 purge posted", false}},
-	"error-string":         {verdict{exit.OK, "18 created, 1 purge posted", false}, verdict{exit.OK, "16 changed, 1 purge posted", false}},
-	"error-details":        {verdict{exit.OK, "18 created, 1 purge posted", false}, verdict{exit.OK, "16 changed, 1 purge posted", false}},
-	"error-problem":        {verdict{exit.OK, "18 created, 1 purge posted", false}, verdict{exit.OK, "16 changed, 1 purge posted", false}},
-	"error-nil-cause":      {verdict{exit.OK, "18 created, 1 purge posted", false}, verdict{exit.OK, "16 changed, 1 purge posted", false}},
+	"error-message-object": {verdict{diag.ExitOK, "18 created, 1 purge posted", false}, verdict{diag.ExitOK, "16 changed, 1 purge posted", false}},
+	"error-reason":         {verdict{diag.ExitOK, "18 created, 1 purge posted", false}, verdict{diag.ExitOK, "16 changed, 1 purge posted", false}},
+	"error-string":         {verdict{diag.ExitOK, "18 created, 1 purge posted", false}, verdict{diag.ExitOK, "16 changed, 1 purge posted", false}},
+	"error-details":        {verdict{diag.ExitOK, "18 created, 1 purge posted", false}, verdict{diag.ExitOK, "16 changed, 1 purge posted", false}},
+	"error-problem":        {verdict{diag.ExitOK, "18 created, 1 purge posted", false}, verdict{diag.ExitOK, "16 changed, 1 purge posted", false}},
+	"error-nil-cause":      {verdict{diag.ExitOK, "18 created, 1 purge posted", false}, verdict{diag.ExitOK, "16 changed, 1 purge posted", false}},
 	// The list was whole, so a 404 that is no JSON is absence as well.
-	"error-html": {verdict{exit.OK, "18 created, 1 purge posted", false}, verdict{exit.OK, "16 changed, 1 purge posted", false}},
-	"error-text": {verdict{exit.OK, "18 created, 1 purge posted", false}, verdict{exit.OK, "16 changed, 1 purge posted", false}},
+	"error-html": {verdict{diag.ExitOK, "18 created, 1 purge posted", false}, verdict{diag.ExitOK, "16 changed, 1 purge posted", false}},
+	"error-text": {verdict{diag.ExitOK, "18 created, 1 purge posted", false}, verdict{diag.ExitOK, "16 changed, 1 purge posted", false}},
 	// The corpus has only documented fields; what is dropped is tested below.
-	"drop-unknown-fields":   {verdict{exit.OK, "18 created, 1 purge posted", false}, verdict{exit.OK, "16 changed, 1 purge posted", false}},
-	"wrong-namespace-empty": {verdict{exit.NeedsPerson, "not found", false}, verdict{exit.NeedsPerson, "is this the right workspace?", true}},
-	"list-incomplete":       {verdict{exit.OK, "18 created, 1 purge posted", false}, verdict{exit.OK, "16 changed, 1 purge posted", false}},
-	"list-expired":          {verdict{exit.OK, "18 created, 1 purge posted", false}, verdict{exit.OK, "16 changed, 1 purge posted", false}},
-	"terminating":           {verdict{exit.Partial, "is being deleted", false}, verdict{exit.NeedsPerson, "is being deleted", true}},
-	"finalizers":            {verdict{exit.OK, "18 created, 1 purge posted", false}, verdict{exit.OK, "16 changed, 1 purge posted", false}},
-	"wrong-address":         {verdict{exit.Error, "wrong base address", true}, verdict{exit.Error, "wrong base address", true}},
-	"gateway-timeout-text":  {verdict{exit.Error, "504", true}, verdict{exit.Error, "504", true}},
+	"drop-unknown-fields":   {verdict{diag.ExitOK, "18 created, 1 purge posted", false}, verdict{diag.ExitOK, "16 changed, 1 purge posted", false}},
+	"wrong-namespace-empty": {verdict{diag.ExitNeedsPerson, "not found", false}, verdict{diag.ExitNeedsPerson, "is this the right workspace?", true}},
+	"list-incomplete":       {verdict{diag.ExitOK, "18 created, 1 purge posted", false}, verdict{diag.ExitOK, "16 changed, 1 purge posted", false}},
+	"list-expired":          {verdict{diag.ExitOK, "18 created, 1 purge posted", false}, verdict{diag.ExitOK, "16 changed, 1 purge posted", false}},
+	"terminating":           {verdict{diag.ExitPartial, "is being deleted", false}, verdict{diag.ExitNeedsPerson, "is being deleted", true}},
+	"finalizers":            {verdict{diag.ExitOK, "18 created, 1 purge posted", false}, verdict{diag.ExitOK, "16 changed, 1 purge posted", false}},
+	"wrong-address":         {verdict{diag.ExitError, "wrong base address", true}, verdict{diag.ExitError, "wrong base address", true}},
+	"gateway-timeout-text":  {verdict{diag.ExitError, "504", true}, verdict{diag.ExitError, "504", true}},
 	// Who is turned away comes again.
-	"rate-limited-plain":           {verdict{exit.OK, "18 created, 1 purge posted", false}, verdict{exit.OK, "16 changed, 1 purge posted", false}},
-	"rate-limited-status":          {verdict{exit.OK, "18 created, 1 purge posted", false}, verdict{exit.OK, "16 changed, 1 purge posted", false}},
-	"conflict-on-resource-version": {verdict{exit.OK, "18 created, 1 purge posted", false}, verdict{exit.OK, "16 changed, 1 purge posted", false}},
-	"normalises":                   {verdict{exit.NotConverged, "locations[/*].cache.edgeTTL  sent", false}, verdict{exit.NotConverged, "locations[/*].cache.edgeTTL  sent", false}},
-	"sorts-locations":              {verdict{exit.NotConverged, "locations  sent", false}, verdict{exit.NotConverged, "locations  sent", false}},
-	"forgets-writes":               {verdict{exit.OK, "18 created, 1 purge posted", false}, verdict{exit.NotConverged, "did not keep", false}},
-	"keeps-removed":                {verdict{exit.OK, "18 created, 1 purge posted", false}, verdict{exit.OK, "16 changed, 1 purge posted", false}},    // it removes nothing
-	"replaces-spec":                {verdict{exit.OK, "18 created, 1 purge posted", false}, verdict{exit.Partial, "422 Unprocessable Entity", false}}, // the upstreams of locations are gone
-	"renames":                      {verdict{exit.NeedsPerson, "the platform answered that it made", false}, verdict{exit.NeedsPerson, "the platform answered that it made", false}},
-	"redirect":                     {verdict{exit.Error, "is not followed", true}, verdict{exit.Error, "is not followed", true}},
-	"half-body":                    {verdict{exit.Error, "unreadable list", true}, verdict{exit.Error, "unreadable list", true}},
-	"captive-portal":               {verdict{exit.Error, "an HTML page instead of JSON", true}, verdict{exit.Error, "an HTML page instead of JSON", true}},
-	"other-workspace":              {verdict{exit.NeedsPerson, "wrong workspace", false}, verdict{exit.Error, "wrong workspace", true}},
-	"executes-duplicates":          {verdict{exit.OK, "18 created, 1 purge posted", false}, verdict{exit.OK, "16 changed, 1 purge posted", false}},
-	"duplicate-is-existing":        {verdict{exit.OK, "18 created, 1 purge posted", false}, verdict{exit.OK, "16 changed, 1 purge posted", false}},
-	"duplicate-400":                {verdict{exit.OK, "18 created, 1 purge posted", false}, verdict{exit.OK, "16 changed, 1 purge posted", false}},
-	"duplicate-422":                {verdict{exit.OK, "18 created, 1 purge posted", false}, verdict{exit.OK, "16 changed, 1 purge posted", false}},
-	"date-ahead":                   {verdict{exit.OK, "18 created, 1 purge posted", false}, verdict{exit.OK, "16 changed, 1 purge posted", false}},
-	"date-behind":                  {verdict{exit.OK, "18 created, 1 purge posted", false}, verdict{exit.OK, "16 changed, 1 purge posted", false}},
-	"readonly-rejects":             {verdict{exit.OK, "18 created, 1 purge posted", false}, verdict{exit.Partial, "omit: true", false}},
+	"rate-limited-plain":           {verdict{diag.ExitOK, "18 created, 1 purge posted", false}, verdict{diag.ExitOK, "16 changed, 1 purge posted", false}},
+	"rate-limited-status":          {verdict{diag.ExitOK, "18 created, 1 purge posted", false}, verdict{diag.ExitOK, "16 changed, 1 purge posted", false}},
+	"conflict-on-resource-version": {verdict{diag.ExitOK, "18 created, 1 purge posted", false}, verdict{diag.ExitOK, "16 changed, 1 purge posted", false}},
+	"normalises":                   {verdict{diag.ExitNotConverged, "locations[/*].cache.edgeTTL  sent", false}, verdict{diag.ExitNotConverged, "locations[/*].cache.edgeTTL  sent", false}},
+	"sorts-locations":              {verdict{diag.ExitNotConverged, "locations  sent", false}, verdict{diag.ExitNotConverged, "locations  sent", false}},
+	"forgets-writes":               {verdict{diag.ExitOK, "18 created, 1 purge posted", false}, verdict{diag.ExitNotConverged, "did not keep", false}},
+	"keeps-removed":                {verdict{diag.ExitOK, "18 created, 1 purge posted", false}, verdict{diag.ExitOK, "16 changed, 1 purge posted", false}},    // it removes nothing
+	"replaces-spec":                {verdict{diag.ExitOK, "18 created, 1 purge posted", false}, verdict{diag.ExitPartial, "422 Unprocessable Entity", false}}, // the upstreams of locations are gone
+	"renames":                      {verdict{diag.ExitNeedsPerson, "the platform answered that it made", false}, verdict{diag.ExitNeedsPerson, "the platform answered that it made", false}},
+	"redirect":                     {verdict{diag.ExitError, "is not followed", true}, verdict{diag.ExitError, "is not followed", true}},
+	"half-body":                    {verdict{diag.ExitError, "unreadable list", true}, verdict{diag.ExitError, "unreadable list", true}},
+	"captive-portal":               {verdict{diag.ExitError, "an HTML page instead of JSON", true}, verdict{diag.ExitError, "an HTML page instead of JSON", true}},
+	"other-workspace":              {verdict{diag.ExitNeedsPerson, "wrong workspace", false}, verdict{diag.ExitError, "wrong workspace", true}},
+	"executes-duplicates":          {verdict{diag.ExitOK, "18 created, 1 purge posted", false}, verdict{diag.ExitOK, "16 changed, 1 purge posted", false}},
+	"duplicate-is-existing":        {verdict{diag.ExitOK, "18 created, 1 purge posted", false}, verdict{diag.ExitOK, "16 changed, 1 purge posted", false}},
+	"duplicate-400":                {verdict{diag.ExitOK, "18 created, 1 purge posted", false}, verdict{diag.ExitOK, "16 changed, 1 purge posted", false}},
+	"duplicate-422":                {verdict{diag.ExitOK, "18 created, 1 purge posted", false}, verdict{diag.ExitOK, "16 changed, 1 purge posted", false}},
+	"date-ahead":                   {verdict{diag.ExitOK, "18 created, 1 purge posted", false}, verdict{diag.ExitOK, "16 changed, 1 purge posted", false}},
+	"date-behind":                  {verdict{diag.ExitOK, "18 created, 1 purge posted", false}, verdict{diag.ExitOK, "16 changed, 1 purge posted", false}},
+	"readonly-rejects":             {verdict{diag.ExitOK, "18 created, 1 purge posted", false}, verdict{diag.ExitPartial, "omit: true", false}},
 }
 
 // TestCorpusUnderAdverseQuirks applies the corpus, a purge and a snapshot on a
@@ -86,7 +86,7 @@ func TestCorpusUnderAdverseQuirks(t *testing.T) {
 			s := newStage(t)
 			changed := copyTree(sets)
 			s.fill(changed)
-			s.must(exit.OK, "apply", "--auto-approve")
+			s.must(diag.ExitOK, "apply", "--auto-approve")
 			s.writes()
 			for name, doc := range changed {
 				changeLocations(doc)
@@ -131,14 +131,14 @@ func (s *stage) endsAs(want verdict) {
 	if code != want.code || !strings.Contains(stdout+stderr, want.says) {
 		s.t.Fatalf("exit %d, want %d and %q\n%s%s", code, want.code, want.says, stdout, stderr)
 	}
-	if code == exit.Error && strings.Count(stderr, "\n") != 1 {
+	if code == diag.ExitError && strings.Count(stderr, "\n") != 1 {
 		s.t.Errorf("the error is not one line:\n%s", stderr)
 	}
 	sent := s.writes()
 	if want.quiet && len(sent) > 0 {
 		s.t.Errorf("%d writes were sent: %v", len(sent), sent)
 	}
-	if code == exit.OK {
+	if code == diag.ExitOK {
 		s.isEmpty()
 	}
 	executed, err := s.server.Executed()
@@ -159,7 +159,7 @@ func TestADroppedFieldIsReported(t *testing.T) {
 	s.write("manifests/cdn.yaml", "apiVersion: delivery/v2.1\nkind: CDN\nmetadata: {name: shop}\n"+
 		"spec: {hostname: shop.example.com, note: x}\n")
 	code, stdout, stderr := s.run("apply", "--auto-approve")
-	if code != exit.NotConverged || !strings.Contains(stderr, `unknown field \"spec.note\"`) && !strings.Contains(stderr, `unknown field "spec.note"`) {
+	if code != diag.ExitNotConverged || !strings.Contains(stderr, `unknown field \"spec.note\"`) && !strings.Contains(stderr, `unknown field "spec.note"`) {
 		t.Fatalf("exit %d\n%s%s", code, stdout, stderr)
 	}
 	if !strings.Contains(stdout, "{kind: CDN, path: spec.note") {

@@ -9,7 +9,7 @@ import (
 
 	"trueup/internal/command"
 	"trueup/internal/config"
-	"trueup/internal/exit"
+	"trueup/internal/diag"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -24,7 +24,7 @@ func completed(t *testing.T, env config.Env, args ...string) (words []string, di
 	if env.Getenv == nil {
 		env.Getenv = func(string) string { return "" }
 	}
-	if code := Main(t.Context(), append([]string{cobra.ShellCompRequestCmd}, args...), env); code != exit.OK {
+	if code := Main(t.Context(), append([]string{cobra.ShellCompRequestCmd}, args...), env); code != diag.ExitOK {
 		t.Fatalf("%q: exit %d: %s", args, code, wrong.String())
 	}
 	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")

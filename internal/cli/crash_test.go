@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"trueup/internal/exit"
+	"trueup/internal/diag"
 )
 
 // oneLine demands that standard error is one line that tells of a mistake of
@@ -40,7 +40,7 @@ func TestAPanicIsAnError(t *testing.T) {
 	for _, command := range []string{"plan", "apply", "drift"} {
 		s.write("out.json", "an earlier run's")
 		code, stdout, stderr := crashing(command, "--report", "json=out.json")
-		if code != exit.Error || stdout != "" {
+		if code != diag.ExitError || stdout != "" {
 			t.Errorf("%s: exit %d: %s", command, code, stdout)
 		}
 		oneLine(t, stderr, says)
@@ -51,15 +51,15 @@ func TestAPanicIsAnError(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		failure(t, string(content), exit.Error, "internal error: a value")
+		failure(t, string(content), diag.ExitError, "internal error: a value")
 	}
 	code, stdout, stderr := crashing("plan", "-o", "json")
-	if code != exit.Error || stderr != "" {
+	if code != diag.ExitError || stderr != "" {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
-	failure(t, stdout, exit.Error, "internal error: a value")
+	failure(t, stdout, diag.ExitError, "internal error: a value")
 	code, stdout, stderr = crashing("ledger", "ls")
-	if code != exit.Error || stdout != "" {
+	if code != diag.ExitError || stdout != "" {
 		t.Errorf("exit %d: %s", code, stdout)
 	}
 	oneLine(t, stderr, says)
@@ -87,7 +87,7 @@ func TestAPanicAfterRequestsSaysSo(t *testing.T) {
 	for _, format := range []string{"text", "json", "markdown"} {
 		var errs bytes.Buffer
 		code := Main(t.Context(), []string{"apply", "--auto-approve", "-o", format, "--report", "json=out.json"}, s.env(brittle{}, &errs))
-		if code != exit.Error {
+		if code != diag.ExitError {
 			t.Errorf("%s: exit %d", format, code)
 		}
 		oneLine(t, errs.String(), "runtime error: index out of range")
@@ -98,12 +98,12 @@ func TestAPanicAfterRequestsSaysSo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		failure(t, string(content), exit.Error, "Requests may have been sent")
+		failure(t, string(content), diag.ExitError, "Requests may have been sent")
 	}
 	if writes := s.writes(); len(writes) != 1 {
 		t.Errorf("%d writes, want the one of the first run", len(writes))
 	}
-	if out := s.must(exit.OK, "apply", "--auto-approve"); !strings.Contains(out, "Apply: nothing to do") {
+	if out := s.must(diag.ExitOK, "apply", "--auto-approve"); !strings.Contains(out, "Apply: nothing to do") {
 		t.Errorf("the run after it: %s", out)
 	}
 }

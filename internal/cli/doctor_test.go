@@ -21,7 +21,7 @@ import (
 	"testing"
 	"time"
 
-	"trueup/internal/exit"
+	"trueup/internal/diag"
 	"trueup/internal/sandbox"
 )
 
@@ -32,7 +32,7 @@ func (s *stage) examined(code int, args ...string) map[string]any {
 	if err := publishedSchema(s.t, "doctor.schema.json").Validate(doc); err != nil {
 		s.t.Errorf("%#v", err)
 	}
-	if doc["result"] != exit.NameOf(code) || doc["exitCode"] != float64(code) {
+	if doc["result"] != diag.ExitName(code) || doc["exitCode"] != float64(code) {
 		s.t.Errorf("result %v, exit code %v, want %d", doc["result"], doc["exitCode"], code)
 	}
 	return doc
@@ -72,7 +72,7 @@ func TestDoctorSaysWhatWorks(t *testing.T) {
 	s := newStage(t)
 	s.write("manifests/shop.yaml", shopManifest)
 	s.writes()
-	doc := s.examined(exit.OK)
+	doc := s.examined(diag.ExitOK)
 	finds(
 		t, doc,
 		"project trueup.yaml: ok trueup.yaml", "project manifests: ok 1 object", "project configuration: ok no profile",
@@ -87,7 +87,7 @@ func TestDoctorSaysWhatWorks(t *testing.T) {
 	if n := len(s.writes()); n != 0 {
 		t.Errorf("doctor sent %d writes", n)
 	}
-	if lines := strings.Count(s.must(exit.OK, "doctor"), "\n"); lines > 30 {
+	if lines := strings.Count(s.must(diag.ExitOK, "doctor"), "\n"); lines > 30 {
 		t.Errorf("doctor prints %d lines", lines)
 	}
 }
@@ -100,68 +100,68 @@ func TestDoctorLooksAtTheRest(t *testing.T) {
 		finds  []string
 	}{
 		"no token": {
-			func(s *stage) { delete(s.vars, "TRUEUP_DELIVERY_TOKEN") }, exit.Auth,
+			func(s *stage) { delete(s.vars, "TRUEUP_DELIVERY_TOKEN") }, diag.ExitAuth,
 			[]string{
 				"delivery token: fail set TRUEUP_DELIVERY_TOKEN", "delivery connection: ok answered", "delivery CDN: skipped",
 				"compute VolumeSnapshot: ok may", "ledger store: ok readable",
 			},
 		},
 		"a wrong token": {
-			func(s *stage) { s.vars["TRUEUP_DELIVERY_TOKEN"] = canary + "-wrong" }, exit.Auth,
+			func(s *stage) { s.vars["TRUEUP_DELIVERY_TOKEN"] = canary + "-wrong" }, diag.ExitAuth,
 			[]string{"delivery token: ok", "delivery CDN: fail 401 Unauthorized", "compute VolumeSnapshot: ok may"},
 		},
 		"a token of the other area": {
-			func(s *stage) { s.vars["TRUEUP_COMPUTE_TOKEN"] = canary + "-dlv" }, exit.Auth,
+			func(s *stage) { s.vars["TRUEUP_COMPUTE_TOKEN"] = canary + "-dlv" }, diag.ExitAuth,
 			[]string{"compute VolumeSnapshot: fail use the token of a user who may manage VolumeSnapshot objects", "delivery CDN: warn 0 CDNs found"},
 		},
 		"an unreadable token": {
-			func(s *stage) { s.vars["TRUEUP_DELIVERY_TOKEN"] = canary + " x" }, exit.Auth,
+			func(s *stage) { s.vars["TRUEUP_DELIVERY_TOKEN"] = canary + " x" }, diag.ExitAuth,
 			[]string{"delivery token: fail white space", "delivery connection: ok"},
 		},
 		"no address": {
-			func(s *stage) { delete(s.vars, "TRUEUP_DELIVERY_URL") }, exit.Error,
+			func(s *stage) { delete(s.vars, "TRUEUP_DELIVERY_URL") }, diag.ExitError,
 			[]string{"delivery connection: fail set TRUEUP_DELIVERY_URL", "delivery token: ok", "compute connection: ok answered"},
 		},
 		"nobody listens": {
-			func(s *stage) { s.vars["TRUEUP_COMPUTE_URL"] = "http://127.0.0.1:1/compute" }, exit.NeedsPerson,
+			func(s *stage) { s.vars["TRUEUP_COMPUTE_URL"] = "http://127.0.0.1:1/compute" }, diag.ExitNeedsPerson,
 			[]string{"compute connection: fail connection refused", "compute VolumeSnapshot: skipped", "delivery CDN: warn 0 CDNs found", "ledger store: fail"},
 		},
 		"no such host": {
-			func(s *stage) { s.vars["TRUEUP_COMPUTE_URL"] = "https://platform.invalid/compute" }, exit.NeedsPerson,
+			func(s *stage) { s.vars["TRUEUP_COMPUTE_URL"] = "https://platform.invalid/compute" }, diag.ExitNeedsPerson,
 			[]string{"compute connection: fail check the address; if you use a proxy", "delivery CDN: warn 0 CDNs found"},
 		},
 		"http": {
-			func(s *stage) { s.vars["TRUEUP_COMPUTE_URL"] = "http://platform.example.com/compute" }, exit.Error,
+			func(s *stage) { s.vars["TRUEUP_COMPUTE_URL"] = "http://platform.example.com/compute" }, diag.ExitError,
 			[]string{"compute connection: fail TRUEUP_COMPUTE_URL: base address is http", "delivery CDN: warn 0 CDNs found"},
 		},
 		"one area alone": {
-			func(s *stage) { delete(s.vars, "TRUEUP_COMPUTE_URL"); delete(s.vars, "TRUEUP_COMPUTE_TOKEN") }, exit.OK,
+			func(s *stage) { delete(s.vars, "TRUEUP_COMPUTE_URL"); delete(s.vars, "TRUEUP_COMPUTE_TOKEN") }, diag.ExitOK,
 			[]string{"compute connection: skipped no manifest needs it", "delivery CDN: warn 0 CDNs found"},
 		},
 		"another workspace": {
 			func(s *stage) {
-				s.must(exit.OK, "apply", "--auto-approve")
+				s.must(diag.ExitOK, "apply", "--auto-approve")
 				s.quirky("other-workspace")
-			}, exit.Error,
+			}, diag.ExitError,
 			[]string{"delivery CDN: fail compare workspace: in trueup.yaml", "compute VolumeSnapshot: ok may list (the list is empty)"},
 		},
 		"no project": {
-			func(s *stage) { s.write("elsewhere/x", "") }, exit.Error,
+			func(s *stage) { s.write("elsewhere/x", "") }, diag.ExitError,
 			[]string{
 				"project trueup.yaml: fail run trueup init", "project manifests: skipped", "delivery connection: ok answered",
 				"delivery CDN: skipped needs a workspace", "ledger store: skipped no trueup.yaml names a ledger",
 			},
 		},
 		"a broken project": {
-			func(s *stage) { s.more("nonsense: true\n") }, exit.Error,
+			func(s *stage) { s.more("nonsense: true\n") }, diag.ExitError,
 			[]string{`project trueup.yaml: fail unknown field "nonsense"`, "delivery connection: ok answered"},
 		},
 		"broken manifests": {
-			func(s *stage) { s.write("manifests/shop.yaml", shopManifest+"  nonsense\n") }, exit.Error,
+			func(s *stage) { s.write("manifests/shop.yaml", shopManifest+"  nonsense\n") }, diag.ExitError,
 			[]string{"project manifests: fail trueup validate shows them", "delivery CDN: warn 0 CDNs found"},
 		},
 		"no such profile": {
-			func(s *stage) { s.vars["TRUEUP_PROFILE"], s.vars["HOME"] = "prod", s.dir }, exit.Error,
+			func(s *stage) { s.vars["TRUEUP_PROFILE"], s.vars["HOME"] = "prod", s.dir }, diag.ExitError,
 			[]string{"project configuration: fail TRUEUP_PROFILE is prod, but the file ", "delivery CDN: warn 0 CDNs found"},
 		},
 		"a profile's token and another address": {
@@ -170,11 +170,11 @@ func TestDoctorLooksAtTheRest(t *testing.T) {
 				s.vars["TRUEUP_PROFILE"], s.vars["HOME"] = "prod", s.dir
 				s.vars["HELD"] = s.vars["TRUEUP_DELIVERY_TOKEN"]
 				delete(s.vars, "TRUEUP_DELIVERY_TOKEN")
-			}, exit.Auth,
+			}, diag.ExitAuth,
 			[]string{"project configuration: fail TRUEUP_DELIVERY_URL overrides", "delivery token: fail TRUEUP_DELIVERY_URL overrides", "delivery CDN: skipped"},
 		},
 		"no ledger": {
-			func(s *stage) { s.vars["TRUEUP_LEDGER"] = "file:elsewhere" }, exit.NeedsPerson,
+			func(s *stage) { s.vars["TRUEUP_LEDGER"] = "file:elsewhere" }, diag.ExitNeedsPerson,
 			[]string{
 				"ledger store: fail missing at file:elsewhere", "delivery token: fail trueup does not send it: ledger", "delivery token: fail TRUEUP_WORKSPACE",
 				"delivery connection: ok answered", "delivery CDN: skipped",
@@ -183,29 +183,29 @@ func TestDoctorLooksAtTheRest(t *testing.T) {
 		"no ledger, and a workspace that is pinned": {
 			func(s *stage) {
 				s.vars["TRUEUP_LEDGER"], s.vars["TRUEUP_WORKSPACE"] = "file:elsewhere", workspace.UUID
-			}, exit.NeedsPerson,
+			}, diag.ExitNeedsPerson,
 			[]string{"ledger store: fail missing at file:elsewhere", "delivery CDN: warn 0 CDNs found"},
 		},
 		"another workspace than is pinned": {
-			func(s *stage) { s.vars["TRUEUP_WORKSPACE"] = "5a1d" }, exit.Error,
+			func(s *stage) { s.vars["TRUEUP_WORKSPACE"] = "5a1d" }, diag.ExitError,
 			[]string{
 				"project trueup.yaml: fail names workspace " + workspace.UUID + ", and TRUEUP_WORKSPACE allows only 5a1d",
 				"delivery token: fail trueup does not send it", "delivery connection: ok answered", "delivery CDN: skipped",
 			},
 		},
 		"another address than the ledger's": {
-			func(s *stage) { s.vars["TRUEUP_DELIVERY_URL"] += "/" + "other" }, exit.NeedsPerson,
+			func(s *stage) { s.vars["TRUEUP_DELIVERY_URL"] += "/" + "other" }, diag.ExitNeedsPerson,
 			[]string{
 				"delivery token: fail trueup does not send it: ledger", "delivery connection: ok answered", "delivery CDN: skipped",
 				"compute VolumeSnapshot: ok may", "ledger store: fail was made for the delivery area",
 			},
 		},
 		"no such store": {
-			func(s *stage) { s.vars["TRUEUP_LEDGER"] = "s4://bucket" }, exit.Error,
+			func(s *stage) { s.vars["TRUEUP_LEDGER"] = "s4://bucket" }, diag.ExitError,
 			[]string{"ledger store: fail is not of the form", "delivery token: fail trueup does not send it", "delivery CDN: skipped", "machine git: ok"},
 		},
 		"clocks apart": {
-			func(s *stage) { s.passed = -time.Hour }, exit.OK,
+			func(s *stage) { s.passed = -time.Hour }, diag.ExitOK,
 			[]string{"delivery clock: warn the platform's is 1h0m0s ahead of this machine's", "delivery CDN: warn 0 CDNs found"},
 		},
 	} {
@@ -226,7 +226,7 @@ func TestDoctorInTheSandbox(t *testing.T) {
 	s.write("manifests/shop.yaml", shopManifest)
 	proxy := newTunnel(t, "127.0.0.1:1")
 	s.vars = map[string]string{"HTTPS_PROXY": proxy.URL, "TRUEUP_PROFILE": "none"}
-	doc := s.examined(exit.OK, "--sandbox")
+	doc := s.examined(diag.ExitOK, "--sandbox")
 	if doc["sandbox"] != true {
 		t.Errorf("%v", doc)
 	}
@@ -244,7 +244,7 @@ func TestDoctorShowsWhoChoseEachValue(t *testing.T) {
 	delete(s.vars, "TRUEUP_DELIVERY_URL")
 	delete(s.vars, "TRUEUP_DELIVERY_TOKEN")
 	s.vars["TRUEUP_REQUEST_TIMEOUT"] = "20s"
-	out := s.must(exit.OK, "doctor", "--profile", "prod")
+	out := s.must(diag.ExitOK, "doctor", "--profile", "prod")
 	for _, want := range []string{
 		"profile +prod +--profile", "compute.url +http.* +TRUEUP_COMPUTE_URL", "compute.token +variable TRUEUP_COMPUTE_TOKEN",
 		"delivery.url +http.* +profile prod at .*config.yaml", "delivery.token +command sh +profile prod at .*config.yaml",
@@ -298,7 +298,7 @@ func TestDoctorWithoutItsSandbox(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = other.Close() })
-	out := s.must(exit.Error, "doctor", "--sandbox")
+	out := s.must(diag.ExitError, "doctor", "--sandbox")
 	if !strings.Contains(out, "another process has it open: end that first") || strings.Contains(out, "ledger") || strings.Contains(out, "TRUEUP_") {
 		t.Error(out)
 	}
@@ -313,15 +313,15 @@ func TestDoctorSeesTheCertificate(t *testing.T) {
 	s.vars["TRUEUP_DELIVERY_URL"] = address
 	s.without()
 	finds(
-		t, s.examined(exit.NeedsPerson), "delivery connection: fail trust it with TRUEUP_CA_FILE",
+		t, s.examined(diag.ExitNeedsPerson), "delivery connection: fail trust it with TRUEUP_CA_FILE",
 		"delivery connection: fail the certificate is signed by CN=a test of doctor", "delivery certificate: warn it expires in 5 days",
 	)
 	s.write("ca.pem", pemText)
 	s.vars["TRUEUP_CA_FILE"] = "ca.pem"
-	doc := s.examined(exit.NeedsPerson)
+	doc := s.examined(diag.ExitNeedsPerson)
 	finds(t, doc, "delivery connection: ok TLS 1.3", "delivery certificate: warn it expires in 5 days", "delivery CDN: warn 0 CDNs found")
 	s.write("ca.pem", "nonsense")
-	finds(t, s.examined(exit.NeedsPerson), "project configuration: fail has no PEM certificate")
+	finds(t, s.examined(diag.ExitNeedsPerson), "project configuration: fail has no PEM certificate")
 }
 
 // TestDoctorSeesABadCertificate: one that no setting makes good, whoever made it.
@@ -330,14 +330,14 @@ func TestDoctorSeesABadCertificate(t *testing.T) {
 	s.write("manifests/shop.yaml", shopManifest)
 	expired, _ := s.overTLS(time.Now().Add(-time.Minute))
 	s.vars["TRUEUP_DELIVERY_URL"] = expired
-	doc := s.examined(exit.NeedsPerson)
+	doc := s.examined(diag.ExitNeedsPerson)
 	finds(t, doc, "delivery connection: fail has expired", "delivery certificate: fail it has expired ask the operator of the platform to renew it")
 	if _, _, fix := found(t, doc, "delivery", "connection"); fix != "" {
 		t.Errorf("no setting helps, but it says %q", fix)
 	}
 	other, _ := s.overTLS(time.Now().Add(time.Hour))
 	s.vars["TRUEUP_DELIVERY_URL"] = strings.Replace(other, "127.0.0.1", "localhost", 1)
-	finds(t, s.examined(exit.NeedsPerson), "delivery connection: fail check the address: the certificate there is for another host")
+	finds(t, s.examined(diag.ExitNeedsPerson), "delivery connection: fail check the address: the certificate there is for another host")
 }
 
 // overTLS serves the platform with a certificate that is valid until then.

@@ -3,7 +3,7 @@ package cli
 import (
 	"testing"
 
-	"trueup/internal/exit"
+	"trueup/internal/diag"
 )
 
 // TestProjectsHaveTheirSchema: with and without what can't be read.
@@ -18,11 +18,11 @@ func TestProjectsHaveTheirSchema(t *testing.T) {
 		return doc["projects"].([]any)
 	}
 	s.write("manifests/shop.yaml", purgeShop)
-	if all := list(exit.OK); len(all) != 1 || all[0].(map[string]any)["objects"] != float64(1) {
+	if all := list(diag.ExitOK); len(all) != 1 || all[0].(map[string]any)["objects"] != float64(1) {
 		t.Error(all)
 	}
 	s.write("trueup.yaml", "apiVersion: trueup/v1\nkind: Project\n")
-	if all := list(exit.Invalid); len(all) != 1 || all[0].(map[string]any)["error"] == nil {
+	if all := list(diag.ExitInvalid); len(all) != 1 || all[0].(map[string]any)["error"] == nil {
 		t.Error(all)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"trueup/internal/exit"
+	"trueup/internal/diag"
 )
 
 // TestAPanicInOneProject is the error of that project alone.
@@ -27,7 +27,7 @@ func TestAPanicInOneProject(t *testing.T) {
 		return s.vars[name]
 	}
 	code := Main(t.Context(), []string{"each", "-C", "fleet", "--sandbox", "--results", "out", "--", "plan"}, env)
-	if code != exit.Error {
+	if code != diag.ExitError {
 		t.Errorf("exit %d", code)
 	}
 	if errs.Len() > 0 {

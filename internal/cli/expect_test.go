@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"trueup/internal/canon"
-	"trueup/internal/exit"
+	"trueup/internal/diag"
 	"trueup/internal/sandbox"
 )
 
@@ -35,10 +35,10 @@ func planned(t *testing.T) *stage {
 	t.Helper()
 	s := newStage(t)
 	s.write("manifests/shop.yaml", shopOf("60", "true", ""))
-	s.must(exit.OK, "apply", "--auto-approve")
+	s.must(diag.ExitOK, "apply", "--auto-approve")
 	s.write("manifests/shop.yaml", shopOf("3600", "true", ""))
 	s.write("manifests/rel-42.yaml", onePurge("rel-42"))
-	s.must(exit.OK, "plan", "--out", "plan.json")
+	s.must(diag.ExitOK, "plan", "--out", "plan.json")
 	s.writes()
 	return s
 }
@@ -47,7 +47,7 @@ func planned(t *testing.T) *stage {
 func (s *stage) refuses(why string, args ...string) {
 	s.t.Helper()
 	code, stdout, stderr := s.run(append([]string{"apply", "--auto-approve", "--expect", "plan.json"}, args...)...)
-	if code != exit.Stale || !strings.Contains(stdout+stderr, why) || !strings.Contains(stdout+stderr, "nothing was sent") {
+	if code != diag.ExitStale || !strings.Contains(stdout+stderr, why) || !strings.Contains(stdout+stderr, "nothing was sent") {
 		s.t.Errorf("exit %d, and %q is not in\n%s%s", code, why, stdout, stderr)
 	}
 	if sent := s.writes(); len(sent) > 0 {
@@ -62,7 +62,7 @@ func (s *stage) refuses(why string, args ...string) {
 // digest is that of the plan as it would be now.
 func (s *stage) digest(args ...string) string {
 	s.t.Helper()
-	doc := decoded(s.t, s.must(exit.OK, append([]string{"plan", "-o", "json"}, args...)...))
+	doc := decoded(s.t, s.must(diag.ExitOK, append([]string{"plan", "-o", "json"}, args...)...))
 	return doc["plan"].(map[string]any)["digest"].(string)
 }
 
@@ -100,11 +100,11 @@ func TestApplyRefusesWhatIsNotExpected(t *testing.T) {
 		}},
 		"another run": {why: "Purge/rel-42: ledger: its record changed from none to transition 2 (posted)", change: func(s *stage) {
 			s.write("manifests/shop.yaml", shopOf("60", "true", ""))
-			s.must(exit.OK, "apply", "--auto-approve")
+			s.must(diag.ExitOK, "apply", "--auto-approve")
 			s.write("manifests/shop.yaml", shopOf("3600", "true", ""))
 		}},
 		"a word of a person": {why: "Purge/rel-42: ledger: its record changed from none to transition 1 (adopted)", change: func(s *stage) {
-			s.must(exit.OK, "ledger", "adopt", "purge/rel-42", "--reason", "x")
+			s.must(diag.ExitOK, "ledger", "adopt", "purge/rel-42", "--reason", "x")
 		}},
 		"another ledger": {why: "ledger: its id changed from", change: func(s *stage) {
 			s.moveTo("file:other", func() {})
@@ -203,7 +203,7 @@ func TestApplyTakesWhatIsExpected(t *testing.T) {
 	}
 	for _, wrong := range []string{"sha256:" + strings.Repeat("0", 64), canon.Digest(nil).String()} {
 		code, stdout, _ := s.run("apply", "--auto-approve", "--expect", wrong)
-		if code != exit.Stale || !strings.Contains(stdout, digest) || !strings.Contains(stdout, wrong) || !strings.Contains(stdout, "apply --expect FILE") {
+		if code != diag.ExitStale || !strings.Contains(stdout, digest) || !strings.Contains(stdout, wrong) || !strings.Contains(stdout, "apply --expect FILE") {
 			t.Errorf("exit %d, %s", code, stdout)
 		}
 	}
@@ -216,7 +216,7 @@ func TestApplyTakesWhatIsExpected(t *testing.T) {
 			t.Errorf("%d: %s", i, stderr)
 		}
 	}
-	s.must(exit.OK, "apply", "--auto-approve", "--expect", digest)
+	s.must(diag.ExitOK, "apply", "--auto-approve", "--expect", digest)
 	if sent := s.writes(); len(sent) != 2 {
 		t.Errorf("sent were %v", sent)
 	}
@@ -234,7 +234,7 @@ func TestAFlagThatSaysNothingIsRefused(t *testing.T) {
 		"--result": {"comment", "--issue", "drift", "--result", "", "shop.md"}, "--repository": {"comment", "--repository=", "shop.md"},
 	} {
 		code, stdout, stderr := s.run(args...)
-		if code != exit.Error || !strings.Contains(stderr, flag+" is empty") {
+		if code != diag.ExitError || !strings.Contains(stderr, flag+" is empty") {
 			t.Errorf("%v: exit %d, %s%s", args, code, stdout, stderr)
 		}
 	}
@@ -250,7 +250,7 @@ func TestNothingOfAPlanFileIsSent(t *testing.T) {
 	s := planned(t)
 	other := newStage(t)
 	other.write("manifests/evil.yaml", strings.ReplaceAll(shopOf("1", "false", ""), "shop", "evil"))
-	other.must(exit.OK, "plan", "--out", "plan.json")
+	other.must(diag.ExitOK, "plan", "--out", "plan.json")
 	s.write("plan.json", other.content("plan.json"))
 	s.refuses("CDN/evil: git: its manifest is gone")
 }
@@ -262,7 +262,7 @@ func TestWhatIsNoPlanFile(t *testing.T) {
 	s := planned(t)
 	s.write("empty.json", "")
 	s.write("text.json", "no plan")
-	s.write("result.json", s.must(exit.OK, "plan", "-o", "json"))
+	s.write("result.json", s.must(diag.ExitOK, "plan", "-o", "json"))
 	s.write("newer.json", strings.Replace(s.content("plan.json"), "trueup.plan/v1", "trueup.plan/v2", 1))
 	s.write("twice.json", strings.Replace(s.content("plan.json"), "{", `{"tool":"x",`, 1))
 	s.write("cut.json", s.content("plan.json")[:1000])
@@ -282,10 +282,10 @@ func TestWhatIsNoPlanFile(t *testing.T) {
 		code int
 		why  string
 	}{
-		"missing.json": {exit.Error, "no such file"}, "empty.json": {exit.Stale, "it is empty"}, "text.json": {exit.Stale, "not JSON"},
-		"result.json": {exit.Stale, "it is a result (-o json)"}, "newer.json": {exit.Stale, `"trueup.plan/v2"`}, "twice.json": {exit.Stale, "twice"},
-		"cut.json": {exit.Stale, "not JSON"}, "long.json": {exit.Stale, "longer than 64 MiB"}, "manifests": {exit.Stale, "not a regular file"},
-		os.DevNull: {exit.Stale, "not a regular file"}, "sha256:abc": {exit.Error, "64 hexadecimal digits"},
+		"missing.json": {diag.ExitError, "no such file"}, "empty.json": {diag.ExitStale, "it is empty"}, "text.json": {diag.ExitStale, "not JSON"},
+		"result.json": {diag.ExitStale, "it is a result (-o json)"}, "newer.json": {diag.ExitStale, `"trueup.plan/v2"`}, "twice.json": {diag.ExitStale, "twice"},
+		"cut.json": {diag.ExitStale, "not JSON"}, "long.json": {diag.ExitStale, "longer than 64 MiB"}, "manifests": {diag.ExitStale, "not a regular file"},
+		os.DevNull: {diag.ExitStale, "not a regular file"}, "sha256:abc": {diag.ExitError, "64 hexadecimal digits"},
 	} {
 		code, _, stderr := s.run("apply", "--auto-approve", "--expect", name)
 		if code != c.code || !strings.Contains(stderr, c.why) || strings.Count(stderr, "\n") != 1 {
@@ -294,7 +294,7 @@ func TestWhatIsNoPlanFile(t *testing.T) {
 		if strings.HasPrefix(name, "sha256:") || name == "manifests" {
 			continue // show merges the results in a folder
 		}
-		if code, _, stderr := s.run("show", name); code != exit.Error || !strings.Contains(stderr, c.why) {
+		if code, _, stderr := s.run("show", name); code != diag.ExitError || !strings.Contains(stderr, c.why) {
 			t.Errorf("show %s: exit %d, %s", name, code, stderr)
 		}
 	}
@@ -316,22 +316,22 @@ func TestPlanOut(t *testing.T) {
 		t.Skipf("this machine makes no symbolic links: %v", err)
 	}
 	for name, why := range map[string]string{"link.json": "symbolic link", "nowhere/plan.json": "no such file", "manifests": "is a directory", "-": "is no file"} {
-		if code, _, stderr := s.run("plan", "--out", name); code != exit.Error || !strings.Contains(stderr, why) || !strings.Contains(stderr, "--out") {
+		if code, _, stderr := s.run("plan", "--out", name); code != diag.ExitError || !strings.Contains(stderr, why) || !strings.Contains(stderr, "--out") {
 			t.Errorf("%s: exit %d, %s", name, code, stderr)
 		}
 	}
-	if code, _, stderr := s.run("plan", "--out", "plan.json", "--report", "json=./plan.json"); code != exit.Error || !strings.Contains(stderr, "both --out and --report") {
+	if code, _, stderr := s.run("plan", "--out", "plan.json", "--report", "json=./plan.json"); code != diag.ExitError || !strings.Contains(stderr, "both --out and --report") {
 		t.Errorf("one file for both: exit %d, %s", code, stderr)
 	}
-	s.must(exit.Changes, "plan", "--detailed-exitcode", "--out", "plan.json")
-	s.must(exit.OK, "show", "plan.json")
-	if code, _, stderr := s.run("plan", "--out", "/dev/full"); code != exit.Error {
+	s.must(diag.ExitChanges, "plan", "--detailed-exitcode", "--out", "plan.json")
+	s.must(diag.ExitOK, "show", "plan.json")
+	if code, _, stderr := s.run("plan", "--out", "/dev/full"); code != diag.ExitError {
 		t.Errorf("a full disk: exit %d, %s", code, stderr)
 	}
 	s.write("manifests/broken.yaml", strings.Replace(onePurge("rel-44"), "/a", "a", 1))
-	s.must(exit.Invalid, "plan", "--out", "plan.json")
+	s.must(diag.ExitInvalid, "plan", "--out", "plan.json")
 	if text := s.content("plan.json"); text != "" {
 		t.Errorf("the plan of an earlier run is left: %s", text)
 	}
-	s.must(exit.Invalid, "apply", "--auto-approve", "--expect", canon.Digest(nil).String())
+	s.must(diag.ExitInvalid, "apply", "--auto-approve", "--expect", canon.Digest(nil).String())
 }

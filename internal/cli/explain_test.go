@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"trueup/internal/command"
 	"trueup/internal/config"
-	"trueup/internal/exit"
+	"trueup/internal/diag"
+	"trueup/internal/view"
 )
 
 func TestExplainOffersTheNearestField(t *testing.T) {
@@ -32,7 +32,7 @@ func TestExplainOffersTheNearestField(t *testing.T) {
 		"locations.host":                  "did you mean cdn.locations.host?",
 		"edgeTTL":                         "did you mean cdn.locations.cache.edgeTTL?",
 	} {
-		if code, _, wrong := ran(t, dir, append([]string{"explain"}, strings.Fields(topic)...)...); code != exit.Error || !strings.Contains(wrong, want) {
+		if code, _, wrong := ran(t, dir, append([]string{"explain"}, strings.Fields(topic)...)...); code != diag.ExitError || !strings.Contains(wrong, want) {
 			t.Errorf("%s: exit %d, want %q, got %s", topic, code, want, wrong)
 		}
 	}
@@ -100,14 +100,14 @@ func TestExplainShowsValues(t *testing.T) {
 	if out := show("cdn/shop.example.com.hostname", "--live", "--sandbox"); !strings.Contains(out, ", not live)\n") {
 		t.Error(out)
 	}
-	if code, out, wrong := ran(t, dir, "explain", "cdn/legacy-blgo.spec.tls", "--live", "--sandbox"); code != exit.Error || out != "" ||
+	if code, out, wrong := ran(t, dir, "explain", "cdn/legacy-blgo.spec.tls", "--live", "--sandbox"); code != diag.ExitError || out != "" ||
 		!strings.Contains(wrong, "CDN/legacy-blgo is neither in git nor live: did you mean CDN/legacy-blog?") {
 		t.Errorf("exit %d\n%s%s", code, out, wrong)
 	}
 	if out := show("purge/x.spec.paths", "--live", "--sandbox"); !strings.Contains(out, "has no way") {
 		t.Error(out)
 	}
-	var doc command.FieldFacts
+	var doc view.FieldFacts
 	if err := json.Unmarshal([]byte(show("cdn/legacy-blog.hostname", "--live", "--sandbox", "-o", "json")), &doc); err != nil || doc.Object == nil || !*doc.Object.Live {
 		t.Errorf("%v %+v", err, doc)
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"trueup/internal/config"
-	"trueup/internal/exit"
+	"trueup/internal/diag"
 )
 
 // failure demands a JSON result that tells of one error under the code.
@@ -18,7 +18,7 @@ func failure(t *testing.T, text string, code int, says string) {
 	t.Helper()
 	doc := decoded(t, text)
 	errs, _ := doc["errors"].([]any)
-	if doc["exitCode"] != float64(code) || doc["result"] != exit.NameOf(code) || len(errs) != 1 {
+	if doc["exitCode"] != float64(code) || doc["result"] != diag.ExitName(code) || len(errs) != 1 {
 		t.Fatalf("result %v (%v), errors %v; want %d", doc["exitCode"], doc["result"], errs, code)
 	}
 	if message, _ := errs[0].(string); !strings.Contains(message, says) {
@@ -32,10 +32,10 @@ func TestARefusedQuestionIsAResult(t *testing.T) {
 	s := newStage(t)
 	s.write("manifests/shop.yaml", adoptedCDN)
 	code, stdout, stderr := s.run("apply", "-o", "json")
-	if code != exit.Error || stderr != "" {
+	if code != diag.ExitError || stderr != "" {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
-	failure(t, stdout, exit.Error, "add --auto-approve")
+	failure(t, stdout, diag.ExitError, "add --auto-approve")
 	if decoded(t, stdout)["plan"] == nil {
 		t.Error("the plan that was asked about is not in the result")
 	}
@@ -49,14 +49,14 @@ func TestAFailedRunWritesItsReports(t *testing.T) {
 	s.write("out.json", "an earlier run's")
 	s.vars["TRUEUP_DELIVERY_TOKEN"] = canary + "-wrong"
 	code, stdout, stderr := s.run("plan", "--report", "json=out.json")
-	if code != exit.Auth || stdout != "" || strings.Count(stderr, "\n") != 1 {
+	if code != diag.ExitAuth || stdout != "" || strings.Count(stderr, "\n") != 1 {
 		t.Errorf("exit %d: %s%s", code, stdout, stderr)
 	}
 	content, err := os.ReadFile(filepath.Join(s.dir, "out.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	failure(t, string(content), exit.Auth, "check TRUEUP_DELIVERY_TOKEN")
+	failure(t, string(content), diag.ExitAuth, "check TRUEUP_DELIVERY_TOKEN")
 }
 
 // TestASlipInAReportTouchesNoFile: the format is looked at before the file.
@@ -65,7 +65,7 @@ func TestASlipInAReportTouchesNoFile(t *testing.T) {
 	s.write("out.json", "an earlier run's")
 	for _, output := range []string{"text", "json"} {
 		code, _, stderr := s.run("plan", "-o", output, "--report", "jsn=out.json")
-		if code != exit.Error || !strings.Contains(stderr, "did you mean json?") {
+		if code != diag.ExitError || !strings.Contains(stderr, "did you mean json?") {
 			t.Errorf("%s: exit %d: %s", output, code, stderr)
 		}
 	}
@@ -85,10 +85,10 @@ func TestAnInterruptedReadSaysSo(t *testing.T) {
 		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Sleep: Sleep, Now: time.Now,
 		Getenv: func(name string) string { return s.vars[name] }, Cwd: s.dir,
 	})
-	if code != exit.Interrupted {
+	if code != diag.ExitInterrupted {
 		t.Errorf("exit %d: %s", code, errs.String())
 	}
-	failure(t, out.String(), exit.Interrupted, "cancel")
+	failure(t, out.String(), diag.ExitInterrupted, "cancel")
 }
 
 // TestACommandSaysWhichArgumentsItTakes: too few and too many are reported with what
@@ -105,7 +105,7 @@ func TestACommandSaysWhichArgumentsItTakes(t *testing.T) {
 		{[]string{"new", "purg"}, "did you mean purge?"},
 	} {
 		code, _, stderr := s.run(c.args...)
-		if code != exit.Error || !strings.Contains(stderr, c.want) {
+		if code != diag.ExitError || !strings.Contains(stderr, c.want) {
 			t.Errorf("%q: exit %d: %s", c.args, code, stderr)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"trueup/internal/exit"
+	"trueup/internal/diag"
 	"trueup/internal/files"
 )
 
@@ -32,12 +32,12 @@ func TestAReportIsNotWrittenThroughALink(t *testing.T) {
 	}
 	for _, name := range []string{"plan.md", "new.md", "self.md", filepath.Join(s.dir, "plan.md"), "out/profile", "out/new"} {
 		code, _, stderr := s.run("validate", "--report", "markdown="+name)
-		if code != exit.Error || !strings.Contains(stderr, "symbolic link") && !strings.Contains(stderr, "path escapes") {
+		if code != diag.ExitError || !strings.Contains(stderr, "symbolic link") && !strings.Contains(stderr, "path escapes") {
 			t.Errorf("%s: exit %d, %s", name, code, stderr)
 		}
 	}
 	for _, name := range []string{"real.md", os.DevNull} {
-		s.must(exit.OK, "validate", "--report", "markdown="+name)
+		s.must(diag.ExitOK, "validate", "--report", "markdown="+name)
 	}
 	if content, err := os.ReadFile(secret); string(content) != "keep" {
 		t.Errorf("the file outside says %q, %v", content, err)
@@ -63,9 +63,9 @@ func TestTheSandboxIsKeptInNoLink(t *testing.T) {
 		if err := os.Symlink(outside, filepath.Join(s.dir, link)); err != nil {
 			t.Skipf("this machine makes no symbolic links: %v", err)
 		}
-		s.must(exit.Error, "plan", "--sandbox")
+		s.must(diag.ExitError, "plan", "--sandbox")
 		if link != ".trueup/sandbox/sandbox.db" {
-			s.must(exit.Error, "sandbox", "reset")
+			s.must(diag.ExitError, "sandbox", "reset")
 		}
 		if left, err := os.ReadDir(filepath.Join(outside, "sandbox")); err != nil || len(left) > 0 {
 			t.Errorf("%s: %v, %v", link, left, err)
@@ -89,7 +89,7 @@ func TestStandardInputIsWaitedForInWords(t *testing.T) {
 		env := s.env(&out, &out)
 		ctx, cancel := context.WithCancel(t.Context())
 		env.Stdin, env.StdinIsTTY = io.MultiReader(reached(cancel), never), true
-		if code := Main(ctx, args, env); code != exit.Interrupted || !strings.Contains(out.String(), "from the terminal: end with Ctrl-D") {
+		if code := Main(ctx, args, env); code != diag.ExitInterrupted || !strings.Contains(out.String(), "from the terminal: end with Ctrl-D") {
 			t.Errorf("%v: exit %d, %s", args, code, out.String())
 		}
 	}
@@ -115,7 +115,7 @@ func TestStandardInputIsBounded(t *testing.T) {
 		var out bytes.Buffer
 		env := s.env(&out, &out)
 		env.Stdin = endless{}
-		if code := Main(t.Context(), c.args, env); code == exit.OK || !strings.Contains(out.String(), c.says) {
+		if code := Main(t.Context(), c.args, env); code == diag.ExitOK || !strings.Contains(out.String(), c.says) {
 			t.Errorf("%v: exit %d, %s", c.args, code, out.String())
 		}
 	}
@@ -147,7 +147,7 @@ func TestAResultIsNoManifest(t *testing.T) {
 		{"plan", "--out", "keep.yaml"}, {"plan", "--report", "json=keep.yaml"}, {"validate", "--report", "markdown=KEEP.YML"},
 	} {
 		code, _, stderr := s.run(args...)
-		if code != exit.Error || !strings.Contains(stderr, "choose another ending") {
+		if code != diag.ExitError || !strings.Contains(stderr, "choose another ending") {
 			t.Errorf("%v: exit %d, %s", args, code, stderr)
 		}
 	}

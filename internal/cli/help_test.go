@@ -11,7 +11,7 @@ import (
 
 	"trueup/internal/command"
 	"trueup/internal/config"
-	"trueup/internal/exit"
+	"trueup/internal/diag"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -24,7 +24,7 @@ func TestHelpFitsTheTerminal(t *testing.T) {
 	help := func(width int, args ...string) string {
 		var out bytes.Buffer
 		env := config.Env{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Getenv: func(string) string { return "" }, Cwd: t.TempDir(), Width: width}
-		if code := Main(t.Context(), append(args, "--help"), env); code != exit.OK {
+		if code := Main(t.Context(), append(args, "--help"), env); code != diag.ExitOK {
 			t.Errorf("%v: exit %d", args, code)
 		}
 		return out.String()
@@ -121,7 +121,7 @@ func TestHelpShowsUsefulFlags(t *testing.T) {
 				parts = append(parts, part+"="+strings.Join(names, " "))
 			}
 		}
-		if got := strings.Join(parts, "; "); got != want || code != exit.OK {
+		if got := strings.Join(parts, "; "); got != want || code != diag.ExitOK {
 			t.Errorf("%s: exit %d\n%s, want\n%s", line, code, got, want)
 		}
 	}
@@ -153,7 +153,7 @@ func TestFewCommandsAndFlags(t *testing.T) {
 func TestFlagsThatDoNothingAreRefused(t *testing.T) {
 	for _, line := range []string{"help -o json", "completion bash -o json", "ledger export --report json=x", "version --sandbox", "show x --profile p", "comment x --sandbox"} {
 		code, _, said := ran(t, t.TempDir(), strings.Fields(line)...)
-		if code != exit.Error || !strings.Contains(said, " does nothing in trueup ") {
+		if code != diag.ExitError || !strings.Contains(said, " does nothing in trueup ") {
 			t.Errorf("%s: exit %d, %s", line, code, said)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"trueup/internal/exit"
+	"trueup/internal/diag"
 )
 
 // TestARepositoryCanNotChooseWhereATokenGoes gives a project file, as a pull
@@ -57,7 +57,7 @@ func TestARepositoryCanNotChooseWhereATokenGoes(t *testing.T) {
 		s.write("trueup.yaml", text)
 		for _, args := range [][]string{{"plan", "-v"}, {"apply", "--auto-approve"}, {"doctor"}, {"ledger", "ls"}} {
 			code, out, errs := s.run(args...)
-			if code == exit.OK {
+			if code == diag.ExitOK {
 				t.Errorf("%s\ntrueup %s ends well: %s%s", text, strings.Join(args, " "), out, errs)
 			}
 		}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"trueup/internal/config"
-	"trueup/internal/exit"
+	"trueup/internal/diag"
 	"trueup/internal/generate"
 	"trueup/internal/kind"
 )
@@ -54,7 +54,7 @@ func TestInitKeepsAnswers(t *testing.T) {
 	if code := Main(t.Context(), []string{"init"}, config.Env{
 		Stdin: strings.NewReader(strings.Join(answers, "\n") + "\n"), Stdout: io.Discard, Stderr: &errs,
 		Getenv: addressed(nil), Now: time.Now, Sleep: Sleep, Cwd: t.TempDir(), StdinIsTTY: true,
-	}); code != exit.Error {
+	}); code != diag.ExitError {
 		t.Errorf("exit %d", code)
 	}
 	want := "to give these answers again: trueup init --workspace acme --uuid 5a1d --ledger file:.trueup/ledger --manifests examples\n"
@@ -68,7 +68,7 @@ func TestInitKeepsAnswers(t *testing.T) {
 func TestInitAsks(t *testing.T) {
 	dir := t.TempDir()
 	code, stdout, stderr := initIn(t, dir, []string{"", "a b", "acme", "5a1d", "ledger", "file:.trueup/ledger", "live", "examples", "yes"})
-	if code != exit.OK {
+	if code != diag.ExitOK {
 		t.Fatalf("exit %d\n%s%s", code, stdout, stderr)
 	}
 	for _, want := range []string{
@@ -85,7 +85,7 @@ func TestInitAsks(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}
 	}
-	if code, stdout, _ := initIn(t, dir, []string{}); code != exit.OK || !strings.Contains(stdout, "nothing to do: everything is there") {
+	if code, stdout, _ := initIn(t, dir, []string{}); code != diag.ExitOK || !strings.Contains(stdout, "nothing to do: everything is there") {
 		t.Errorf("again: exit %d\n%s", code, stdout)
 	}
 }
@@ -99,7 +99,7 @@ func TestInitAsksOnlyWhatItCannotKnow(t *testing.T) {
 		Stdin: strings.NewReader("acme\nno\n"), Stdout: &out, Stderr: &out, Now: time.Now, Sleep: Sleep, Cwd: dir, StdinIsTTY: true,
 		Getenv: addressed(map[string]string{"TRUEUP_WORKSPACE": "5a1d", "TRUEUP_LEDGER": "file:" + t.TempDir()}),
 	})
-	if code != exit.Error || strings.Count(out.String(), "]: ")+strings.Count(out.String(), "(no default): ") != 2 {
+	if code != diag.ExitError || strings.Count(out.String(), "]: ")+strings.Count(out.String(), "(no default): ") != 2 {
 		t.Errorf("exit %d\n%s", code, out.String())
 	}
 	for remote, want := range map[string]string{
@@ -121,7 +121,7 @@ func TestInitWritesNothingWithoutAYes(t *testing.T) {
 			args = []string{"--workspace", "acme", "--uuid", "5a1d"}
 		}
 		code, _, stderr := initIn(t, dir, answers, args...)
-		if code != exit.Error || !strings.Contains(stderr, "nothing was written") {
+		if code != diag.ExitError || !strings.Contains(stderr, "nothing was written") {
 			t.Errorf("%q: exit %d: %s", answers, code, stderr)
 		}
 		if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
@@ -179,10 +179,10 @@ func TestALedgerOfTheEnvironmentStaysThere(t *testing.T) {
 		})
 		return code, out.String()
 	}
-	if code, out := run("https://me:" + canary + "@example.com/ledger"); code != exit.Error || strings.Contains(out, canary) {
+	if code, out := run("https://me:" + canary + "@example.com/ledger"); code != diag.ExitError || strings.Contains(out, canary) {
 		t.Errorf("exit %d: %s", code, out)
 	}
-	if code, out := run("file:" + at); code != exit.OK {
+	if code, out := run("file:" + at); code != diag.ExitOK {
 		t.Fatalf("exit %d: %s", code, out)
 	}
 	text := content(t, dir, "trueup.yaml")
@@ -193,7 +193,7 @@ func TestALedgerOfTheEnvironmentStaysThere(t *testing.T) {
 
 // TestInitDoubtsAnEmptyWorkspace: at a terminal, nothing is written unless somebody says that the UUID is right.
 func TestInitDoubtsAnEmptyWorkspace(t *testing.T) {
-	for answer, want := range map[string]int{"": exit.Error, "y": exit.Error, "yes": exit.OK} {
+	for answer, want := range map[string]int{"": diag.ExitError, "y": diag.ExitError, "yes": diag.ExitOK} {
 		s := newStage(t)
 		dir := t.TempDir()
 		var out bytes.Buffer
@@ -205,7 +205,7 @@ func TestInitDoubtsAnEmptyWorkspace(t *testing.T) {
 			!strings.Contains(out.String(), "Type yes to go on [no]: ") {
 			t.Errorf("%q: exit %d\n%s", answer, code, out.String())
 		}
-		if entries, err := os.ReadDir(dir); err != nil || (len(entries) > 0) != (want == exit.OK) {
+		if entries, err := os.ReadDir(dir); err != nil || (len(entries) > 0) != (want == diag.ExitOK) {
 			t.Errorf("%q: %v, %v", answer, entries, err)
 		}
 	}

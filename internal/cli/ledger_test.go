@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"trueup/internal/exit"
+	"trueup/internal/diag"
 )
 
 const adoptedCDN = "apiVersion: delivery/v2.1\nkind: CDN\nmetadata: {name: shop}\nspec: {hostname: shop.example.com, tls: {forced: \"true\"}}\n"
@@ -16,8 +16,8 @@ func TestAdoptRecordsWhatIsGits(t *testing.T) {
 	s := newStage(t)
 	s.write("manifests/shop.yaml", adoptedCDN)
 	s.more("overrides: [{kind: CDN, path: spec.tls.forced, ignore: true}]\n")
-	s.must(exit.OK, "ledger", "adopt", "cdn/shop", "--reason", "written by hand")
-	record := decoded(t, s.must(exit.OK, "ledger", "show", "cdn/shop", "-o", "json"))
+	s.must(diag.ExitOK, "ledger", "adopt", "cdn/shop", "--reason", "written by hand")
+	record := decoded(t, s.must(diag.ExitOK, "ledger", "show", "cdn/shop", "-o", "json"))
 	applied, _ := record["applied"].(map[string]any)
 	tls, _ := applied["tls"].(map[string]any)
 	if applied["hostname"] != "shop.example.com" || tls["forced"] != nil {
@@ -31,10 +31,10 @@ func TestAdoptRefusesAnInvalidTree(t *testing.T) {
 	s := newStage(t)
 	s.write("manifests/shop.yaml", strings.Replace(adoptedCDN, `"true"`, "7", 1))
 	code, _, stderr := s.run("ledger", "adopt", "cdn/shop", "--reason", "written by hand")
-	if code != exit.Invalid || !strings.Contains(stderr, "manifests/shop.yaml:4:") {
+	if code != diag.ExitInvalid || !strings.Contains(stderr, "manifests/shop.yaml:4:") {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
-	if code, _, _ := s.run("ledger", "show", "cdn/shop"); code == exit.OK {
+	if code, _, _ := s.run("ledger", "show", "cdn/shop"); code == diag.ExitOK {
 		t.Error("it was recorded all the same")
 	}
 }

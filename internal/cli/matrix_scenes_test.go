@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"trueup/internal/exit"
+	"trueup/internal/diag"
 )
 
 // scene is a project in which an apply does one thing.
@@ -42,7 +42,7 @@ func scenes() []scene {
 		}},
 		{name: "patch CDN", object: "CDN/shop", write: "PATCH", role: "write CDN", build: func(s *stage) {
 			s.write("manifests/shop.yaml", fmt.Sprintf(matrixCDN, "shop", "false"))
-			s.must(exit.OK, "apply", "--auto-approve")
+			s.must(diag.ExitOK, "apply", "--auto-approve")
 			s.write("manifests/shop.yaml", fmt.Sprintf(matrixCDN, "shop", "true"))
 		}},
 		{name: "create snapshot", object: "VolumeSnapshot/db", write: "POST", role: "write snapshot", build: func(s *stage) {
@@ -51,7 +51,7 @@ func scenes() []scene {
 		{name: "delete snapshot", object: "VolumeSnapshot/db", write: "DELETE", role: "write deletion", args: []string{"--prune"}, build: func(s *stage) {
 			s.write("manifests/db.yaml", fmt.Sprintf(matrixSnapshot, "db"))
 			s.write("manifests/kept.yaml", fmt.Sprintf(matrixSnapshot, "kept"))
-			s.must(exit.OK, "apply", "--auto-approve")
+			s.must(diag.ExitOK, "apply", "--auto-approve")
 			s.commit()
 			if err := os.Remove(filepath.Join(s.dir, "manifests", "db.yaml")); err != nil {
 				s.t.Fatal(err)
@@ -59,7 +59,7 @@ func scenes() []scene {
 		}},
 		{name: "post purge", object: "Purge/rel-42", write: "POST", role: "write purge", build: func(s *stage) {
 			s.write("manifests/shop.yaml", fmt.Sprintf(matrixCDN, "shop", "true"))
-			s.must(exit.OK, "apply", "--auto-approve")
+			s.must(diag.ExitOK, "apply", "--auto-approve")
 			s.write("manifests/purge.yaml", matrixPurge)
 		}},
 	}
@@ -145,7 +145,7 @@ func (s *stage) holds() string {
 // recorded is the state of an object's record, "" without one.
 func (s *stage) recorded(object string) string {
 	s.t.Helper()
-	line := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(object) + ` +(\w+)`).FindStringSubmatch(s.must(exit.OK, "ledger", "ls"))
+	line := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(object) + ` +(\w+)`).FindStringSubmatch(s.must(diag.ExitOK, "ledger", "ls"))
 	if line == nil {
 		return ""
 	}

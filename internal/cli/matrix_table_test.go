@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"trueup/internal/diag"
 	"trueup/internal/e2e/quirks"
-	"trueup/internal/exit"
 	"trueup/internal/sandbox"
 )
 
@@ -91,63 +91,63 @@ func (f matrixFault) moments(role string) []string {
 var mayEnd = map[string]map[string][]int{
 	// Before anything is planned a run can only be given up, or need no answer.
 	"list": {
-		forEver: {exit.Error},
-		tooLong: {exit.Error}, denied: {exit.Auth}, refused: {exit.OK, exit.Error}, redirected: {exit.Error},
-		bare: {exit.OK, exit.Error}, noSense: {exit.OK, exit.Error},
-		partOfList: {exit.OK, exit.NeedsPerson}, wrongTime: {exit.OK, exit.Partial, exit.NeedsPerson},
+		forEver: {diag.ExitError},
+		tooLong: {diag.ExitError}, denied: {diag.ExitAuth}, refused: {diag.ExitOK, diag.ExitError}, redirected: {diag.ExitError},
+		bare: {diag.ExitOK, diag.ExitError}, noSense: {diag.ExitOK, diag.ExitError},
+		partOfList: {diag.ExitOK, diag.ExitNeedsPerson}, wrongTime: {diag.ExitOK, diag.ExitPartial, diag.ExitNeedsPerson},
 	},
 	// What was live before a claim is only needed where the answer is lost.
 	"list before a claim": {
-		forEver: {exit.OK, exit.Partial}, tooLong: {exit.OK, exit.Partial}, denied: {exit.OK, exit.Auth},
-		wrongTime: {exit.OK, exit.Partial, exit.NeedsPerson},
+		forEver: {diag.ExitOK, diag.ExitPartial}, tooLong: {diag.ExitOK, diag.ExitPartial}, denied: {diag.ExitOK, diag.ExitAuth},
+		wrongTime: {diag.ExitOK, diag.ExitPartial, diag.ExitNeedsPerson},
 	},
 	// A read of an object is before the plan, or right before the write.
 	"look": {
-		forEver: {exit.Error, exit.Partial, exit.NotConverged},
-		tooLong: {exit.Error, exit.Partial}, denied: {exit.Auth}, refused: {exit.OK, exit.Error, exit.Stale, exit.Partial},
-		redirected: {exit.Error, exit.Partial}, bare: {exit.Error, exit.Partial},
-		noSense: {exit.OK, exit.Error, exit.Stale, exit.Partial, exit.NeedsPerson}, wrongTime: {exit.OK, exit.Partial, exit.NeedsPerson},
+		forEver: {diag.ExitError, diag.ExitPartial, diag.ExitNotConverged},
+		tooLong: {diag.ExitError, diag.ExitPartial}, denied: {diag.ExitAuth}, refused: {diag.ExitOK, diag.ExitError, diag.ExitStale, diag.ExitPartial},
+		redirected: {diag.ExitError, diag.ExitPartial}, bare: {diag.ExitError, diag.ExitPartial},
+		noSense: {diag.ExitOK, diag.ExitError, diag.ExitStale, diag.ExitPartial, diag.ExitNeedsPerson}, wrongTime: {diag.ExitOK, diag.ExitPartial, diag.ExitNeedsPerson},
 	},
 	// Without the time nothing is sent that is sent once. A 403 is about this object if another one was read before.
 	"clock": {
-		forEver: {exit.Partial},
-		tooLong: {exit.Partial}, denied: {exit.Auth, exit.Partial}, refused: {exit.OK, exit.Partial}, redirected: {exit.Partial},
-		bare: {exit.OK, exit.Partial}, noSense: {exit.OK, exit.Partial}, wrongTime: {exit.OK, exit.Partial, exit.NeedsPerson},
+		forEver: {diag.ExitPartial},
+		tooLong: {diag.ExitPartial}, denied: {diag.ExitAuth, diag.ExitPartial}, refused: {diag.ExitOK, diag.ExitPartial}, redirected: {diag.ExitPartial},
+		bare: {diag.ExitOK, diag.ExitPartial}, noSense: {diag.ExitOK, diag.ExitPartial}, wrongTime: {diag.ExitOK, diag.ExitPartial, diag.ExitNeedsPerson},
 	},
 	// What was written is there: only whether it was kept is not known.
 	"read back": {
-		forEver: {exit.Partial, exit.NotConverged},
-		tooLong: {exit.OK, exit.Partial, exit.NotConverged}, denied: {exit.OK, exit.Auth}, refused: {exit.OK, exit.Partial, exit.NotConverged},
-		redirected: {exit.OK, exit.Partial}, bare: {exit.OK, exit.Partial}, noSense: {exit.OK, exit.Partial, exit.NotConverged},
-		wrongTime: {exit.OK, exit.Partial, exit.NeedsPerson},
+		forEver: {diag.ExitPartial, diag.ExitNotConverged},
+		tooLong: {diag.ExitOK, diag.ExitPartial, diag.ExitNotConverged}, denied: {diag.ExitOK, diag.ExitAuth}, refused: {diag.ExitOK, diag.ExitPartial, diag.ExitNotConverged},
+		redirected: {diag.ExitOK, diag.ExitPartial}, bare: {diag.ExitOK, diag.ExitPartial}, noSense: {diag.ExitOK, diag.ExitPartial, diag.ExitNotConverged},
+		wrongTime: {diag.ExitOK, diag.ExitPartial, diag.ExitNeedsPerson},
 	},
 	// What can be read by its name is looked for after any unclear answer.
 	"write CDN": {
-		forEver: {exit.OK, exit.Partial}, overdue: {exit.OK, exit.Partial},
-		tooLong: {exit.Partial}, denied: {exit.Auth}, refused: {exit.OK, exit.Stale, exit.Partial}, redirected: {exit.OK, exit.Partial},
-		bare: {exit.OK, exit.Partial, exit.NotConverged}, noSense: {exit.OK, exit.Partial}, broken: {exit.OK, exit.Partial},
+		forEver: {diag.ExitOK, diag.ExitPartial}, overdue: {diag.ExitOK, diag.ExitPartial},
+		tooLong: {diag.ExitPartial}, denied: {diag.ExitAuth}, refused: {diag.ExitOK, diag.ExitStale, diag.ExitPartial}, redirected: {diag.ExitOK, diag.ExitPartial},
+		bare: {diag.ExitOK, diag.ExitPartial, diag.ExitNotConverged}, noSense: {diag.ExitOK, diag.ExitPartial}, broken: {diag.ExitOK, diag.ExitPartial},
 	},
 	"write snapshot": {
-		forEver: {exit.OK, exit.Partial, exit.NeedsPerson}, overdue: {exit.OK, exit.NeedsPerson},
-		tooLong: {exit.Partial}, denied: {exit.Auth}, refused: {exit.OK, exit.Partial, exit.NeedsPerson}, redirected: {exit.OK, exit.Partial, exit.NeedsPerson},
-		bare: {exit.OK, exit.NotConverged}, noSense: {exit.OK, exit.NeedsPerson, exit.NotConverged}, noAnswer: {exit.OK, exit.NeedsPerson}, broken: {exit.OK, exit.NeedsPerson},
-		wrongTime: {exit.OK, exit.NeedsPerson},
+		forEver: {diag.ExitOK, diag.ExitPartial, diag.ExitNeedsPerson}, overdue: {diag.ExitOK, diag.ExitNeedsPerson},
+		tooLong: {diag.ExitPartial}, denied: {diag.ExitAuth}, refused: {diag.ExitOK, diag.ExitPartial, diag.ExitNeedsPerson}, redirected: {diag.ExitOK, diag.ExitPartial, diag.ExitNeedsPerson},
+		bare: {diag.ExitOK, diag.ExitNotConverged}, noSense: {diag.ExitOK, diag.ExitNeedsPerson, diag.ExitNotConverged}, noAnswer: {diag.ExitOK, diag.ExitNeedsPerson}, broken: {diag.ExitOK, diag.ExitNeedsPerson},
+		wrongTime: {diag.ExitOK, diag.ExitNeedsPerson},
 	},
 	"write deletion": {
-		forEver: {exit.OK, exit.Partial}, overdue: {exit.OK, exit.Partial},
-		tooLong: {exit.Partial}, denied: {exit.Auth}, refused: {exit.OK, exit.Partial}, redirected: {exit.OK, exit.Partial},
-		bare: {exit.OK, exit.Partial, exit.NotConverged}, noSense: {exit.OK, exit.Partial}, broken: {exit.OK, exit.Partial},
+		forEver: {diag.ExitOK, diag.ExitPartial}, overdue: {diag.ExitOK, diag.ExitPartial},
+		tooLong: {diag.ExitPartial}, denied: {diag.ExitAuth}, refused: {diag.ExitOK, diag.ExitPartial}, redirected: {diag.ExitOK, diag.ExitPartial},
+		bare: {diag.ExitOK, diag.ExitPartial, diag.ExitNotConverged}, noSense: {diag.ExitOK, diag.ExitPartial}, broken: {diag.ExitOK, diag.ExitPartial},
 	},
 	// A purge can't be read: it is sent again only where duplicates are refused, or after a 409 that says that nothing
 	// was done. So is a 4xx that no document has.
 	"write purge": {
-		forEver: {exit.Partial, exit.NeedsPerson}, overdue: {exit.NeedsPerson},
-		tooLong: {exit.Partial}, denied: {exit.Auth}, refused: {exit.OK, exit.Partial, exit.NeedsPerson}, redirected: {exit.Partial, exit.NeedsPerson},
-		noSense: {exit.OK, exit.NeedsPerson}, noAnswer: {exit.NeedsPerson}, broken: {exit.NeedsPerson}, wrongTime: {exit.OK, exit.NeedsPerson},
+		forEver: {diag.ExitPartial, diag.ExitNeedsPerson}, overdue: {diag.ExitNeedsPerson},
+		tooLong: {diag.ExitPartial}, denied: {diag.ExitAuth}, refused: {diag.ExitOK, diag.ExitPartial, diag.ExitNeedsPerson}, redirected: {diag.ExitPartial, diag.ExitNeedsPerson},
+		noSense: {diag.ExitOK, diag.ExitNeedsPerson}, noAnswer: {diag.ExitNeedsPerson}, broken: {diag.ExitNeedsPerson}, wrongTime: {diag.ExitOK, diag.ExitNeedsPerson},
 	},
 	"write purge, proven": {
-		forEver: {exit.Partial, exit.NeedsPerson},
-		tooLong: {exit.Partial}, denied: {exit.Auth}, refused: {exit.OK, exit.Partial, exit.NeedsPerson}, redirected: {exit.OK, exit.Partial, exit.NeedsPerson},
-		noSense: {exit.OK, exit.NeedsPerson}, wrongTime: {exit.OK, exit.NeedsPerson},
+		forEver: {diag.ExitPartial, diag.ExitNeedsPerson},
+		tooLong: {diag.ExitPartial}, denied: {diag.ExitAuth}, refused: {diag.ExitOK, diag.ExitPartial, diag.ExitNeedsPerson}, redirected: {diag.ExitOK, diag.ExitPartial, diag.ExitNeedsPerson},
+		noSense: {diag.ExitOK, diag.ExitNeedsPerson}, wrongTime: {diag.ExitOK, diag.ExitNeedsPerson},
 	},
 }

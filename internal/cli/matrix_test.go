@@ -10,8 +10,8 @@ import (
 	"time"
 	"unicode"
 
+	"trueup/internal/diag"
 	"trueup/internal/e2e/long"
-	"trueup/internal/exit"
 	"trueup/internal/ledger"
 )
 
@@ -45,7 +45,7 @@ type clean struct {
 func (sc *scene) learn(t *testing.T, proven bool) clean {
 	s := sc.arrange(t, proven)
 	c := clean{before: s.holds()}
-	if code, out, errs := s.run(sc.apply()...); code != exit.OK {
+	if code, out, errs := s.run(sc.apply()...); code != diag.ExitOK {
 		t.Fatalf("%s without a fault: exit %d\n%s%s", sc.name, code, out, errs)
 	}
 	c.after = s.holds()
@@ -182,7 +182,7 @@ func (c *cell) allowed(role string) []int {
 	if codes := mayEnd[role][c.fault.class]; codes != nil {
 		return codes
 	}
-	return []int{exit.OK}
+	return []int{diag.ExitOK}
 }
 
 // reads asserts that a failure is reported in clean lines that name the operation.
@@ -193,10 +193,10 @@ func (c *cell) reads(t *testing.T, code int, stdout, stderr string) {
 			t.Errorf("%U was printed", r)
 		}
 	}
-	if code == exit.OK {
+	if code == diag.ExitOK {
 		return
 	}
-	if code == exit.Error && (strings.Count(stderr, "\n") != 1 || !strings.HasPrefix(stderr, "trueup: ")) {
+	if code == diag.ExitError && (strings.Count(stderr, "\n") != 1 || !strings.HasPrefix(stderr, "trueup: ")) {
 		t.Errorf("the error is not one line:\n%s", stderr)
 	}
 	names := []string{c.object}
@@ -221,7 +221,7 @@ func (c *cell) knows(t *testing.T, code int, said string) {
 	if !done && holds != c.clean.before {
 		t.Errorf("the platform holds\n%s\nand not\n%s\nor\n%s", holds, c.clean.before, c.clean.after)
 	}
-	if code == exit.OK && !done && (c.write != "DELETE" || !toldGone.MatchString(said)) {
+	if code == diag.ExitOK && !done && (c.write != "DELETE" || !toldGone.MatchString(said)) {
 		t.Errorf("nothing was done: %s", said)
 	}
 	state := c.s.recorded(c.object)
@@ -252,22 +252,22 @@ func (c *cell) heals(t *testing.T, first int) {
 	done := c.s.holds() == c.clean.after
 	c.s.writes()
 	code, said := c.run()
-	if sent := c.s.writes(); first == exit.OK && done && code == exit.OK && len(sent) == 0 {
+	if sent := c.s.writes(); first == diag.ExitOK && done && code == diag.ExitOK && len(sent) == 0 {
 		return // this was the run that has nothing to do
 	}
-	if code == exit.Partial && strings.Contains(said, "in flight elsewhere") {
+	if code == diag.ExitPartial && strings.Contains(said, "in flight elsewhere") {
 		c.s.pass(ledger.Lease + time.Minute)
 		code, said = c.run()
 	}
-	if code == exit.NeedsPerson {
+	if code == diag.ExitNeedsPerson {
 		code, said = c.answer(t, said)
 	}
-	if code != exit.OK || c.s.holds() != c.clean.after {
+	if code != diag.ExitOK || c.s.holds() != c.clean.after {
 		t.Fatalf("it does not converge: %s\nthe platform holds\n%s\nand not\n%s", said, c.s.holds(), c.clean.after)
 	}
 	c.s.writes()
 	code, said = c.run()
-	if sent := c.s.writes(); code != exit.OK || len(sent) > 0 {
+	if sent := c.s.writes(); code != diag.ExitOK || len(sent) > 0 {
 		t.Errorf("all was done, and there were %d writes: %s", len(sent), said)
 	}
 }
@@ -289,7 +289,7 @@ func (c *cell) answer(t *testing.T, said string) (int, string) {
 	if c.s.holds() == c.clean.after {
 		answer = "--posted"
 	}
-	c.s.must(exit.OK, "ledger", "resolve", c.object, answer, "--reason", "seen")
+	c.s.must(diag.ExitOK, "ledger", "resolve", c.object, answer, "--reason", "seen")
 	return c.run()
 }
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"trueup/internal/config"
-	"trueup/internal/exit"
+	"trueup/internal/diag"
 )
 
 // TestSlipsAreExplained: what is unknown is refused with what was probably meant.
@@ -33,7 +33,7 @@ func TestSlipsAreExplained(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		env := config.Env{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Getenv: func(string) string { return "" }, Cwd: dir, Now: time.Now}
-		if code := Main(t.Context(), strings.Fields(line), env); code != exit.Error || !strings.Contains(out.String(), want) {
+		if code := Main(t.Context(), strings.Fields(line), env); code != diag.ExitError || !strings.Contains(out.String(), want) {
 			t.Errorf("%s: exit %d, %q, want %q", line, code, out.String(), want)
 		}
 	}

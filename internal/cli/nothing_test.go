@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"trueup/internal/exit"
+	"trueup/internal/diag"
 )
 
 // TestWhereThereIsNothing: a command that finds neither a project nor a manifest
@@ -16,14 +16,14 @@ func TestWhereThereIsNothing(t *testing.T) {
 		code     int
 		out, err string
 	}{
-		"validate":                             {exit.OK, "Validate: no findings, 0 objects.\n", bare},
-		"plan --sandbox":                       {exit.OK, "Plan: nothing to do.", bare},
-		"drift --sandbox":                      {exit.OK, "Drift: nothing that git manages changed outside git", bare},
-		"plan --offline":                       {exit.Error, "", bare},
-		"plan":                                 {exit.Error, "", "run trueup init, or try --sandbox"},
-		"status purge":                         {exit.OK, "\nledger: there is no trueup.yaml here or above, so trueup knows none\n  fix: run trueup init, or try --sandbox\n", ""},
-		"new purge --from-list=x --query=dorp": {exit.Error, "", `--query is "dorp" (did you mean drop?): write drop, prefix or keep`},
-		"fmt --envelope=A/b":                   {exit.Error, "", `--envelope is "A/b": write lower-case letters`},
+		"validate":                             {diag.ExitOK, "Validate: no findings, 0 objects.\n", bare},
+		"plan --sandbox":                       {diag.ExitOK, "Plan: nothing to do.", bare},
+		"drift --sandbox":                      {diag.ExitOK, "Drift: nothing that git manages changed outside git", bare},
+		"plan --offline":                       {diag.ExitError, "", bare},
+		"plan":                                 {diag.ExitError, "", "run trueup init, or try --sandbox"},
+		"status purge":                         {diag.ExitOK, "\nledger: there is no trueup.yaml here or above, so trueup knows none\n  fix: run trueup init, or try --sandbox\n", ""},
+		"new purge --from-list=x --query=dorp": {diag.ExitError, "", `--query is "dorp" (did you mean drop?): write drop, prefix or keep`},
+		"fmt --envelope=A/b":                   {diag.ExitError, "", `--envelope is "A/b": write lower-case letters`},
 	} {
 		code, out, wrong := ran(t, dir, strings.Fields(args)...)
 		if code != want.code || !strings.Contains(out, want.out) || !strings.Contains(wrong, want.err) || want.err == "" && wrong != "" {

@@ -18,8 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"trueup/internal/diag"
 	"trueup/internal/e2e/long"
-	"trueup/internal/exit"
 	"trueup/internal/ledger"
 	"trueup/internal/sandbox"
 )
@@ -77,7 +77,7 @@ func newHistory(t *testing.T, seed uint64) *ordered {
 	h.vars["TRUEUP_DELIVERY_URL"], h.vars["TRUEUP_COMPUTE_URL"] = web.URL+sandbox.DeliveryBase, web.URL+sandbox.ComputeBase
 	h.vars["TRUEUP_LEDGER"] = "file:" + filepath.Join(t.TempDir(), "ledger")
 	h.without()
-	_, id, _ := strings.Cut(h.must(exit.OK, "ledger", "init"), "id: ")
+	_, id, _ := strings.Cut(h.must(diag.ExitOK, "ledger", "init"), "id: ")
 	h.project(strings.TrimRight(id, "}\n"))
 	h.git(h.dir, "init", "-q", "-b", "main")
 	ttl := []string{"60", "120", "300"}
@@ -131,7 +131,7 @@ func (h *ordered) apply(commit int, flags ...string) (code int, out string) {
 
 // head is the commit that the ledger has, or -1.
 func (h *ordered) head() int {
-	first, _, _ := strings.Cut(h.must(exit.OK, "ledger", "export"), "\n")
+	first, _, _ := strings.Cut(h.must(diag.ExitOK, "ledger", "export"), "\n")
 	var export struct{ Genesis ledger.Genesis }
 	if err := json.Unmarshal([]byte(first), &export); err != nil {
 		h.t.Fatal(err)
@@ -197,11 +197,11 @@ func (h *ordered) check(r orderedRun, recorded, code int, out string, before [2]
 	writes, skipped := h.writes(), strings.Contains(out, "applied already")
 	switch {
 	case h.mustRefuse(r, recorded):
-		if code != exit.Stale || len(writes) > 0 || h.live() != before || !strings.Contains(out, "is older than commit") {
+		if code != diag.ExitStale || len(writes) > 0 || h.live() != before || !strings.Contains(out, "is older than commit") {
 			h.fault("%+v is older than %d: exit %d, writes %v: %s", r, recorded, code, writes, out)
 		}
 		return recorded
-	case code != exit.OK || h.live() != h.values[r.commit]:
+	case code != diag.ExitOK || h.live() != h.values[r.commit]:
 		h.fault("%+v after %d: exit %d, live %v: %s", r, recorded, code, h.live(), out)
 	case skipped && (!r.skip || before != h.values[r.commit] || len(writes) > 0):
 		h.fault("%+v was skipped: live was %v, writes %v", r, before, writes)
@@ -312,13 +312,13 @@ func (h *ordered) pair(a, b orderedRun, recorded int) int {
 	bHas, liveB := h.head(), h.live()
 	skipped := strings.Contains(outB, "applied already")
 	switch refuse := h.mustRefuse(b, aHas); {
-	case refuse && (codeB != exit.Stale || len(writes) > 0):
+	case refuse && (codeB != diag.ExitStale || len(writes) > 0):
 		h.fault("%+v is older than %d: exit %d: %s", b, aHas, codeB, outB)
 	case skipped && before != h.values[b.commit]:
 		h.fault("%+v was skipped while live was %v", b, before)
-	case codeB == exit.OK && (liveB != h.values[b.commit] || bHas != b.commit):
+	case codeB == diag.ExitOK && (liveB != h.values[b.commit] || bHas != b.commit):
 		h.fault("%+v: exit 0, live %v, the ledger has %d: %s", b, liveB, bHas, outB)
-	case !refuse && !slices.Contains([]int{exit.OK, exit.Stale, exit.Partial}, codeB), bHas != aHas && bHas != b.commit:
+	case !refuse && !slices.Contains([]int{diag.ExitOK, diag.ExitStale, diag.ExitPartial}, codeB), bHas != aHas && bHas != b.commit:
 		h.fault("%+v: exit %d, the ledger has %d: %s", b, codeB, bHas, outB)
 	}
 	h.passed.Add(int64(5 * time.Second))
@@ -328,14 +328,14 @@ func (h *ordered) pair(a, b orderedRun, recorded int) int {
 	has := h.head()
 	h.story = append(h.story, fmt.Sprintf("%+v: exit %d; during it %+v: exit %d, live %v, then %v; the ledger has %d", a, codeA, b, codeB, liveB, h.live(), has))
 	// A run of the recorded commit that had nothing to send ended before the other, in effect.
-	isIdle := codeA == exit.OK && aHas == a.commit && !hasSent && len(writes) == 0
+	isIdle := codeA == diag.ExitOK && aHas == a.commit && !hasSent && len(writes) == 0
 	switch over := bHas == b.commit && b.commit != a.commit; {
 	case isIdle:
 	case over && aHas == a.commit && recorded != aHas && len(writes) > inFlight:
 		h.fault("%+v sent %v after %+v was recorded", a, writes[inFlight:], b)
-	case over && h.mustRefuse(a, bHas) && (len(writes) > inFlight || has != bHas || codeA == exit.OK):
+	case over && h.mustRefuse(a, bHas) && (len(writes) > inFlight || has != bHas || codeA == diag.ExitOK):
 		h.fault("%+v is older than %+v, which was recorded: exit %d, writes %v, the ledger has %d: %s", a, b, codeA, writes, has, *out)
-	case codeA == exit.OK && h.live() != h.values[a.commit]:
+	case codeA == diag.ExitOK && h.live() != h.values[a.commit]:
 		h.fault("%+v: exit 0, live %v: %s", a, h.live(), *out)
 	case has != bHas && has != a.commit:
 		h.fault("the ledger has %d", has)
@@ -380,7 +380,7 @@ func playHistory(t *testing.T, seed uint64) {
 	for range 2 {
 		h.alone(orderedRun{commit: recorded, skip: true}, recorded)
 	}
-	if code, out := h.apply(recorded, "--skip-applied"); code != exit.OK || !strings.Contains(out, "applied already") {
+	if code, out := h.apply(recorded, "--skip-applied"); code != diag.ExitOK || !strings.Contains(out, "applied already") {
 		h.fault("exit %d: not skipped: %s", code, out)
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"trueup/internal/diag"
 	"trueup/internal/e2e/quirks"
-	"trueup/internal/exit"
 	"trueup/internal/report"
 	"trueup/internal/sandbox"
 )
@@ -133,7 +133,7 @@ func busy(s *stage) {
 			s.write(fmt.Sprintf("manifests/disk-%02d.yaml", i), fmt.Sprintf(matrixSnapshot, fmt.Sprintf("disk-%02d", i)))
 		}
 	}
-	s.must(exit.OK, "apply", "--auto-approve")
+	s.must(diag.ExitOK, "apply", "--auto-approve")
 	for i := range n {
 		name := fmt.Sprintf("web-%02d", i)
 		switch i % 6 {

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"trueup/internal/exit"
+	"trueup/internal/diag"
 	"trueup/internal/files"
 )
 
@@ -35,10 +35,10 @@ func TestPipesDoNotHang(t *testing.T) {
 		code int
 		says string
 	}{
-		{[]string{"validate", "manifests-pipe.yaml"}, exit.Invalid, "a device, a pipe or a socket"},
-		{[]string{"validate", "--report", "json=pipe.json"}, exit.Error, "nothing reads from the pipe"},
-		{[]string{"plan"}, exit.Error, "TRUEUP_CA_FILE: "},
-		{[]string{"ledger", "import", "manifests-pipe.yaml"}, exit.Error, "manifests-pipe.yaml"},
+		{[]string{"validate", "manifests-pipe.yaml"}, diag.ExitInvalid, "a device, a pipe or a socket"},
+		{[]string{"validate", "--report", "json=pipe.json"}, diag.ExitError, "nothing reads from the pipe"},
+		{[]string{"plan"}, diag.ExitError, "TRUEUP_CA_FILE: "},
+		{[]string{"ledger", "import", "manifests-pipe.yaml"}, diag.ExitError, "manifests-pipe.yaml"},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		var out bytes.Buffer
@@ -52,7 +52,7 @@ func TestPipesDoNotHang(t *testing.T) {
 	if err := os.Rename(filepath.Join(s.dir, "manifests-pipe.yaml"), filepath.Join(s.dir, "trueup.yaml")); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, stderr := s.run("validate"); code != exit.Error || !strings.Contains(stderr, "not a regular file") {
+	if code, _, stderr := s.run("validate"); code != diag.ExitError || !strings.Contains(stderr, "not a regular file") {
 		t.Errorf("exit %d, %s", code, stderr)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"trueup/internal/exit"
+	"trueup/internal/diag"
 	"trueup/internal/sandbox"
 )
 
@@ -88,10 +88,10 @@ func TestAProxyOfTheEnvironmentIsUsedAndItsPasswordIsNotShown(t *testing.T) {
 	proxy.user = "me:" + canary
 	s.vars["HTTPS_PROXY"] = strings.Replace(proxy.URL, "http://", "http://me:"+canary+"@", 1)
 	code, out, errs := s.run("plan", "-v")
-	if code != exit.OK || proxy.used.Load() == 0 || !strings.Contains(errs, "GET https://example.com/") {
+	if code != diag.ExitOK || proxy.used.Load() == 0 || !strings.Contains(errs, "GET https://example.com/") {
 		t.Errorf("exit %d, %d uses\n%s%s", code, proxy.used.Load(), out, errs)
 	}
-	out = s.must(exit.NeedsPerson, "doctor")
+	out = s.must(diag.ExitNeedsPerson, "doctor")
 	host := strings.TrimPrefix(proxy.URL, "http://")
 	for _, want := range []string{"through the proxy " + host, "http://***@" + host, "HTTPS_PROXY", "TLS 1.3", "issued by O=Acme Co, valid until 2084"} {
 		if !strings.Contains(out, want) {
@@ -121,10 +121,10 @@ func TestAnErrorOfAProxyNamesTheProxy(t *testing.T) {
 		proxy.used.Store(0)
 		s.vars["HTTPS_PROXY"] = c.address
 		code, _, errs := s.run("plan")
-		if code != exit.Error || !strings.Contains(errs, c.says) || (proxy.used.Load() == 0) != c.neverReached {
+		if code != diag.ExitError || !strings.Contains(errs, c.says) || (proxy.used.Load() == 0) != c.neverReached {
 			t.Errorf("%s: exit %d, %d uses: %s, want %q", name, code, proxy.used.Load(), errs, c.says)
 		}
-		if out := s.must(exit.NeedsPerson, "doctor"); !strings.Contains(out, strings.TrimPrefix(c.says, "HTTPS_PROXY: ")) {
+		if out := s.must(diag.ExitNeedsPerson, "doctor"); !strings.Contains(out, strings.TrimPrefix(c.says, "HTTPS_PROXY: ")) {
 			t.Errorf("%s: doctor does not say so:\n%s", name, out)
 		}
 	}
@@ -138,20 +138,20 @@ func TestWhatIsNeverProxied(t *testing.T) {
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "ALL_PROXY"} {
 		s.vars[name] = proxy.URL
 	}
-	s.must(exit.OK, "plan")
-	s.must(exit.OK, "plan", "--sandbox")
+	s.must(diag.ExitOK, "plan")
+	s.must(diag.ExitOK, "plan", "--sandbox")
 	s.without()
 	s.vars["TRUEUP_DELIVERY_URL"] = "https://platform.localhost:1/delivery/v2.1"
-	s.must(exit.Error, "plan")
+	s.must(diag.ExitError, "plan")
 	// What NO_PROXY names.
 	s.vars["TRUEUP_DELIVERY_URL"] = "https://platform.invalid/delivery/v2.1"
 	s.vars["NO_PROXY"] = ".invalid"
-	s.must(exit.Error, "plan")
+	s.must(diag.ExitError, "plan")
 	if n := proxy.used.Load(); n != 0 {
 		t.Errorf("the proxy was used %d times", n)
 	}
 	delete(s.vars, "NO_PROXY")
-	s.must(exit.Error, "plan")
+	s.must(diag.ExitError, "plan")
 	if proxy.used.Load() == 0 {
 		t.Error("the proxy was not used where it should be: the test proves nothing")
 	}

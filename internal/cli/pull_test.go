@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"trueup/internal/exit"
+	"trueup/internal/diag"
 )
 
 // TestPullAsJSON: machines read the form that is published, before and after.
@@ -41,7 +41,7 @@ func TestPullOfTheCorpus(t *testing.T) {
 		t.Run(strings.Join(flags, ""), func(t *testing.T) {
 			s := newStage(t, benign()["all"]...)
 			s.seedLive(sets)
-			said := s.must(exit.OK, append([]string{"pull", "-o", "json"}, flags...)...)
+			said := s.must(diag.ExitOK, append([]string{"pull", "-o", "json"}, flags...)...)
 			if got := strings.Count(said, `"verdict": "written"`); got != len(sets) {
 				t.Fatalf("%d of %d are written: %s", got, len(sets), said)
 			}
@@ -52,9 +52,9 @@ func TestPullOfTheCorpus(t *testing.T) {
 			if got, want := s.warnings(), s.warnings(filepath.Join(os.Getenv("TRUEUP_CORPUS"), "cdns")); !slices.Equal(got, want) {
 				t.Errorf("validate says %q, and of the corpus itself %q", got, want)
 			}
-			s.must(exit.OK, "fmt", "--check")
+			s.must(diag.ExitOK, "fmt", "--check")
 			s.isEmpty()
-			if again := s.must(exit.OK, "pull", "--diff"); !strings.Contains(again, fmt.Sprintf("Pull: %d in git.", len(sets))) {
+			if again := s.must(diag.ExitOK, "pull", "--diff"); !strings.Contains(again, fmt.Sprintf("Pull: %d in git.", len(sets))) {
 				t.Errorf("another pull says %s", again)
 			}
 			s.isTakenOver(sets)
@@ -78,7 +78,7 @@ func (s *stage) warnings(paths ...string) []string {
 	var doc struct {
 		Findings []struct{ Rule, Message string }
 	}
-	out := s.must(exit.OK, append([]string{"validate", "-o", "json"}, paths...)...)
+	out := s.must(diag.ExitOK, append([]string{"validate", "-o", "json"}, paths...)...)
 	if err := json.Unmarshal([]byte(out), &doc); err != nil {
 		s.t.Fatal(err)
 	}
@@ -109,8 +109,8 @@ func TestPullOfAListThatIsCutShort(t *testing.T) {
 	if _, said, _ := s.run("pull", "cdns", "--diff"); !strings.Contains(said, "Pull: 1 not in git.") {
 		t.Errorf("pull says %s", said)
 	}
-	s.must(exit.Partial, "pull", "cdn/sh*", "--diff")
-	s.must(exit.Changes, "pull", "cdn/shop", "--diff")
+	s.must(diag.ExitPartial, "pull", "cdn/sh*", "--diff")
+	s.must(diag.ExitChanges, "pull", "cdn/shop", "--diff")
 }
 
 // isTakenOver asserts that git owns the lists of what was pulled: an element that
@@ -125,7 +125,7 @@ func (s *stage) isTakenOver(sets map[string]map[string]any) {
 		s.t.Fatal(err)
 	}
 	object := doc["metadata"].(map[string]any)["name"].(string)
-	s.must(exit.OK, "apply", "--auto-approve", "--target", "CDN/"+object)
+	s.must(diag.ExitOK, "apply", "--auto-approve", "--target", "CDN/"+object)
 	if sent := s.writes(); len(sent) != 1 || strings.Contains(sent[0].Body, "of-somebody") {
 		s.t.Errorf("the list was not taken over: %v", sent)
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 	"unicode"
 
-	"trueup/internal/exit"
+	"trueup/internal/diag"
 )
 
 // purgeShop is a CDN whose purges are tried.
@@ -26,7 +26,7 @@ func aPurge(name, paths string) string {
 // "NAME STATUS" of each purge, with a star where it is active.
 func (s *stage) listed(args ...string) (string, map[string]any) {
 	s.t.Helper()
-	doc := decoded(s.t, s.must(exit.OK, append([]string{"status", "purge", "-o", "json"}, args...)...))
+	doc := decoded(s.t, s.must(diag.ExitOK, append([]string{"status", "purge", "-o", "json"}, args...)...))
 	if err := publishedSchema(s.t, "status-purge.schema.json").Validate(doc); err != nil {
 		s.t.Errorf("%#v", err)
 	}
@@ -55,7 +55,7 @@ func TestPurgeList(t *testing.T) {
 		return doc
 	}
 	want("a due")
-	s.must(exit.OK, "apply", "--auto-approve")
+	s.must(diag.ExitOK, "apply", "--auto-approve")
 	s.write("manifests/b.yaml", aPurge("b", "/c"))
 	doc := want("b due, a posted*")
 	host := doc["hostnames"].([]any)[0].(map[string]any)
@@ -83,7 +83,7 @@ func TestPurgeList(t *testing.T) {
 	if a := doc["purges"].([]any)[1].(map[string]any); a["edited"] != true || a["paths"] != float64(1) || a["prefixes"] != float64(1) {
 		t.Errorf("edited: %v", a)
 	}
-	text := s.must(exit.OK, "status", "purge")
+	text := s.must(diag.ExitOK, "status", "purge")
 	if !strings.Contains(text, "(edited since)") {
 		t.Errorf("it is not said that it was edited: %s", text)
 	}
@@ -96,17 +96,17 @@ func TestPurgeList(t *testing.T) {
 	if doc["ledgerProblem"] == "" || doc["ledgerFix"] == "" || len(doc["hostnames"].([]any)) != 0 {
 		t.Errorf("without a ledger: %v", doc)
 	}
-	if code, _, errs := s.run("status", "purge", "--only", "acitve"); code != exit.Error || !strings.Contains(errs, "did you mean active?") {
+	if code, _, errs := s.run("status", "purge", "--only", "acitve"); code != diag.ExitError || !strings.Contains(errs, "did you mean active?") {
 		t.Errorf("a slip: %d, %s", code, errs)
 	}
-	if code, out, _ := s.run("status", "purge", "-o", "markdown"); code != exit.OK || !strings.HasPrefix(out, "## Status purge: ok\n") {
+	if code, out, _ := s.run("status", "purge", "-o", "markdown"); code != diag.ExitOK || !strings.HasPrefix(out, "## Status purge: ok\n") {
 		t.Errorf("another format: %d, %s", code, out)
 	}
 	s.write("manifests/broken.yaml", "kind: [")
-	if code, _, errs := s.run("status", "purge"); code != exit.Invalid || !strings.Contains(errs, "manifests/broken.yaml") {
+	if code, _, errs := s.run("status", "purge"); code != diag.ExitInvalid || !strings.Contains(errs, "manifests/broken.yaml") {
 		t.Errorf("broken manifests: %d, %s", code, errs)
 	}
-	if doc := decoded(t, s.must(exit.Invalid, "new", "purge", "/a", "-o", "json")); doc["result"] != "invalid" || len(doc["errors"].([]any)) != 1 {
+	if doc := decoded(t, s.must(diag.ExitInvalid, "new", "purge", "/a", "-o", "json")); doc["result"] != "invalid" || len(doc["errors"].([]any)) != 1 {
 		t.Errorf("a failure as JSON: %v", doc)
 	}
 }
@@ -114,7 +114,7 @@ func TestPurgeList(t *testing.T) {
 func TestPurgeListOfWhatIsUnknown(t *testing.T) {
 	s := newStage(t)
 	s.write("manifests/shop.yaml", purgeShop)
-	s.must(exit.OK, "apply", "--auto-approve")
+	s.must(diag.ExitOK, "apply", "--auto-approve")
 	s.write("manifests/a.yaml", aPurge("a", "/a"))
 	if err := s.server.Fault("POST /purges: drop after-commit"); err != nil {
 		t.Fatal(err)
@@ -125,19 +125,19 @@ func TestPurgeListOfWhatIsUnknown(t *testing.T) {
 	if got != "a unknown*" || !strings.Contains(fmt.Sprint(p["fix"]), "ledger resolve") {
 		t.Errorf("listed %s: %v", got, p)
 	}
-	if text := s.must(exit.OK, "status", "purge"); !strings.Contains(text, "\n  fix: check whether it happened") {
+	if text := s.must(diag.ExitOK, "status", "purge"); !strings.Contains(text, "\n  fix: check whether it happened") {
 		t.Errorf("no fix: %s", text)
 	}
 
 	// Only of what is not in the whole project is said that it left git.
 	const left = "its manifest is not in git now, so trueup won't send it again"
-	if text := s.must(exit.OK, "status", "purge", "manifests/shop.yaml"); !strings.Contains(text, "(not in the manifests that were read)") || strings.Contains(text, left) {
+	if text := s.must(diag.ExitOK, "status", "purge", "manifests/shop.yaml"); !strings.Contains(text, "(not in the manifests that were read)") || strings.Contains(text, left) {
 		t.Errorf("of a part: %s", text)
 	}
 	if err := os.Remove(filepath.Join(s.dir, "manifests", "a.yaml")); err != nil {
 		t.Fatal(err)
 	}
-	if text := s.must(exit.OK, "status", "purge"); !strings.Contains(text, "(not in git)") || !strings.Contains(text, left) {
+	if text := s.must(diag.ExitOK, "status", "purge"); !strings.Contains(text, "(not in git)") || !strings.Contains(text, left) {
 		t.Errorf("of what left git: %s", text)
 	}
 }
@@ -145,7 +145,7 @@ func TestPurgeListOfWhatIsUnknown(t *testing.T) {
 // written runs new purge as JSON, which the published schema allows.
 func (s *stage) written(args ...string) []map[string]any {
 	s.t.Helper()
-	doc := decoded(s.t, s.must(exit.OK, append([]string{"new", "purge", "-o", "json"}, args...)...))
+	doc := decoded(s.t, s.must(diag.ExitOK, append([]string{"new", "purge", "-o", "json"}, args...)...))
 	if err := publishedSchema(s.t, "new-purge.schema.json").Validate(doc); err != nil {
 		s.t.Errorf("%#v", err)
 	}
@@ -174,13 +174,13 @@ func TestPurgeNamesDoNotCollide(t *testing.T) {
 	}
 	taken := func(where string) {
 		t.Helper()
-		if code, _, errs := s.run("new", "purge", "/a", "--name", "x"); code != exit.Error || !strings.Contains(errs, "the name "+name+" is taken") {
+		if code, _, errs := s.run("new", "purge", "/a", "--name", "x"); code != diag.ExitError || !strings.Contains(errs, "the name "+name+" is taken") {
 			t.Errorf("%s: %d, %s", where, code, errs)
 		}
 	}
 	s.write("manifests/purges/other.yaml", aPurge(name, "/other"))
 	taken("in git")
-	s.must(exit.OK, "apply", "--auto-approve")
+	s.must(diag.ExitOK, "apply", "--auto-approve")
 	if err := os.RemoveAll(filepath.Join(s.dir, "manifests", "purges")); err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +188,7 @@ func TestPurgeNamesDoNotCollide(t *testing.T) {
 
 	// The ledger has it, git does not.
 	second := s.written("/a", "--name", "y")[0]
-	s.must(exit.OK, "apply", "--auto-approve")
+	s.must(diag.ExitOK, "apply", "--auto-approve")
 	if err := os.RemoveAll(filepath.Join(s.dir, "manifests", "purges")); err != nil {
 		t.Fatal(err)
 	}
@@ -257,14 +257,14 @@ func TestPurgeNewAgain(t *testing.T) {
 
 	// What was sent before the commit was made purged something older.
 	sent := made("--name", "next")
-	s.must(exit.OK, "apply", "--auto-approve", fmt.Sprint(sent["file"]))
+	s.must(diag.ExitOK, "apply", "--auto-approve", fmt.Sprint(sent["file"]))
 	if again := made("--name", "next"); again["status"] != "there already" || again["says"] == nil {
 		t.Errorf("of what was sent: %v", again)
 	}
 	t.Setenv("GIT_COMMITTER_DATE", time.Now().Add(time.Hour).Format(time.RFC3339))
 	commit("public/a")
 	code, _, errs := s.run("new", "purge", "--from-git", "v1..HEAD", "--map", "public/ -> /", "--name", "next")
-	if code != exit.Error || !strings.Contains(errs, "it purged older content. Choose a name for this release: --name") {
+	if code != diag.ExitError || !strings.Contains(errs, "it purged older content. Choose a name for this release: --name") {
 		t.Errorf("of an older commit: %d: %s", code, errs)
 	}
 }
@@ -277,10 +277,10 @@ func TestPurgeNewWithoutALedger(t *testing.T) {
 	if !regexp.MustCompile(`^purges/x-[0-9a-f]{8}\.yaml$`).MatchString(name) {
 		t.Errorf("written to %s", name)
 	}
-	if code, _, errs := s.run("new", "purge", "/b", "--name", "x"); code != exit.OK || !strings.Contains(errs, "names against the ledger") {
+	if code, _, errs := s.run("new", "purge", "/b", "--name", "x"); code != diag.ExitOK || !strings.Contains(errs, "names against the ledger") {
 		t.Errorf("%d: %s", code, errs)
 	}
-	if text := s.must(exit.OK, "status", "purge", "--only", "posted"); !strings.Contains(text, "no such purges in git\n\nledger: ") {
+	if text := s.must(diag.ExitOK, "status", "purge", "--only", "posted"); !strings.Contains(text, "no such purges in git\n\nledger: ") {
 		t.Errorf("listed without a ledger: %s", text)
 	}
 }
@@ -295,7 +295,7 @@ func TestPurgeNewStaysInItsFolder(t *testing.T) {
 	}
 	code, _, errs := s.run("new", "purge", "/a")
 	left, err := os.ReadDir(elsewhere)
-	if code == exit.OK || err != nil || len(left) > 0 {
+	if code == diag.ExitOK || err != nil || len(left) > 0 {
 		t.Errorf("%d, %s: %v %v", code, errs, left, err)
 	}
 }
@@ -318,11 +318,11 @@ func TestPurgeNewOfHostileNames(t *testing.T) {
 	inGit(t, s.dir, "commit", "-q", "-m", "names")
 	args := []string{"new", "purge", "--from-git", "HEAD^..HEAD", "--map", "in/ -> /", "--dir", "-"}
 	code, _, errs := s.run(args...)
-	if code != exit.Error || !strings.Contains(errs, "can't be purged as named") {
+	if code != diag.ExitError || !strings.Contains(errs, "can't be purged as named") {
 		t.Errorf("%d: %s", code, errs)
 	}
 	code, out, more := s.run(append(args, "--skip-unplaced")...)
-	if code != exit.OK {
+	if code != diag.ExitOK {
 		t.Fatalf("%d: %s", code, more)
 	}
 	for line := range strings.Lines(out + errs + more) {

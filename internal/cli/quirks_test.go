@@ -11,8 +11,8 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"trueup/internal/diag"
 	"trueup/internal/e2e/quirks"
-	"trueup/internal/exit"
 	"trueup/internal/sandbox"
 )
 
@@ -82,8 +82,8 @@ func takeThroughLife(t *testing.T, sets map[string]map[string]any, withHost bool
 		}
 		s.writeManifest(name, doc)
 	}
-	s.must(exit.OK, "validate")
-	s.must(exit.OK, "apply", "--auto-approve")
+	s.must(diag.ExitOK, "validate")
+	s.must(diag.ExitOK, "apply", "--auto-approve")
 	if got := len(s.writes()); got != len(sets) {
 		t.Fatalf("%d writes created %d CDNs", got, len(sets))
 	}
@@ -100,7 +100,7 @@ func takeThroughLife(t *testing.T, sets map[string]map[string]any, withHost bool
 		s.writeManifest(name, doc)
 	}
 	before := s.live(sets)
-	s.must(exit.OK, "apply", "--auto-approve")
+	s.must(diag.ExitOK, "apply", "--auto-approve")
 	s.expectPatches(sets, func(doc, _ map[string]any) map[string]any {
 		return map[string]any{"tls": map[string]any{"forced": doc["spec"].(map[string]any)["tls"].(map[string]any)["forced"]}}
 	}, before)
@@ -111,7 +111,7 @@ func takeThroughLife(t *testing.T, sets map[string]map[string]any, withHost bool
 		s.writeManifest(name, doc)
 	}
 	before = s.live(sets)
-	s.must(exit.OK, "apply", "--auto-approve")
+	s.must(diag.ExitOK, "apply", "--auto-approve")
 	s.expectPatches(sets, func(doc, live map[string]any) map[string]any {
 		want := copyTree(live["locations"].([]any))
 		git := doc["spec"].(map[string]any)["locations"].([]any)
@@ -119,7 +119,7 @@ func takeThroughLife(t *testing.T, sets map[string]map[string]any, withHost bool
 		return map[string]any{"locations": append(want, git[len(git)-1])}
 	}, before)
 	s.isEmpty()
-	s.must(exit.OK, "drift")
+	s.must(diag.ExitOK, "drift")
 }
 
 func (s *stage) writeManifest(name string, doc map[string]any) {
@@ -134,8 +134,8 @@ func (s *stage) writeManifest(name string, doc map[string]any) {
 // isEmpty asserts that there is nothing to do and that apply does nothing.
 func (s *stage) isEmpty() {
 	s.t.Helper()
-	s.must(exit.OK, "plan", "--detailed-exitcode")
-	s.must(exit.OK, "apply", "--auto-approve")
+	s.must(diag.ExitOK, "plan", "--detailed-exitcode")
+	s.must(diag.ExitOK, "apply", "--auto-approve")
 	if sent := s.writes(); len(sent) > 0 {
 		s.t.Fatalf("an empty plan sent %v", sent)
 	}

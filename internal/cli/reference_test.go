@@ -16,9 +16,10 @@ import (
 
 	"trueup/internal/command"
 	"trueup/internal/config"
-	"trueup/internal/exit"
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/rules"
+	"trueup/internal/view"
 )
 
 var updateReference = flag.Bool("update", false, "write the pages of docs/reference anew")
@@ -255,7 +256,7 @@ func eachField(f *kind.Field, path string, visit func(string, *kind.Field)) {
 
 // meaningOf is all that a schema says of a field, in a cell.
 func meaningOf(f *kind.Field, isSent bool) string {
-	facts := command.FactsOf(f)
+	facts := view.FactsOf(f)
 	var parts []string
 	add := func(before, text string) {
 		if text != "" {
@@ -313,7 +314,7 @@ func referenceIndex(root *cobra.Command) string {
 	}
 	b.WriteString("\n- Fields of [trueup.yaml](project.md) and of [your own file of profiles](config.md)\n\nThe same, one at a time, tell `trueup explain` and `man trueup`.\n\n" +
 		"## Exit codes\n\n[Exit codes](../exit-codes.md) says what to do, and which command gives which.\n\n| code | result | what happened |\n|---|---|---|\n")
-	for _, code := range exit.Codes() {
+	for _, code := range diag.ExitCodes() {
 		fmt.Fprintf(&b, "| %d | `%s` | %s |\n", code.Number, code.Name, prose(code.Meaning))
 	}
 	b.WriteString("\n| command | codes |\n|---|---|\n")

@@ -48,7 +48,7 @@ func TestReferenceIsWhole(t *testing.T) {
 			}
 		}
 	}
-	source, err := os.ReadFile(filepath.Join("..", "exit", "exit.go"))
+	source, err := os.ReadFile(filepath.Join("..", "diag", "exit.go"))
 	if err != nil {
 		t.Fatal(err)
 	}

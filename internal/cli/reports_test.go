@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"trueup/internal/exit"
+	"trueup/internal/diag"
 )
 
 func (s *stage) content(name string) string {
@@ -28,7 +28,7 @@ func TestSharedFilesAreAddedTo(t *testing.T) {
 	s.write("other.env", "gone\n")
 	s.write("manifests/.keep", "")
 	for range 2 {
-		s.must(exit.OK, "validate", "--report", "markdown="+s.vars["GITHUB_STEP_SUMMARY"], "--report", "outputs=outputs", "--report", "outputs=other.env")
+		s.must(diag.ExitOK, "validate", "--report", "markdown="+s.vars["GITHUB_STEP_SUMMARY"], "--report", "outputs=outputs", "--report", "outputs=other.env")
 	}
 	if got, want := s.content("outputs"), "a=b\n\nresult=ok\nexit-code=0\n\nresult=ok\nexit-code=0\n"; got != want {
 		t.Errorf("outputs are %q, want %q", got, want)
@@ -43,7 +43,7 @@ func TestSharedFilesAreAddedTo(t *testing.T) {
 	full := strings.Repeat("x", 999_000)
 	s.write("summary", full)
 	code, _, stderr := s.run("validate", "--report", "markdown=summary", "--report", "html=summary")
-	if s.content("summary") != full || code != exit.OK || strings.Count(stderr, "warning: summary is full") != 2 {
+	if s.content("summary") != full || code != diag.ExitOK || strings.Count(stderr, "warning: summary is full") != 2 {
 		t.Errorf("exit %d, %q", code, stderr)
 	}
 }
@@ -55,7 +55,7 @@ func TestAReportOnStandardOutput(t *testing.T) {
 	s.write("manifests/a.yaml", "kind: [\n")
 	code, out, _ := s.run("validate", "--report", "github=-")
 	text, commands, _ := strings.Cut(out, "::error ")
-	if code != exit.Invalid || !strings.Contains(text, "[yaml") || !strings.HasPrefix(commands, "file=manifests/a.yaml,line=") {
+	if code != diag.ExitInvalid || !strings.Contains(text, "[yaml") || !strings.HasPrefix(commands, "file=manifests/a.yaml,line=") {
 		t.Errorf("exit %d, %q", code, out)
 	}
 	if _, err := os.Stat(filepath.Join(s.dir, "-")); err == nil {

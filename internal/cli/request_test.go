@@ -3,7 +3,7 @@ package cli
 import (
 	"testing"
 
-	"trueup/internal/exit"
+	"trueup/internal/diag"
 )
 
 // TestRequestIsAsItsSchemaSays: of git alone, and with live.
@@ -13,7 +13,7 @@ func TestRequestIsAsItsSchemaSays(t *testing.T) {
 	s.write("manifests/b.yaml", "apiVersion: delivery/v2.1\nkind: CDN\nmetadata: {name: b}\nspec: {hostname: b.example.com, locations: [{path: /b, host: shop.example.com}]}\n")
 	schema := publishedSchema(t, "request.schema.json")
 	for _, args := range [][]string{{}, {"--live"}} {
-		doc := decoded(t, s.must(exit.OK, append([]string{"request", "-o", "json", "http://shop.example.com/a/../b", "https://shop.example.com"}, args...)...))
+		doc := decoded(t, s.must(diag.ExitOK, append([]string{"request", "-o", "json", "http://shop.example.com/a/../b", "https://shop.example.com"}, args...)...))
 		if err := schema.Validate(doc); err != nil {
 			t.Errorf("%#v", err)
 		}

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"trueup/internal/config"
-	"trueup/internal/exit"
+	"trueup/internal/diag"
 	"trueup/internal/sandbox"
 )
 
@@ -55,26 +55,26 @@ func TestServedSandboxTakesFaults(t *testing.T) {
 			t.Errorf("list %d: %d, want %d", i, got, want)
 		}
 	}
-	if got := s.must(exit.OK, "sandbox", "fault"); got != "GET */cdns: 504 @3 x*  seen 3, met 1\n" {
+	if got := s.must(diag.ExitOK, "sandbox", "fault"); got != "GET */cdns: 504 @3 x*  seen 3, met 1\n" {
 		t.Errorf("waiting:\n%s", got)
 	}
-	s.must(exit.OK, "sandbox", "fault", "--clear")
-	s.must(exit.OK, "sandbox", "fault", "GET *: 502", "POST *: drop")
+	s.must(diag.ExitOK, "sandbox", "fault", "--clear")
+	s.must(diag.ExitOK, "sandbox", "fault", "GET *: 502", "POST *: drop")
 	if got := list(); got != http.StatusBadGateway {
 		t.Errorf("list: %d", got)
 	}
-	if got := s.must(exit.OK, "sandbox", "fault"); got != "POST *: drop  seen 0, met 0\n" {
+	if got := s.must(diag.ExitOK, "sandbox", "fault"); got != "POST *: drop  seen 0, met 0\n" {
 		t.Errorf("waiting:\n%s", got)
 	}
-	s.must(exit.OK, "sandbox", "fault", "--clear")
-	if got := s.must(exit.OK, "sandbox", "fault"); got != "no fault waits\n" {
+	s.must(diag.ExitOK, "sandbox", "fault", "--clear")
+	if got := s.must(diag.ExitOK, "sandbox", "fault"); got != "no fault waits\n" {
 		t.Errorf("waiting:\n%s", got)
 	}
-	if code, _, says := s.run("sandbox", "fault", "GET *: 5O3"); code != exit.Error || says != "trueup: "+faultError(t, "GET *: 5O3")+"\n" {
+	if code, _, says := s.run("sandbox", "fault", "GET *: 5O3"); code != diag.ExitError || says != "trueup: "+faultError(t, "GET *: 5O3")+"\n" {
 		t.Errorf("exit %d: %s", code, says)
 	}
 	stop()
-	if code := <-ended; code != exit.OK {
+	if code := <-ended; code != diag.ExitOK {
 		t.Errorf("exit %d", code)
 	}
 	if _, _, says := s.run("sandbox", "fault"); !strings.Contains(says, "no sandbox is served here") {
@@ -109,7 +109,7 @@ func TestNoFileLeadsElsewhere(t *testing.T) {
 	dir := filepath.Join(s.dir, ".trueup", "sandbox")
 	for _, where := range []string{"0.0.0.0:" + port, "example.com:80", "127.0.0.1@example.com:80", "127.0.0.1:" + port + "/x?", "127.0.0.1"} {
 		s.write(".trueup/sandbox/address", where)
-		if code, _, says := s.run("sandbox", "fault"); code != exit.Error || !strings.Contains(says, "does not name a loopback address") {
+		if code, _, says := s.run("sandbox", "fault"); code != diag.ExitError || !strings.Contains(says, "does not name a loopback address") {
 			t.Errorf("%s: exit %d: %s", where, code, says)
 		}
 	}
@@ -119,7 +119,7 @@ func TestNoFileLeadsElsewhere(t *testing.T) {
 	leads := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
 	t.Cleanup(leads.Close)
 	s.write(".trueup/sandbox/address", strings.TrimPrefix(leads.URL, "http://"))
-	if code, _, says := s.run("sandbox", "fault", "GET *: drop"); code != exit.Error || !strings.Contains(says, "no sandbox is served here") || asked {
+	if code, _, says := s.run("sandbox", "fault", "GET *: drop"); code != diag.ExitError || !strings.Contains(says, "no sandbox is served here") || asked {
 		t.Errorf("exit %d, asked %t: %s", code, asked, says)
 	}
 	elsewhere := filepath.Join(s.dir, "elsewhere")
@@ -129,7 +129,7 @@ func TestNoFileLeadsElsewhere(t *testing.T) {
 	if err := os.Symlink(elsewhere, filepath.Join(dir, "address")); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, says := s.run("sandbox", "fault"); code != exit.Error || !strings.Contains(says, "no sandbox is served here") {
+	if code, _, says := s.run("sandbox", "fault"); code != diag.ExitError || !strings.Contains(says, "no sandbox is served here") {
 		t.Errorf("exit %d: %s", code, says)
 	}
 	leave, err := config.AnnounceSandbox(dir, "http://127.0.0.1:1")

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"trueup/internal/config"
-	"trueup/internal/exit"
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 )
 
@@ -32,24 +32,24 @@ func TestSchemaCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"cdn", "CDN", "cdns"} {
-		if code, out, _ := ran(t, dir, "explain", "--schema", name); code != exit.OK || out != string(want) {
+		if code, out, _ := ran(t, dir, "explain", "--schema", name); code != diag.ExitOK || out != string(want) {
 			t.Errorf("%s: exit %d, %.80s", name, code, out)
 		}
 	}
 	for _, name := range kind.SchemaNames() {
 		want, _ := os.ReadFile(filepath.Join("..", "..", "schemas", name+".schema.json"))
-		if code, out, _ := ran(t, dir, "explain", "--schema", name); code != exit.OK || out != string(want) {
+		if code, out, _ := ran(t, dir, "explain", "--schema", name); code != diag.ExitOK || out != string(want) {
 			t.Errorf("%s is not the schema of that name", name)
 		}
 	}
-	if code, out, _ := ran(t, dir, "explain", "--schema"); code != exit.OK || !strings.Contains(out, "\nproject ") || strings.Count(out, "\n") < 8 {
+	if code, out, _ := ran(t, dir, "explain", "--schema"); code != diag.ExitOK || !strings.Contains(out, "\nproject ") || strings.Count(out, "\n") < 8 {
 		t.Errorf("exit %d, %s", code, out)
 	}
 	for line, want := range map[string]string{
 		"explain --schema projct": "did you mean project?", "explain --schema nothing": "trueup explain --schema lists them",
 		"explain --schema --live cdn": "none of the others can be",
 	} {
-		if code, _, wrong := ran(t, dir, strings.Fields(line)...); code != exit.Error || !strings.Contains(wrong, want) {
+		if code, _, wrong := ran(t, dir, strings.Fields(line)...); code != diag.ExitError || !strings.Contains(wrong, want) {
 			t.Errorf("%s: exit %d, %s", line, code, wrong)
 		}
 	}

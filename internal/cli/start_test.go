@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"trueup/internal/config"
-	"trueup/internal/exit"
+	"trueup/internal/diag"
 )
 
 // TestStartIsCheap: what every run does before it begins stays small. Allocations
@@ -21,7 +21,7 @@ func TestStartIsCheap(t *testing.T) {
 	const most, mostBytes = 4000, 640 << 10
 	for _, command := range []string{"version", "--help", "plan --help"} {
 		run := func() {
-			if code := Main(t.Context(), strings.Fields(command), env); code != exit.OK {
+			if code := Main(t.Context(), strings.Fields(command), env); code != diag.ExitOK {
 				t.Fatalf("%s: exit %d", command, code)
 			}
 		}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"trueup/internal/exit"
+	"trueup/internal/diag"
 	"trueup/internal/plan"
 	"trueup/schemas"
 )
@@ -18,7 +18,7 @@ func TestStatusFitsItsSchema(t *testing.T) {
 	s := newStage(t)
 	s.write("manifests/shop.yaml", purgeShop)
 	s.write("manifests/rel.yaml", aPurge("rel-1", "/a"))
-	doc := decoded(t, s.must(exit.OK, "status", "-o", "json"))
+	doc := decoded(t, s.must(diag.ExitOK, "status", "-o", "json"))
 	if err := publishedSchema(t, "status.schema.json").Validate(doc); err != nil {
 		t.Errorf("%#v", err)
 	}

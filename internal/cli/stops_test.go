@@ -16,9 +16,9 @@ import (
 
 	"trueup/internal/command"
 	"trueup/internal/config"
+	"trueup/internal/diag"
 	"trueup/internal/e2e/long"
 	"trueup/internal/e2e/servers"
-	"trueup/internal/exit"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
@@ -66,7 +66,7 @@ func TestARunThatStopsAtAnyCall(t *testing.T) {
 				}
 				clean := newStops(t, store, proven)
 				calls := &wire{}
-				if code := clean.applyOn(calls); code != exit.OK {
+				if code := clean.applyOn(calls); code != diag.ExitOK {
 					t.Fatalf("a clean apply: exit %d", code)
 				}
 				clean.allMade()
@@ -131,7 +131,7 @@ func (s *stage) moveTo(store string, prepare func()) {
 	}
 	unnamed := strings.Replace(string(text), `"file:ledger", id: ""`, fmt.Sprintf("%q", store), 1)
 	s.write("trueup.yaml", unnamed)
-	id := regexp.MustCompile(`ledger (\S+) is ready`).FindStringSubmatch(s.must(exit.OK, "ledger", "init", "--adopt=none"))
+	id := regexp.MustCompile(`ledger (\S+) is ready`).FindStringSubmatch(s.must(diag.ExitOK, "ledger", "init", "--adopt=none"))
 	s.write("trueup.yaml", strings.Replace(unnamed, fmt.Sprintf("%q", store), fmt.Sprintf("%q, id: %s", store, id[1]), 1))
 }
 
@@ -207,7 +207,7 @@ func (s *stage) applyOn(w *wire) int {
 	defer s.wire.Store(nil)
 	sess, err := reconcile.PrepareSession(s.t.Context(), env, l, reconcile.Options{})
 	if err != nil {
-		return exit.Of(err)
+		return diag.ExitOf(err)
 	}
 	defer sess.Close()
 	_, code := sess.ApplyPlan(s.t.Context())
@@ -223,7 +223,7 @@ func (s *stage) stopAt(w *wire, proven bool) {
 	}
 	s.noneTwice()
 	// Right after it, claims may be those of a run that is still alive.
-	if code, out, _ := s.run("apply", "--auto-approve"); !slices.Contains([]int{exit.OK, exit.Partial, exit.NeedsPerson}, code) {
+	if code, out, _ := s.run("apply", "--auto-approve"); !slices.Contains([]int{diag.ExitOK, diag.ExitPartial, diag.ExitNeedsPerson}, code) {
 		s.t.Errorf("right after it: exit %d\n%s", code, out)
 	}
 	s.noneTwice()
@@ -257,7 +257,7 @@ func (s *stage) bringToEnd(proven bool) {
 			asked = append(asked, m[1])
 		}
 	}
-	want, wantCode := []string{}, exit.OK
+	want, wantCode := []string{}, diag.ExitOK
 	for _, name := range open {
 		// A snapshot that is there answers for itself.
 		if !proven && (strings.HasPrefix(name, "Purge/") || s.made()[name] == 0) {
@@ -265,7 +265,7 @@ func (s *stage) bringToEnd(proven bool) {
 		}
 	}
 	if len(want) > 0 {
-		wantCode = exit.NeedsPerson
+		wantCode = diag.ExitNeedsPerson
 	}
 	slices.Sort(asked)
 	slices.Sort(want)
@@ -278,12 +278,12 @@ func (s *stage) bringToEnd(proven bool) {
 		if made[name] > 0 {
 			answer = "--posted"
 		}
-		s.must(exit.OK, "ledger", "resolve", name, answer, "--reason", "seen")
+		s.must(diag.ExitOK, "ledger", "resolve", name, answer, "--reason", "seen")
 	}
-	s.must(exit.OK, "apply", "--auto-approve")
+	s.must(diag.ExitOK, "apply", "--auto-approve")
 	s.allMade()
 	s.writes()
-	s.must(exit.OK, "apply", "--auto-approve")
+	s.must(diag.ExitOK, "apply", "--auto-approve")
 	if sent := s.writes(); len(sent) > 0 {
 		s.t.Errorf("all was done, and %s %s was sent", sent[0].Method, sent[0].Path)
 	}
@@ -295,7 +295,7 @@ func (s *stage) openClaims() []string {
 	var list struct {
 		Records []struct{ Kind, Name, State string }
 	}
-	if err := json.Unmarshal([]byte(s.must(exit.OK, "ledger", "ls", "-o", "json")), &list); err != nil {
+	if err := json.Unmarshal([]byte(s.must(diag.ExitOK, "ledger", "ls", "-o", "json")), &list); err != nil {
 		s.t.Fatal(err)
 	}
 	var open []string

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"trueup/internal/exit"
+	"trueup/internal/diag"
 )
 
 // asks is a standard error that tells when a question was asked.
@@ -44,7 +44,7 @@ func TestNobodyAnswers(t *testing.T) {
 		} else {
 			cancel()
 		}
-		if code := Main(ctx, args, env); code != exit.Interrupted {
+		if code := Main(ctx, args, env); code != diag.ExitInterrupted {
 			t.Errorf("%v: exit %d: %s", args, code, errs.said.String())
 		}
 		cancel()
@@ -72,7 +72,7 @@ func (*late) Close() error { return errors.New("no space left") }
 func TestLostOutputIsNoSuccess(t *testing.T) {
 	s := newStage(t)
 	s.write("manifests/shop.yaml", adoptedCDN)
-	s.must(exit.OK, "apply", "--auto-approve")
+	s.must(diag.ExitOK, "apply", "--auto-approve")
 	for _, out := range []io.Writer{&full{}, &late{}} {
 		for _, args := range [][]string{
 			{"plan"},
@@ -95,18 +95,18 @@ func TestLostOutputIsNoSuccess(t *testing.T) {
 		} {
 			var errs bytes.Buffer
 			code := Main(t.Context(), args, s.env(out, &errs))
-			if code != exit.Error || !strings.Contains(errs.String(), "no space left") || strings.Count(errs.String(), "no space left") != 1 {
+			if code != diag.ExitError || !strings.Contains(errs.String(), "no space left") || strings.Count(errs.String(), "no space left") != 1 {
 				t.Errorf("%v into %T: exit %d: %s", args, out, code, errs.String())
 			}
 		}
 		var errs bytes.Buffer
-		if code := Main(t.Context(), []string{"plan", "--target", "purge/none"}, s.env(out, &errs)); code != exit.Error {
+		if code := Main(t.Context(), []string{"plan", "--target", "purge/none"}, s.env(out, &errs)); code != diag.ExitError {
 			t.Errorf("exit %d", code)
 		}
 	}
 	s.write("manifests/shop.yaml", strings.Replace(adoptedCDN, "shop.example.com", "other.example.com", 1))
 	var errs bytes.Buffer
-	if code := Main(t.Context(), []string{"plan", "--detailed-exitcode"}, s.env(&full{}, &errs)); code != exit.Changes {
+	if code := Main(t.Context(), []string{"plan", "--detailed-exitcode"}, s.env(&full{}, &errs)); code != diag.ExitChanges {
 		t.Errorf("exit %d: the code of the run is not hidden", code)
 	}
 }
@@ -123,7 +123,7 @@ func TestColorOfEachStream(t *testing.T) {
 		if terminal.out {
 			env.Width = 100
 		}
-		if code := Main(t.Context(), []string{"apply"}, env); code != exit.Error || !strings.Contains(errs.String(), "Plan: ") {
+		if code := Main(t.Context(), []string{"apply"}, env); code != diag.ExitError || !strings.Contains(errs.String(), "Plan: ") {
 			t.Fatalf("exit %d: %s", code, errs.String())
 		}
 		if got := strings.Contains(errs.String(), "\x1b["); got != terminal.err {
@@ -131,7 +131,7 @@ func TestColorOfEachStream(t *testing.T) {
 		}
 		out.Reset()
 		env.Stdout = &out
-		if code := Main(t.Context(), []string{"plan"}, env); code != exit.OK {
+		if code := Main(t.Context(), []string{"plan"}, env); code != diag.ExitOK {
 			t.Fatalf("exit %d", code)
 		}
 		if got := strings.Contains(out.String(), "\x1b["); got != terminal.out {

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"trueup/internal/apply"
-	"trueup/internal/exit"
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/plan"
 	"trueup/internal/reconcile"
@@ -42,7 +42,7 @@ func newApply(run *Run) *cobra.Command {
 			}
 			switch {
 			case len(doc.Errors) > 0:
-				doc.ExitCode = exit.Stale
+				doc.ExitCode = diag.ExitStale
 				return nil
 			case s.Skipped != nil:
 				s.BeginRun(ctx)

@@ -18,7 +18,6 @@ import (
 
 	"trueup/internal/config"
 	"trueup/internal/diag"
-	"trueup/internal/exit"
 	"trueup/internal/files"
 	"trueup/internal/forge"
 	"trueup/internal/report"
@@ -53,7 +52,7 @@ func newComment(run *Run) *cobra.Command {
 	f.StringVar(&opts.result, "result", "", "with --issue: the `RESULT` in FILE, or its exit code. ok closes the issue, changes opens or updates it, others leave it")
 	f.BoolVar(&opts.required, "required", false, "exit with 1 if the host does not accept it")
 	completeResults := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return Offers(exit.Codes(), func(c exit.Code) (string, string) { return c.Name, c.Meaning }), NoFiles
+		return Offers(diag.ExitCodes(), func(c diag.ExitCode) (string, string) { return c.Name, c.Meaning }), NoFiles
 	}
 	_ = cmd.RegisterFlagCompletionFunc("result", completeResults) // the flag exists
 	return cmd
@@ -79,17 +78,17 @@ func runComment(ctx context.Context, run *Run, opts commentOptions, file string)
 		run.Log(slog.LevelWarn, err.Error())
 	}
 	ci.Repository = cmp.Or(opts.repository, ci.Repository)
-	code := exit.Parse(opts.result)
+	code := diag.ParseExit(opts.result)
 	p := forge.StickyText{
 		Key: cmp.Or(opts.key, folderKey(run)), Pull: cmp.Or(opts.pull, ci.PullRequest), Title: opts.issue, Body: body,
-		Resolved: code == exit.OK,
+		Resolved: code == diag.ExitOK,
 	}
 	switch {
 	case ci.Host == forge.NoHost:
 		return doc, errors.New("this is not a CI run of GitHub or GitLab, so trueup does not know where to comment: run it there")
 	case opts.issue == "" && p.Pull == 0:
 		return doc, fmt.Errorf("%w: this run does not belong to a pull request: name one with --pr NUMBER", errNotPosted)
-	case opts.result != "" && code != exit.OK && code != exit.Changes:
+	case opts.result != "" && code != diag.ExitOK && code != diag.ExitChanges:
 		return said("the issue stays as it is: the result was %s, which neither opens nor closes it", opts.result), nil
 	}
 	return post(ctx, run, ci, p)
@@ -129,7 +128,7 @@ func (o commentOptions) check() error {
 	return cmp.Or(
 		refuse(o.pull < 0, "--pr is %d: write the number of a pull request", o.pull),
 		refuse(o.issue == "" && o.result != "", "--result belongs to an issue: use it with --issue TITLE"),
-		refuse(o.result != "" && exit.Parse(o.result) < 0, "--result is %q: write an exit code of trueup, such as 2, or its name", o.result),
+		refuse(o.result != "" && diag.ParseExit(o.result) < 0, "--result is %q: write an exit code of trueup, such as 2, or its name", o.result),
 		refuse(o.issue != "" && o.pull != 0, "use either --issue or --pr"),
 		refuse(strings.ContainsFunc(o.key+o.issue, isControl), "--key and --issue must each be one line of text"),
 	)

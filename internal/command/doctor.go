@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"trueup/internal/config"
 	"trueup/internal/diag"
-	"trueup/internal/exit"
 	"trueup/internal/manifest"
 	"trueup/internal/reconcile"
 	"trueup/internal/report"
@@ -21,12 +21,21 @@ func newDoctor(run *Run) *cobra.Command {
 		if hostname != "" {
 			return runProbe(ctx, run, hostname, autoApprove)
 		}
-		return doctorResult(runDoctor(ctx, run)), nil
+		return runDoctor(ctx, run), nil
 	})
 	f := cmd.Flags()
 	f.StringVar(&hostname, "probe-duplicates", "", "send one harmless request for `HOSTNAME` twice, to see whether the platform rejects the second")
 	f.BoolVar(&autoApprove, "auto-approve", false, "do not ask before sending")
 	return cmd
+}
+
+// runDoctor makes all checks.
+func runDoctor(ctx context.Context, run *Run) report.Document {
+	return doctorResult(config.RunDoctor(ctx, config.DoctorSettings{
+		Options: run.Options, Searched: run.searched(), Terminal: describeTerminal(run), Limits: listRunSettings(run),
+		FindProject: run.FindProject,
+		Load:        func(ctx context.Context) (config.LoadedProject, error) { return run.Load(ctx, nil) },
+	}))
 }
 
 // describeTerminal describes standard output.
@@ -45,8 +54,8 @@ func describeTerminal(run *Run) string {
 }
 
 // listRunSettings returns the limits of a run: in JSON all of them, else those that the environment has.
-func listRunSettings(run *Run) (list []effectiveSetting) {
-	for _, s := range []effectiveSetting{
+func listRunSettings(run *Run) (list []config.EffectiveSetting) {
+	for _, s := range []config.EffectiveSetting{
 		{Name: "request-timeout", Value: run.API.RequestTimeout.String(), Origin: requestTimeoutVar},
 		{Name: "timeout", Value: run.timeout.String(), Origin: timeoutVar},
 		{Name: "parallelism", Value: fmt.Sprint(run.API.Parallelism), Origin: parallelismVar},
@@ -77,7 +86,7 @@ func runProbe(ctx context.Context, run *Run, hostname string, autoApprove bool) 
 		if _, err := run.approve(*doc, reconcile.ExpectedPlan{}, autoApprove); err != nil {
 			return err
 		}
-		if run.send(ctx, s, doc); doc.ExitCode != exit.OK {
+		if run.send(ctx, s, doc); doc.ExitCode != diag.ExitOK {
 			return nil
 		}
 		proof, err := s.SendProbe(ctx, probe)
@@ -90,22 +99,22 @@ func runProbe(ctx context.Context, run *Run, hostname string, autoApprove bool) 
 		return nil
 	})
 	if proven && run.Format == "json" {
-		return doctorResult(runDoctor(ctx, run)), nil
+		return runDoctor(ctx, run), nil
 	}
 	return doc, err
 }
 
 // doctorResult returns the document of trueup doctor.
-func doctorResult(r doctorReport) report.Document {
+func doctorResult(r config.DoctorReport) report.Document {
 	doc := report.Document{ExitCode: r.ExitCode, Data: r, Text: func(out report.LineWriter, opts report.FormatOptions) { writeChecks(out, r, opts) }}
 	for _, c := range r.Checks {
 		f := diag.Finding{Rule: "run/check", Field: c.Group + "/" + c.Name, Message: c.Group + " " + c.Name + ": " + c.Says, Fix: c.Fix}
 		switch c.Status {
-		case checkFailed:
+		case config.CheckFailed:
 			f.Severity = diag.Error
-		case checkWarned:
+		case config.CheckWarned:
 			f.Severity = diag.Warning
-		case checkOK, checkSkipped:
+		case config.CheckOK, config.CheckSkipped:
 			continue
 		}
 		doc.Annotations = append(doc.Annotations, f)
@@ -115,7 +124,7 @@ func doctorResult(r doctorReport) report.Document {
 
 // writeChecks writes two tables: settings that somebody chose or has to choose, and checks with what to
 // do below each that needs it. -v also shows what follows from other lines.
-func writeChecks(out report.LineWriter, r doctorReport, opts report.FormatOptions) {
+func writeChecks(out report.LineWriter, r config.DoctorReport, opts report.FormatOptions) {
 	var rows [][]string
 	for _, s := range r.Settings {
 		if s.Value != "" || !s.Optional || opts.Verbose {
@@ -130,8 +139,8 @@ func writeChecks(out report.LineWriter, r doctorReport, opts report.FormatOption
 	out.Printf("\n%s\n", checkTotals(r.Checks))
 }
 
-func checkRows(checks []doctorCheck, all bool) [][]string {
-	marks := map[checkStatus]string{checkOK: "ok", checkWarned: "warn", checkFailed: "FAIL", checkSkipped: "-"}
+func checkRows(checks []config.DoctorCheck, all bool) [][]string {
+	marks := map[config.CheckStatus]string{config.CheckOK: "ok", config.CheckWarned: "warn", config.CheckFailed: "FAIL", config.CheckSkipped: "-"}
 	var rows [][]string
 	group := ""
 	for _, f := range checks {
@@ -151,19 +160,19 @@ func checkRows(checks []doctorCheck, all bool) [][]string {
 	return rows
 }
 
-func checkTotals(checks []doctorCheck) string {
-	count := map[checkStatus]int{}
+func checkTotals(checks []config.DoctorCheck) string {
+	count := map[config.CheckStatus]int{}
 	for _, f := range checks {
 		count[f.Status]++
 	}
-	failed := diag.Plural(count[checkFailed], "check", "checks") + " failed"
-	warnings := diag.Plural(count[checkWarned], "warning", "warnings")
+	failed := diag.Plural(count[config.CheckFailed], "check", "checks") + " failed"
+	warnings := diag.Plural(count[config.CheckWarned], "warning", "warnings")
 	switch {
-	case count[checkFailed] > 0 && count[checkWarned] > 0:
+	case count[config.CheckFailed] > 0 && count[config.CheckWarned] > 0:
 		return failed + ", and " + warnings + "."
-	case count[checkFailed] > 0:
+	case count[config.CheckFailed] > 0:
 		return failed + "."
-	case count[checkWarned] > 0:
+	case count[config.CheckWarned] > 0:
 		return "Nothing failed, with " + warnings + "."
 	}
 	return "Nothing is wrong."

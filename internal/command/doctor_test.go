@@ -4,13 +4,14 @@ import (
 	"strings"
 	"testing"
 
+	"trueup/internal/config"
 	"trueup/internal/report"
 )
 
 // TestDoctorsSettingsFitTheTerminal: who chose a value stands in a column of its
 // own only where there is room for it.
 func TestDoctorsSettingsFitTheTerminal(t *testing.T) {
-	r := doctorReport{Settings: []effectiveSetting{
+	r := config.DoctorReport{Settings: []config.EffectiveSetting{
 		{Name: "compute.url", Value: "https://api.example.com/machine/v1/region-1", Origin: "TRUEUP_COMPUTE_URL"},
 		{Name: "proxy", Origin: "default", Optional: true},
 	}}

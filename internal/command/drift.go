@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"trueup/internal/exit"
+	"trueup/internal/diag"
 	"trueup/internal/plan"
 	"trueup/internal/reconcile"
 	"trueup/internal/report"
@@ -18,8 +18,8 @@ func newDrift(run *Run) *cobra.Command {
 		if err != nil || doc.Plan == nil {
 			return doc, err
 		}
-		if doc.Plan = plan.NarrowToDrift(doc.Plan); doc.ExitCode == exit.OK && doc.Plan.HasDifferences() {
-			doc.ExitCode = exit.Changes
+		if doc.Plan = plan.NarrowToDrift(doc.Plan); doc.ExitCode == diag.ExitOK && doc.Plan.HasDifferences() {
+			doc.ExitCode = diag.ExitChanges
 		}
 		return doc, nil
 	})

@@ -19,14 +19,14 @@ import (
 
 	"trueup/internal/api"
 	"trueup/internal/config"
-	"trueup/internal/exit"
+	"trueup/internal/diag"
 	"trueup/internal/files"
 	"trueup/internal/report"
 )
 
 // eachOptions are the flags of trueup each.
 type eachOptions struct {
-	selection
+	config.Selection
 	list, matrix bool
 	results      string
 	jobs         int
@@ -114,12 +114,12 @@ func runEach(ctx context.Context, run *Run, o eachOptions, line memberLine) (doc
 		p := found.Projects[i]
 		doc = report.ResultOf(p.Path, p.Settings.Workspace.UUID, doc)
 		if err := out.writeResult(doc); err != nil {
-			doc.ExitCode, doc.Errors = exit.Worst(doc.ExitCode, exit.Error), append(doc.Errors, err.Error())
-			doc.Result = exit.NameOf(doc.ExitCode)
+			doc.ExitCode, doc.Errors = diag.WorstExit(doc.ExitCode, diag.ExitError), append(doc.Errors, err.Error())
+			doc.Result = diag.ExitName(doc.ExitCode)
 			doc = report.ResultOf(p.Path, p.Settings.Workspace.UUID, doc)
 		}
 		merging.add(i, doc)
-		return doc.ExitCode != exit.OK && doc.ExitCode != exit.Changes // which is what the run found
+		return doc.ExitCode != diag.ExitOK && doc.ExitCode != diag.ExitChanges // which is what the run found
 	}
 	started := o.runProjects(ctx, len(found.Projects), func(i int) (failed bool) {
 		p := found.Projects[i]
@@ -130,12 +130,12 @@ func runEach(ctx context.Context, run *Run, o eachOptions, line memberLine) (doc
 	why := whyNotStarted(ctx, o.maxFailures)
 	for i := range found.Projects[started:] {
 		keep(started+i, report.Document{
-			Command: line.command, Result: report.NotStarted, ExitCode: exit.OrInterrupted(ctx, exit.Partial),
+			Command: line.command, Result: report.NotStarted, ExitCode: diag.OrInterrupted(ctx, diag.ExitPartial),
 			Errors: []string{"trueup each did not start this project: " + why},
 		})
 	}
 	doc = merging.of.Finish()
-	doc.ExitCode = exit.OrInterrupted(ctx, doc.ExitCode)
+	doc.ExitCode = diag.OrInterrupted(ctx, doc.ExitCode)
 	return doc, nil
 }
 
@@ -180,7 +180,7 @@ func (m *merging) add(i int, doc report.Document) {
 }
 
 // findFleet returns the projects that the command runs in, and what is known of all.
-func findFleet(ctx context.Context, run *Run, o eachOptions, line memberLine) (found fleet, err error) {
+func findFleet(ctx context.Context, run *Run, o eachOptions, line memberLine) (found config.Fleet, err error) {
 	dir, err := searchedFolder(run)
 	if err != nil {
 		return found, err
@@ -190,7 +190,7 @@ func findFleet(ctx context.Context, run *Run, o eachOptions, line memberLine) (f
 		base = findBase(ctx, run, *cmp.Or(line.base, new(string)))
 	}
 	isLocal := line.command == "validate" || line.command == "test" || run.Sandbox
-	if found, err = o.selectIn(ctx, dir, base); err != nil {
+	if found, err = o.FindFleet(ctx, dir, base); err != nil {
 		return found, err
 	}
 	if err = comparePins(run, o, &found, isLocal); err == nil && (isCompared || line.command == "validate") {
@@ -210,31 +210,31 @@ func findBase(ctx context.Context, run *Run, ref string) string {
 
 // comparePins adds the projects that are pinned and gone, and rejects the pins of one project for several, unless the run is
 // local. It always reads the file of pins.
-func comparePins(run *Run, o eachOptions, found *fleet, isLocal bool) error {
+func comparePins(run *Run, o eachOptions, found *config.Fleet, isLocal bool) error {
 	n := len(found.Projects)
 	if !isLocal && n > 1 && run.Getenv(config.WorkspacePin)+run.Getenv(config.LedgerPin) != "" {
 		return fmt.Errorf("%s and %s belong to one project, and %d are selected: unset them, and pin all projects in the file that %s names",
 			config.WorkspacePin, config.LedgerPin, n, config.ProjectsPin)
 	}
 	run.Shared.Root = found.Root
-	gone, err := run.UnmanagedPins(found.Root, found.managesProject)
+	gone, err := run.UnmanagedPins(found.Root, found.ManagesProject)
 	if !isLocal {
-		o.addGonePins(found, gone)
+		o.AddGonePins(found, gone)
 	}
 	return err
 }
 
 // newShard says what this process runs.
-func newShard(ctx context.Context, run *Run, o eachOptions, found fleet, line memberLine) report.ShardHead {
+func newShard(ctx context.Context, run *Run, o eachOptions, found config.Fleet, line memberLine) report.ShardHead {
 	part := o.Shard
 	shard := report.ShardHead{
-		Format: report.ShardFormat, Shard: max(part.Index, 1), Started: run.Now().UTC(), Projects: []string{}, Facts: found.Facts,
+		Format: report.ShardFormat, Shard: max(part.Index, 1), Started: run.Now().UTC(), Projects: []string{}, Facts: found.FleetChanges,
 		FleetRun: report.FleetRun{
-			Command: line.command, Flags: line.flags, Selection: o.describe(found.Since), Tool: toolName(), Shards: max(part.Of, 1),
+			Command: line.command, Flags: line.flags, Selection: o.Describe(found.Since), Tool: toolName(), Shards: max(part.Of, 1),
 		},
 	}
 	if found.Root != "" {
-		shard.Commit = found.commit(ctx)
+		shard.Commit = found.Commit(ctx)
 	}
 	for _, p := range found.Projects {
 		shard.Projects = append(shard.Projects, p.Path)

@@ -16,7 +16,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"trueup/internal/exit"
+	"trueup/internal/config"
+	"trueup/internal/diag"
 	"trueup/internal/files"
 	"trueup/internal/kind"
 	"trueup/internal/report"
@@ -50,7 +51,7 @@ func listProjects(ctx context.Context, run *Run, o eachOptions) (doc report.Docu
 	if err != nil {
 		return doc, err
 	}
-	found, err := o.selectIn(ctx, dir, "")
+	found, err := o.FindFleet(ctx, dir, "")
 	if err == nil {
 		err = comparePins(run, o, &found, true)
 	}
@@ -75,7 +76,7 @@ func listProjects(ctx context.Context, run *Run, o eachOptions) (doc report.Docu
 		}
 		objects := "?"
 		if err := cmp.Or(contents[i].Err, p.Err); err != nil {
-			row.Error, doc.ExitCode = err.Error(), exit.Invalid
+			row.Error, doc.ExitCode = err.Error(), diag.ExitInvalid
 			run.Log(slog.LevelError, row.Error)
 		} else {
 			row.Objects, objects = &contents[i].Objects, strconv.Itoa(contents[i].Objects)
@@ -86,7 +87,7 @@ func listProjects(ctx context.Context, run *Run, o eachOptions) (doc report.Docu
 		list = append(list, row)
 		rows = append(rows, []string{p.Path, cmp.Or(p.Settings.Workspace.Name, "?"), objects, cmp.Or(row.Ledger, "none")})
 	}
-	doc.Data = map[string]any{"format": "trueup.projects/v1", "projects": list, "facts": found.Facts}
+	doc.Data = map[string]any{"format": "trueup.projects/v1", "projects": list, "facts": found.FleetChanges}
 	doc.Text = func(out report.LineWriter, _ report.FormatOptions) {
 		if len(list) == 0 {
 			out.Printf("No project is selected.\n")
@@ -109,7 +110,7 @@ const (
 func matrix(projects int) report.Document {
 	shards := make([]string, min(max(1, (projects+perShard-1)/perShard), maxShards))
 	for i := range shards {
-		shards[i] = Shard{Index: i + 1, Of: len(shards)}.String()
+		shards[i] = config.Shard{Index: i + 1, Of: len(shards)}.String()
 	}
 	line, err := json.Marshal(shards)
 	if err != nil {
@@ -119,7 +120,7 @@ func matrix(projects int) report.Document {
 }
 
 // readContents reads the manifests of all projects. Projects with the same hostname get an error.
-func readContents(ctx context.Context, run *Run, found *fleet) ([]projectContents, error) {
+func readContents(ctx context.Context, run *Run, found *config.Fleet) ([]config.ProjectContents, error) {
 	reading := run.begin("reading manifests")
 	defer reading.end()
 	return found.ReadContents(ctx, run.API.Parallelism)

@@ -57,12 +57,12 @@ func explainTopic(ctx context.Context, run *Run, topic string, live bool) (repor
 			return ruleDocument(r), nil
 		}
 	}
-	if s, ok := findWord(topic); ok {
+	if s, ok := view.FindWord(topic); ok {
 		return wordDocument(s), nil
 	}
 	if r, _ := view.RuleNamed(topic); r.ID != "" {
 		text := fmt.Sprintf("%s  (%s)\n  %s\n", topic, r.Level.Names().SARIF, r.Means)
-		return wordDocument(subject{Name: topic, Summary: r.Means, Text: text}), nil
+		return wordDocument(view.Subject{Name: topic, Summary: r.Means, Text: text}), nil
 	}
 	return explainField(ctx, run, topic, live)
 }
@@ -70,14 +70,14 @@ func explainTopic(ctx context.Context, run *Run, topic string, live bool) (repor
 // explainField explains a field, with the values that an object has there.
 func explainField(ctx context.Context, run *Run, topic string, live bool) (doc report.Document, err error) {
 	var l config.LoadedProject
-	t, err := parseTopic(topic, func() (*manifest.Set, error) {
+	t, err := view.ParseTopic(topic, func() (*manifest.Set, error) {
 		l, err = run.Load(ctx, nil)
 		return l.Set, err
 	})
 	if err != nil {
 		return doc, err
 	}
-	facts, err := t.facts()
+	facts, err := t.FindFacts()
 	if err != nil {
 		return doc, err
 	}
@@ -88,7 +88,7 @@ func explainField(ctx context.Context, run *Run, topic string, live bool) (doc r
 	doc.Text = func(out report.LineWriter, opts report.FormatOptions) {
 		out.Text(FitText(factsText(facts), opts.Width))
 		if facts.Object != nil {
-			writeValues(out, facts.Object, t.isWhole())
+			writeValues(out, facts.Object, t.IsWhole())
 		}
 		if facts.Objects != nil {
 			out.Printf("\n")
@@ -99,7 +99,7 @@ func explainField(ctx context.Context, run *Run, topic string, live bool) (doc r
 }
 
 // addObjectValues adds what the topic's objects have in git, and in live. It reads the platform, and can do nothing else.
-func addObjectValues(ctx context.Context, run *Run, facts *FieldFacts, l config.LoadedProject, t topic, live bool) (err error) {
+func addObjectValues(ctx context.Context, run *Run, facts *view.FieldFacts, l config.LoadedProject, t view.Topic, live bool) (err error) {
 	var get func() (kind.LiveObject, error)
 	var all map[string]kind.LiveObject
 	if live && t.Name != "" {
@@ -109,23 +109,23 @@ func addObjectValues(ctx context.Context, run *Run, facts *FieldFacts, l config.
 		}
 		defer w.Close()
 		get = func() (kind.LiveObject, error) { return w.Get(ctx, t.Kind, t.Name) }
-		if t.isPattern() {
+		if t.IsPattern() {
 			if all, err = w.GetAll(ctx, t.Kind); err != nil {
 				return err
 			}
 		}
 	}
 	switch {
-	case t.isPattern():
-		facts.Objects, err = t.valuesOfAll(l.Set, l.Project.Workspace, all)
+	case t.IsPattern():
+		facts.Objects, err = t.ReadAllValues(l.Set, l.Project.Workspace, all)
 	case t.Name != "":
-		facts.Object, err = t.readValues(l.Set, l.Project.Workspace, get)
+		facts.Object, err = t.ReadValues(l.Set, l.Project.Workspace, get)
 	}
 	return err
 }
 
 // valueRows returns a table of what objects have in a field, with a row for those that lack it.
-func valueRows(facts FieldFacts, live bool) [][]string {
+func valueRows(facts view.FieldFacts, live bool) [][]string {
 	head, literal := []string{"object", "field", "git", "manifest"}, func(v any) string {
 		if v == nil {
 			return "not there"
@@ -140,7 +140,7 @@ func valueRows(facts FieldFacts, live bool) [][]string {
 	for _, o := range facts.Objects {
 		values := o.Values
 		if len(values) == 0 {
-			values = []fieldValue{{Path: field, Place: o.Git}}
+			values = []view.FieldValue{{Path: field, Place: o.Git}}
 		}
 		for _, v := range values {
 			last := v.Place
@@ -162,24 +162,24 @@ func completeTopics(run *Run, cmd *cobra.Command, args []string, toComplete stri
 	root, _, _ := strings.Cut(toComplete, ".")
 	isObject := strings.Contains(root, "/")
 	if at < 0 && !isObject {
-		return Offers(allSubjects(), func(s subject) (string, string) { return s.Name, s.Summary }), NoFiles
+		return Offers(view.AllSubjects(), func(s view.Subject) (string, string) { return s.Name, s.Summary }), NoFiles
 	}
 	if isObject {
 		out = KeysOf(run.Known(cmd.Context(), nil), toComplete)
 	}
 	if at >= 0 {
-		t, err := parseTopic(toComplete[:at], func() (*manifest.Set, error) { return knownWhole(cmd.Context(), run), nil })
+		t, err := view.ParseTopic(toComplete[:at], func() (*manifest.Set, error) { return knownWhole(cmd.Context(), run), nil })
 		if err != nil {
 			return nil, NoFiles
 		}
-		out = append(out, Offers(t.fieldsBelow(), func(f fieldBelow) (string, string) { return toComplete[:at+1] + f.Name, f.Title })...)
+		out = append(out, Offers(t.FieldsBelow(), func(f view.FieldBelow) (string, string) { return toComplete[:at+1] + f.Name, f.Title })...)
 	}
 	return out, NoFiles | cobra.ShellCompDirectiveNoSpace
 }
 
 // subjects lists all that can be explained.
 func subjects() report.Document {
-	all := allSubjects()
+	all := view.AllSubjects()
 	rows := make([][]string, len(all))
 	for i, s := range all {
 		rows[i] = []string{s.Is, s.Name, s.Summary}
@@ -187,7 +187,7 @@ func subjects() report.Document {
 	return table("trueup.subjects/v1", "subjects", all, rows)
 }
 
-func wordDocument(s subject) report.Document {
+func wordDocument(s view.Subject) report.Document {
 	return report.Document{
 		Data: map[string]any{"format": "trueup.word/v1", "name": s.Name, "summary": s.Summary, "text": s.Text},
 		Text: func(out report.LineWriter, opts report.FormatOptions) { out.Text(FitText(s.Text, opts.Width)) },
@@ -216,7 +216,7 @@ func indent(text string) string {
 }
 
 // factsText returns everything about a field except for the values of an object.
-func factsText(f FieldFacts) string {
+func factsText(f view.FieldFacts) string {
 	var b strings.Builder
 	when := func(is bool, text string) string { return map[bool]string{true: text}[is] }
 	fmt.Fprintf(&b, "%s  (%s%s)\n", report.Clean(f.Path), f.Type, when(f.Required, ", required"))
@@ -250,7 +250,7 @@ func factsText(f FieldFacts) string {
 }
 
 // writeValues writes what an object has there, or where to look if the topic is the whole object.
-func writeValues(out report.LineWriter, o *objectValues, whole bool) {
+func writeValues(out report.LineWriter, o *view.ObjectValues, whole bool) {
 	git, live := o.Git, ""
 	if git == "" {
 		git = "not in git"

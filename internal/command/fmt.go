@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"trueup/internal/diag"
-	"trueup/internal/exit"
 	"trueup/internal/ledger"
 	"trueup/internal/report"
 	"trueup/internal/yamledit"
@@ -52,7 +51,7 @@ func newFmt(run *Run) *cobra.Command {
 		}
 		doc.ExitCode = fmtCode(doc.Findings, list, opts.check)
 		doc.Data = fmtDocument{
-			Format: "trueup.fmt/v1", Command: "fmt", Result: exit.NameOf(doc.ExitCode), ExitCode: doc.ExitCode, Findings: append(diag.List{}, findings...),
+			Format: "trueup.fmt/v1", Command: "fmt", Result: diag.ExitName(doc.ExitCode), ExitCode: doc.ExitCode, Findings: append(diag.List{}, findings...),
 			Files: slices.DeleteFunc(slices.Clone(list), func(f fmtFile) bool { return !f.Changes() && f.Left == nil }),
 		}
 		doc.Text = func(out report.LineWriter, shown report.FormatOptions) {
@@ -170,8 +169,8 @@ func formatPipe(run *Run, findings diag.List, list []fmtFile, opts fmtOptions) (
 		run.Log(levelOf(f), f.String())
 	}
 	code := fmtCode(findings, list, false)
-	if len(list) == 0 || code == exit.Invalid && !opts.fix {
-		return doc, exit.WithCode(code, errors.New("standard input can't be read"))
+	if len(list) == 0 || code == diag.ExitInvalid && !opts.fix {
+		return doc, diag.WithExit(code, errors.New("standard input can't be read"))
 	}
 	for _, f := range list[0].Fixed {
 		run.Log(slog.LevelInfo, fixText(f, "repaired"))
@@ -198,13 +197,13 @@ func fixText(f diag.Finding, done string) string {
 func fmtCode(findings diag.List, list []fmtFile, check bool) int {
 	switch {
 	case slices.ContainsFunc(list, func(f fmtFile) bool { return f.Error != "" }):
-		return exit.Error
+		return diag.ExitError
 	case findings.HasErrors():
-		return exit.Invalid
+		return diag.ExitInvalid
 	case check && slices.ContainsFunc(list, func(f fmtFile) bool { return f.Changed }):
-		return exit.Changes
+		return diag.ExitChanges
 	}
-	return exit.OK
+	return diag.ExitOK
 }
 
 // writeFmt writes what was done to the files.

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"trueup/internal/config"
-	"trueup/internal/exit"
+	"trueup/internal/diag"
 	"trueup/internal/files"
 	"trueup/internal/generate"
 	"trueup/internal/kind"
@@ -301,7 +301,7 @@ func newLedgerImport(run *Run) *cobra.Command {
 				say(&doc, "%s: %s", c.Given, message)
 				say(&doc, "  fix: %s", fix)
 			}
-			return doc, exit.WithCode(exit.NeedsPerson, conflicts)
+			return doc, diag.WithExit(diag.ExitNeedsPerson, conflicts)
 		}
 		if err != nil {
 			return doc, err
@@ -349,6 +349,6 @@ func verifyLedger(ctx context.Context, l *ledger.Ledger, _ []string) (doc report
 		say(&doc, "nothing is damaged; records: %d", found.Records)
 		return doc, nil
 	}
-	return doc, exit.WithCode(exit.NeedsPerson, fmt.Errorf("damaged places in the ledger: %d; readable records: %d. Copy the ledger first. Then restore the named files; or move the ledger away, and import the newest export with trueup ledger import",
+	return doc, diag.WithExit(diag.ExitNeedsPerson, fmt.Errorf("damaged places in the ledger: %d; readable records: %d. Copy the ledger first. Then restore the named files; or move the ledger away, and import the newest export with trueup ledger import",
 		len(found.Damage), found.Records))
 }

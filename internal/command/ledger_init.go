@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"trueup/internal/config"
-	"trueup/internal/exit"
+	"trueup/internal/diag"
 	"trueup/internal/generate"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
@@ -93,7 +93,7 @@ func askRebind(run *Run, what, from, to string) error {
 	case from == "":
 		return nil
 	case !run.StdinIsTTY:
-		return exit.WithCode(exit.NeedsPerson, fmt.Errorf("the %s is %s in the ledger and %s here. Correct it here; or run trueup ledger init at a terminal, which asks before it changes the ledger", what, from, to))
+		return diag.WithExit(diag.ExitNeedsPerson, fmt.Errorf("the %s is %s in the ledger and %s here. Correct it here; or run trueup ledger init at a terminal, which asks before it changes the ledger", what, from, to))
 	}
 	return run.wantYes("nothing was replaced", "The %s is %s in the ledger, and %s here.\ntrueup will send tokens to %[3]s. Is that the same platform and workspace under a new name?\nType yes to replace the ledger's: ", what, from, to)
 }

@@ -15,7 +15,6 @@ import (
 	"trueup/internal/api"
 	"trueup/internal/config"
 	"trueup/internal/diag"
-	"trueup/internal/exit"
 	"trueup/internal/plan"
 	"trueup/internal/report"
 )
@@ -53,10 +52,10 @@ func newMemberRoot(run *Run) *cobra.Command {
 
 // runMember runs the command line in a project, as in a process of its own with that folder, and returns its result.
 // Nobody can answer a question there.
-func runMember(ctx context.Context, run *Run, m *projectRun, p projectFolder, line memberLine) report.Document {
+func runMember(ctx context.Context, run *Run, m *projectRun, p config.ProjectFolder, line memberLine) report.Document {
 	if p.Err != nil {
-		code := exit.Of(p.Err)
-		return report.Document{Command: line.command, ExitCode: code, Result: exit.NameOf(code), Errors: []string{p.Err.Error()}}
+		code := diag.ExitOf(p.Err)
+		return report.Document{Command: line.command, ExitCode: code, Result: diag.ExitName(code), Errors: []string{p.Err.Error()}}
 	}
 	one := NewRun(config.Env{
 		Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard,
@@ -73,7 +72,7 @@ func runMember(ctx context.Context, run *Run, m *projectRun, p projectFolder, li
 	if refusal := api.RefusalOf(err); refusal != "" {
 		doc.Errors = []string{refusal} // the same in all projects that use the token
 	}
-	doc.ExitCode, doc.Result = code, exit.NameOf(code)
+	doc.ExitCode, doc.Result = code, diag.ExitName(code)
 	return doc
 }
 

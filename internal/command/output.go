@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"trueup/internal/config"
-	"trueup/internal/exit"
+	"trueup/internal/diag"
 	"trueup/internal/files"
 	"trueup/internal/forge"
 	"trueup/internal/report"
@@ -30,7 +30,7 @@ func (run *Run) emit(doc report.Document, failed error) (err error) {
 	doc.Command = cmp.Or(doc.Command, run.Name)
 	text, errs := run.Format == "text", doc.Errors
 	if failed != nil {
-		doc.ExitCode, doc.Errors = exit.Of(failed), append(slices.Clone(errs), failed.Error())
+		doc.ExitCode, doc.Errors = diag.ExitOf(failed), append(slices.Clone(errs), failed.Error())
 	}
 	shown := doc
 	switch {
@@ -46,11 +46,11 @@ func (run *Run) emit(doc report.Document, failed error) (err error) {
 		err = report.Write(run.stdout, run.Format, run.stamped(shown), run.onTerminal())
 	}
 	if err != nil {
-		doc.ExitCode = cmp.Or(doc.ExitCode, exit.Error)
+		doc.ExitCode = cmp.Or(doc.ExitCode, diag.ExitError)
 		doc.Errors = append(doc.Errors, "write the result: "+err.Error())
 	}
 	if err = errors.Join(err, run.writeReports(doc)); err != nil {
-		err = exit.WithCode(cmp.Or(doc.ExitCode, exit.Error), fmt.Errorf("write the result: %w", err))
+		err = diag.WithExit(cmp.Or(doc.ExitCode, diag.ExitError), fmt.Errorf("write the result: %w", err))
 	}
 	return errors.Join(failed, err)
 }
@@ -68,7 +68,7 @@ func (run *Run) onTerminal() report.FormatOptions {
 // stamped adds what all commands report: the name of the exit code, the project's place, the page of the
 // run and the report files.
 func (run *Run) stamped(doc report.Document) report.Document {
-	doc.Result, doc.Sandbox, doc.Place = exit.NameOf(doc.ExitCode), doc.Sandbox || run.Sandbox, run.place()
+	doc.Result, doc.Sandbox, doc.Place = diag.ExitName(doc.ExitCode), doc.Sandbox || run.Sandbox, run.place()
 	// The environment has the page of the run, so don't read the event file.
 	ci, _ := forge.Detect(run.Getenv, func(string) ([]byte, error) { return nil, fs.ErrNotExist })
 	doc.RunURL, doc.Files = ci.RunURL, nil

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"trueup/internal/config"
-	"trueup/internal/exit"
+	"trueup/internal/diag"
 	"trueup/internal/files"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
@@ -74,7 +74,7 @@ func (run *Run) withPlan(
 		return doc, err
 	}
 	defer s.Close()
-	if doc = document(s.Loaded, s.Plan); doc.ExitCode == exit.OK || opts.PastErrors && s.Plan != nil {
+	if doc = document(s.Loaded, s.Plan); doc.ExitCode == diag.ExitOK || opts.PastErrors && s.Plan != nil {
 		err = do(s, &doc)
 	}
 	return doc, err
@@ -102,7 +102,7 @@ func document(l config.LoadedProject, p *plan.Plan) report.Document {
 		doc.Plan = plan.Redact(p)
 	}
 	if l.Findings.HasErrors() {
-		doc.ExitCode = exit.Invalid
+		doc.ExitCode = diag.ExitInvalid
 	}
 	return doc
 }
@@ -120,8 +120,8 @@ func newPlan(run *Run) *cobra.Command {
 			opts.ReadOnly = true
 			doc, err = planLive(ctx, run, opts, paths)
 		}
-		if err == nil && detailed && doc.ExitCode == exit.OK && doc.Plan.HasDifferences() {
-			doc.ExitCode = exit.Changes
+		if err == nil && detailed && doc.ExitCode == diag.ExitOK && doc.Plan.HasDifferences() {
+			doc.ExitCode = diag.ExitChanges
 		}
 		if err == nil && file != nil {
 			keepPlan(run, file, out, &doc)
@@ -140,10 +140,10 @@ func newPlan(run *Run) *cobra.Command {
 func planLive(ctx context.Context, run *Run, opts reconcile.Options, paths []string) (report.Document, error) {
 	return run.withPlan(ctx, opts, paths, func(s *reconcile.Session, doc *report.Document) error {
 		if s.HidesLedger() {
-			doc.ExitCode = exit.NeedsPerson
+			doc.ExitCode = diag.ExitNeedsPerson
 		}
 		if doubt := s.DoubtWorkspace(); doubt != "" {
-			doc.ExitCode, doc.Errors = exit.NeedsPerson, append(doc.Errors, doubt)
+			doc.ExitCode, doc.Errors = diag.ExitNeedsPerson, append(doc.Errors, doubt)
 		}
 		if len(s.Loaded.Set.Tests) > 0 {
 			addTests(doc, s.Loaded, s.RequestSides())
@@ -171,7 +171,7 @@ func planOffline(ctx context.Context, run *Run, cmd *cobra.Command, opts reconci
 	}
 	reconcile.WarnOfNothing(l, run.Log)
 	doc := document(l, nil)
-	if doc.ExitCode != exit.OK {
+	if doc.ExitCode != diag.ExitOK {
 		return doc, nil
 	}
 	p, err := reconcile.PlanOffline(ctx, run.ReconcileEnv(l, paths), l, opts, run.LedgerConfig(l.Project).Store)
@@ -215,7 +215,7 @@ func keepPlan(run *Run, f *os.File, name string, doc *report.Document) {
 		err = errors.Join(plan.EncodePlan(out, doc.Plan, run.Now()), out.Flush())
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
-		doc.ExitCode = cmp.Or(doc.ExitCode, exit.Error)
+		doc.ExitCode = cmp.Or(doc.ExitCode, diag.ExitError)
 		doc.Errors = append(doc.Errors, fmt.Sprintf("--out: %s: %v", name, files.WithoutPath(err)))
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"trueup/internal/diag"
-	"trueup/internal/exit"
 	"trueup/internal/generate"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
@@ -118,7 +117,7 @@ func pullResult(r *generate.PullResult, diff, sandbox bool) report.Document {
 		Text: func(out report.LineWriter, shown report.FormatOptions) { writePull(out, r, diff, sandbox, shown) },
 	}
 	doc.Data = pullDocument{
-		Format: "trueup.pull/v1", Command: "pull", Result: exit.NameOf(doc.ExitCode), ExitCode: doc.ExitCode, Sandbox: sandbox,
+		Format: "trueup.pull/v1", Command: "pull", Result: diag.ExitName(doc.ExitCode), ExitCode: doc.ExitCode, Sandbox: sandbox,
 		Objects: append([]*generate.PulledObject{}, r.Items...), Ledger: r.Problem, Notes: r.Doubts,
 	}
 	return doc

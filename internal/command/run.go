@@ -22,7 +22,6 @@ import (
 	"trueup/internal/api"
 	"trueup/internal/config"
 	"trueup/internal/diag"
-	"trueup/internal/exit"
 	"trueup/internal/report"
 )
 
@@ -93,18 +92,18 @@ func (run *Run) Execute(ctx context.Context, root *cobra.Command, args []string)
 	err := run.executeCommand(ctx, root)
 	run.cancel()
 	if lost := run.stdout.close(); err == nil && lost != nil {
-		err = exit.WithCode(cmp.Or(run.code, exit.Error), fmt.Errorf("write the result: %w", lost))
+		err = diag.WithExit(cmp.Or(run.code, diag.ExitError), fmt.Errorf("write the result: %w", lost))
 	}
 	if err == nil {
 		return run.code, nil
 	}
 	if errors.Is(ctx.Err(), context.Canceled) {
-		err = exit.WithCode(exit.Interrupted, fmt.Errorf("interrupted: %w", err))
+		err = diag.WithExit(diag.ExitInterrupted, fmt.Errorf("interrupted: %w", err))
 	}
 	if _, shown := errors.AsType[*shownError](err); !shown && run.member == nil { // trueup each shows those of members
 		run.Log(slog.LevelError, diag.OneLine(err))
 	}
-	return exit.Of(err), err
+	return diag.ExitOf(err), err
 }
 
 // Start checks the flags of a command and begins the time limit, before the command runs.
@@ -176,7 +175,7 @@ func (run *Run) showCrash(crash *crashError) (err error) {
 	}()
 	doc := report.Document{Command: run.Name}
 	if run.emitted {
-		doc.ExitCode, doc.Errors = exit.Of(crash), []string{crash.Error()}
+		doc.ExitCode, doc.Errors = diag.ExitOf(crash), []string{crash.Error()}
 		return errors.Join(crash, run.writeReports(doc))
 	}
 	return run.emit(doc, crash)

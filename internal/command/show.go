@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"trueup/internal/exit"
+	"trueup/internal/diag"
 	"trueup/internal/files"
 	"trueup/internal/reconcile"
 	"trueup/internal/report"
@@ -23,7 +23,7 @@ func newShow(run *Run) *cobra.Command {
 		}
 		p, err := reconcile.ReadPlan(full)
 		if err != nil {
-			return doc, exit.WithCode(exit.Error, fmt.Errorf("%s: %w", args[0], err))
+			return doc, diag.WithExit(diag.ExitError, fmt.Errorf("%s: %w", args[0], err))
 		}
 		note := fmt.Sprintf("this plan was created at %s by %s; nothing was read now", p.CreatedAt.UTC().Format(time.RFC3339), p.Tool)
 		p.Notes = append([]string{note}, p.Notes...)

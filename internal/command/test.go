@@ -9,7 +9,6 @@ import (
 
 	"trueup/internal/config"
 	"trueup/internal/diag"
-	"trueup/internal/exit"
 	"trueup/internal/manifest"
 	"trueup/internal/report"
 	"trueup/internal/requesttest"
@@ -85,7 +84,7 @@ func runTests(doc *report.Document, l config.LoadedProject, sides []routing.Side
 	doc.Tests = requesttest.Run(l.Set.Tests, sides, routing.PrecedencesOf(l.Project.Platform.Precedence))
 	doc.Findings = append(doc.Findings, doc.Tests.Findings(severity)...)
 	if doc.Findings.HasErrors() {
-		doc.ExitCode = exit.Invalid
+		doc.ExitCode = diag.ExitInvalid
 	}
 }
 

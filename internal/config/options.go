@@ -1,6 +1,7 @@
 // Package config reads what a run is told. Where the platform and the ledger are comes from flags, the
 // environment and the user's profiles file, never from a repository. What a repository manages comes from
-// trueup.yaml, which holds no secret; the package opens the manifests that it names, and the embedded sandbox.
+// trueup.yaml, which holds no secret; the package opens the manifests that it names, and the embedded sandbox, and finds the
+// projects of a repository.
 package config
 
 import (
@@ -18,7 +19,7 @@ import (
 	"time"
 
 	"trueup/internal/api"
-	"trueup/internal/exit"
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
@@ -282,7 +283,7 @@ func (w *Platform) AdmitAreas(ctx context.Context, areas ...kind.Area) error {
 		}
 	}
 	if err = ledger.WithFix(err); err != nil && ctx.Err() == nil {
-		return exit.WithCode(exit.Error, err) // nothing is wrong with the token
+		return diag.WithExit(diag.ExitError, err) // nothing is wrong with the token
 	}
 	return err
 }
@@ -303,8 +304,8 @@ func (o Options) WithLedger(ctx context.Context, p Project, set *manifest.Set, d
 
 // LedgerError adds the fix, and the exit code for a person's decision, to a problem of the ledger.
 func LedgerError(err error) error {
-	if _, coded := errors.AsType[*exit.CodedError](err); ledger.ProblemOf(err) != nil && !coded {
-		return exit.WithCode(exit.NeedsPerson, ledger.WithFix(err))
+	if _, coded := errors.AsType[*diag.CodedError](err); ledger.ProblemOf(err) != nil && !coded {
+		return diag.WithExit(diag.ExitNeedsPerson, ledger.WithFix(err))
 	}
 	return err
 }

@@ -11,7 +11,6 @@ import (
 
 	"trueup/internal/api"
 	"trueup/internal/diag"
-	"trueup/internal/exit"
 	"trueup/internal/files"
 	"trueup/internal/kind"
 )
@@ -179,7 +178,7 @@ func (p Pin) CheckWorkspace(ws kind.Workspace) error {
 	if p.Workspace == "" || strings.EqualFold(p.Workspace, ws.UUID) {
 		return nil
 	}
-	return exit.WithCode(exit.Invalid, fmt.Errorf("%s names workspace %s, and %s allows only %s, so nothing was read or sent: correct workspace.uuid or the variable",
+	return diag.WithExit(diag.ExitInvalid, fmt.Errorf("%s names workspace %s, and %s allows only %s, so nothing was read or sent: correct workspace.uuid or the variable",
 		ProjectFile, cmp.Or(ws.UUID, "none"), p.Origin, p.Workspace))
 }
 
@@ -193,9 +192,9 @@ func (o Options) checkWrite(pin Pin) error {
 		return nil
 	}
 	if o.Getenv(ProjectsPin) == "" {
-		return exit.WithCode(exit.Invalid, fmt.Errorf("in CI, %s must name the file that pins the workspace of each project, so nothing was read or sent: set it", ProjectsPin))
+		return diag.WithExit(diag.ExitInvalid, fmt.Errorf("in CI, %s must name the file that pins the workspace of each project, so nothing was read or sent: set it", ProjectsPin))
 	}
-	return exit.WithCode(exit.Invalid, fmt.Errorf("the file of %s has no workspace for this project, so nothing was read or sent: add the folder there", ProjectsPin))
+	return diag.WithExit(diag.ExitInvalid, fmt.Errorf("the file of %s has no workspace for this project, so nothing was read or sent: add the folder there", ProjectsPin))
 }
 
 // ledgerLimits returns the store of the ledger, or what it must be below.

@@ -17,12 +17,10 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"trueup/internal/diag"
-	"trueup/internal/exit"
 	"trueup/internal/files"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
-	"trueup/internal/yamltext"
 )
 
 // ProjectFile is the name of the project file.
@@ -62,7 +60,7 @@ func ReadProject(dir string) (Project, error) {
 	}
 	p, err := ParseProject(text)
 	if err != nil {
-		return Project{}, exit.WithCode(exit.Invalid, fmt.Errorf("%s: %w", path, err))
+		return Project{}, diag.WithExit(diag.ExitInvalid, fmt.Errorf("%s: %w", path, err))
 	}
 	p.Dir, p.Text = dir, text
 	return p, nil
@@ -83,7 +81,7 @@ func ParseProject(text []byte) (Project, error) {
 	if m, found := diag.FindMisread(text); found {
 		return Project{}, m
 	}
-	if line := yamltext.FirstAlias(text); line > 0 {
+	if line := manifest.FirstAlias(text); line > 0 {
 		return Project{}, fmt.Errorf("line %d: trueup does not read aliases (*NAME) here: write the value itself", line)
 	}
 	var p Project

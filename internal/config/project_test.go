@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"trueup/internal/exit"
+	"trueup/internal/diag"
 )
 
 const projectHead = "apiVersion: trueup/v1\nkind: Project\nworkspace: {name: acme, uuid: 5a1d}\n"
@@ -67,7 +67,7 @@ func TestWhatIsWrongWithPurgeSettings(t *testing.T) {
 		{"duplicate: {bodyRegex: '.*'}", "purge.duplicate.bodyRegex matches any text"},
 	} {
 		_, err := readText(t, "purge: {"+c.text+"}")
-		if err == nil || exit.Of(err) != exit.Invalid || !strings.Contains(err.Error(), "trueup.yaml: "+c.want) {
+		if err == nil || diag.ExitOf(err) != diag.ExitInvalid || !strings.Contains(err.Error(), "trueup.yaml: "+c.want) {
 			t.Errorf("%s: %v, want %s", c.text, err, c.want)
 		}
 	}
@@ -97,8 +97,8 @@ func TestErrorsOfAProjectFileAreReadable(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := FindProject(dir)
-		if err == nil || exit.Of(err) != exit.Invalid {
-			t.Fatalf("%s: %v, code %d", c.text, err, exit.Of(err))
+		if err == nil || diag.ExitOf(err) != diag.ExitInvalid {
+			t.Fatalf("%s: %v, code %d", c.text, err, diag.ExitOf(err))
 		}
 		if !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "JSON") || strings.Contains(err.Error(), "Go ") {
 			t.Errorf("%s: %v, want %s", c.text, err, c.want)

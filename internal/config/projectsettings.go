@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"trueup/internal/api"
-	"trueup/internal/exit"
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/plan"
@@ -94,7 +94,7 @@ func (p Project) AllowOverrides(list string) error {
 	}
 	for i, o := range p.Overrides {
 		if place := o.Place(); o.HidesDocumented() && !slices.Contains(allowed, place) {
-			return exit.WithCode(exit.Invalid, fmt.Errorf("%s: overrides[%d] hides the documented field %s: trueup would neither show nor send its differences. Remove the override, or allow it in this run's environment: TRUEUP_ALLOW_OVERRIDES=%q", ProjectFile, i, place, place))
+			return diag.WithExit(diag.ExitInvalid, fmt.Errorf("%s: overrides[%d] hides the documented field %s: trueup would neither show nor send its differences. Remove the override, or allow it in this run's environment: TRUEUP_ALLOW_OVERRIDES=%q", ProjectFile, i, place, place))
 		}
 	}
 	return nil

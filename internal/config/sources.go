@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"trueup/internal/diag"
-	"trueup/internal/exit"
 	"trueup/internal/files"
 	"trueup/internal/manifest"
 	"trueup/internal/rules"
@@ -71,7 +70,7 @@ func readStdin(stdin func() (io.Reader, error)) (src manifest.PathSource, err er
 func (p Project) OpenManifests(cwd string) (list []manifest.PathSource, err error) {
 	for _, path := range p.Manifests {
 		if !filepath.IsLocal(path) {
-			return list, exit.WithCode(exit.Invalid, fmt.Errorf("%s: manifests: %q is outside the folder of the file", ProjectFile, path))
+			return list, diag.WithExit(diag.ExitInvalid, fmt.Errorf("%s: manifests: %q is outside the folder of the file", ProjectFile, path))
 		}
 		src, err := openSource(p.Dir, path, p.ShownPath(cwd, path))
 		if errors.Is(err, fs.ErrNotExist) {
@@ -207,7 +206,7 @@ func (o Options) OwnRules(p Project) (all []rules.OwnRule, err error) {
 		all = append(all, added...)
 	}
 	if err != nil {
-		return nil, exit.WithCode(exit.Invalid, fmt.Errorf("%s: %w", ProjectFile, err))
+		return nil, diag.WithExit(diag.ExitInvalid, fmt.Errorf("%s: %w", ProjectFile, err))
 	}
 	return all, nil
 }

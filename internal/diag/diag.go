@@ -1,5 +1,5 @@
 // Package diag has the type of findings: what is wrong, where, by which rule, and how to fix it. It also
-// knows invisible characters.
+// has the exit codes, knows invisible characters, and returns a panic from goroutines to their caller.
 package diag
 
 import (

@@ -12,10 +12,9 @@ import (
 
 	"trueup/internal/api"
 	"trueup/internal/config"
-	"trueup/internal/exit"
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
-	"trueup/internal/live"
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
 )
@@ -135,12 +134,12 @@ func (r *pullRun) openLedger(ctx context.Context) (err error) {
 	return err
 }
 
-func (r *pullRun) fetchLive(ctx context.Context, asked PullSelection) (live.State, error) {
+func (r *pullRun) fetchLive(ctx context.Context, asked PullSelection) (kind.LiveState, error) {
 	progress, end := r.Begin("reading what is live")
 	defer end()
 	reader := api.NewReader(r.platform.API)
 	defer reader.Close()
-	opts := live.FetchOptions{
+	opts := api.FetchOptions{
 		Parallelism: r.API.Parallelism, Names: r.view.RemoteNames(), Whole: true,
 		Progress: func(done int) { progress(done, 0) }, Doubt: r.doubtListed,
 	}
@@ -156,9 +155,9 @@ func (r *pullRun) fetchLive(ctx context.Context, asked PullSelection) (live.Stat
 			listed = append(listed, p.kind)
 		}
 	}
-	state, err := live.FetchState(ctx, reader, named, opts)
+	state, err := api.FetchState(ctx, reader, named, opts)
 	if err != nil {
-		if exit.Of(err) == exit.Auth && len(opts.Also) > 1 {
+		if diag.ExitOf(err) == diag.ExitAuth && len(opts.Also) > 1 {
 			err = fmt.Errorf("%w; to skip that, name what to pull: %s", err, strings.Join(pluralNames(), ", "))
 		}
 		return state, err
@@ -211,7 +210,7 @@ func DoubtQuestion(ctx context.Context, w *config.Platform) (question, fix strin
 }
 
 // chooseItems makes an item of each selected live object, under the name that git has for it.
-func (r *pullRun) chooseItems(state live.State, asked PullSelection) {
+func (r *pullRun) chooseItems(state kind.LiveState, asked PullSelection) {
 	inGit := map[kind.Key]kind.Key{}
 	for key, remote := range r.view.RemoteNames() {
 		inGit[kind.Key{Kind: key.Kind, Name: remote}] = key

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"trueup/internal/config"
-	"trueup/internal/exit"
+	"trueup/internal/diag"
 	"trueup/internal/files"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
@@ -126,11 +126,11 @@ func (r *PullResult) CountVerdicts(verdicts ...PullVerdict) (n int) {
 func (r *PullResult) ExitCode(diff bool) int {
 	switch {
 	case r.Partial || r.CountVerdicts(Refused) > 0:
-		return exit.Partial
+		return diag.ExitPartial
 	case diff && r.CountVerdicts(New, Differs) > 0:
-		return exit.Changes
+		return diag.ExitChanges
 	}
-	return exit.OK
+	return diag.ExitOK
 }
 
 type pullRun struct {

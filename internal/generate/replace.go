@@ -15,13 +15,12 @@ import (
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 	"trueup/internal/yamledit"
-	"trueup/internal/yamltext"
 )
 
 // edited is a file with manifests that differ from live. It is read once: what others write to it later stays.
 type edited struct {
 	read  sync.Once
-	lines yamltext.LineIndex
+	lines manifest.LineIndex
 	set   *manifest.Set
 	err   error
 }
@@ -33,7 +32,7 @@ func (r *pullRun) open(ctx context.Context, i *PulledObject) (*edited, error) {
 	e.read.Do(func() {
 		var data []byte
 		if data, _, e.err = files.Read(r.fullPath(i.File), manifest.MaxFile); e.err == nil {
-			e.lines = yamltext.LineIndex{Data: data}
+			e.lines = manifest.LineIndex{Data: data}
 			e.lines.Count() // from here on, goroutines may share it
 			e.set, e.err = r.reload(ctx, i.File, data)
 		}

@@ -25,7 +25,6 @@ import (
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
-	"trueup/internal/parallel"
 	"trueup/internal/plan"
 	"trueup/internal/yamledit"
 )
@@ -36,7 +35,7 @@ func (r *pullRun) makeDrafts(ctx context.Context) error {
 	defer end()
 	failed := make([]error, len(r.Items))
 	var done atomic.Int64
-	parallel.Each(len(r.Items), func(n int) {
+	diag.InParallel(len(r.Items), func(n int) {
 		i := r.Items[n]
 		if i.Verdict == Refused {
 			return

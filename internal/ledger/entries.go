@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"trueup/internal/diag"
 	"trueup/internal/kind"
-	"trueup/internal/parallel"
 )
 
 // LiveBefore is what live had right before a write.
@@ -67,7 +67,7 @@ func (l *Ledger) ReadLog(ctx context.Context, wants func(kind.Key) bool, each fu
 	first := max(1, begin.Entry)
 	for ; from >= first && err == nil && !w.done; from -= atOnce {
 		pieces := make([]segment, min(from-first+1, atOnce))
-		err = parallel.Try(ctx, atOnce, len(pieces), func(ctx context.Context, i int) (err error) {
+		err = diag.TryInParallel(ctx, atOnce, len(pieces), func(ctx context.Context, i int) (err error) {
 			pieces[i], err = log.readEntry(ctx, from-i, last)
 			return err
 		})

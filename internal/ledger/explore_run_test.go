@@ -7,11 +7,11 @@ import (
 	"slices"
 	"time"
 
+	"trueup/internal/api"
 	"trueup/internal/apply"
 	"trueup/internal/canon"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
-	"trueup/internal/live"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
 )
@@ -223,7 +223,7 @@ func (a *actor) live(ctx context.Context) (*ending, error) {
 	if err != nil {
 		return nil, err
 	}
-	state, err := live.FetchState(ctx, a, a.x.set, live.FetchOptions{Parallelism: 1})
+	state, err := api.FetchState(ctx, a, a.x.set, api.FetchOptions{Parallelism: 1})
 	if err != nil {
 		return nil, err
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/google/uuid"
 
 	"trueup/internal/blob"
+	"trueup/internal/diag"
 	"trueup/internal/kind"
-	"trueup/internal/parallel"
 )
 
 // A purge that ended long ago needs only its name, its digest and when it ended. A fold moves such records from the log
@@ -113,7 +113,7 @@ func (s *logStore) tryLoadBlocks(ctx context.Context, keys []kind.Key) error {
 	slices.SortFunc(missing, func(a, b block) int { return strings.Compare(a.ID, b.ID) })
 	missing = slices.Compact(missing)
 	read := make([][]foldedRecord, len(missing))
-	err := parallel.Try(ctx, atOnce, len(missing), func(ctx context.Context, i int) (err error) {
+	err := diag.TryInParallel(ctx, atOnce, len(missing), func(ctx context.Context, i int) (err error) {
 		read[i], err = s.readBlock(ctx, missing[i])
 		return err
 	})

@@ -10,11 +10,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"trueup/internal/api"
 	"trueup/internal/apply"
 	"trueup/internal/canon"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
-	"trueup/internal/live"
 	"trueup/internal/manifest"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
@@ -132,7 +132,7 @@ func (r *run) compare(ctx context.Context, l *ledger.Ledger) (*plan.Planner, err
 	if err != nil {
 		return nil, err
 	}
-	state, err := live.FetchState(ctx, r, set, live.FetchOptions{Parallelism: 1})
+	state, err := api.FetchState(ctx, r, set, api.FetchOptions{Parallelism: 1})
 	if err != nil {
 		return nil, err
 	}

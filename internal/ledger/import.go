@@ -8,8 +8,8 @@ import (
 	"maps"
 	"slices"
 
+	"trueup/internal/diag"
 	"trueup/internal/kind"
-	"trueup/internal/parallel"
 )
 
 // Imported counts the records of an import.
@@ -195,7 +195,7 @@ func latestRecords(records []Record) ([]Record, error) {
 // AdoptAll calls Adopt concurrently. After an error, what it recorded before stays.
 func (l *Ledger) AdoptAll(ctx context.Context, all map[kind.Key]Adoption) error {
 	keys := slices.Collect(maps.Keys(all))
-	return parallel.Try(ctx, atOnce, len(keys), func(ctx context.Context, i int) error {
+	return diag.TryInParallel(ctx, atOnce, len(keys), func(ctx context.Context, i int) error {
 		return l.Adopt(ctx, keys[i], all[keys[i]])
 	})
 }

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"trueup/internal/blob"
+	"trueup/internal/diag"
 	"trueup/internal/kind"
-	"trueup/internal/parallel"
 )
 
 // logStore keeps a ledger as a log of blobs. An entry holds the records of one write. Creating it fails if another run
@@ -222,7 +222,7 @@ func (s *logStore) tryReadNew(ctx context.Context) error {
 	}
 	rest := slices.DeleteFunc(slices.Clone(head.Rest), func(entry int) bool { return entry <= s.state.last })
 	pieces := make([]segment, len(rest), len(rest)+1)
-	err = parallel.Try(ctx, atOnce, len(rest), func(ctx context.Context, i int) (err error) {
+	err = diag.TryInParallel(ctx, atOnce, len(rest), func(ctx context.Context, i int) (err error) {
 		pieces[i], err = s.getPiece(ctx, rest[i])
 		return err
 	})
@@ -313,7 +313,7 @@ func (s *logStore) Read(ctx context.Context, keys []kind.Key) (map[kind.Key]Reco
 			}
 		}
 		lines := slices.Collect(maps.Values(wanted))
-		err := parallel.Try(ctx, atOnce, len(lines), func(_ context.Context, i int) error {
+		err := diag.TryInParallel(ctx, atOnce, len(lines), func(_ context.Context, i int) error {
 			if lines[i].text == nil {
 				return nil
 			}

@@ -11,8 +11,8 @@ import (
 	"github.com/google/uuid"
 
 	"trueup/internal/blob"
+	"trueup/internal/diag"
 	"trueup/internal/kind"
-	"trueup/internal/parallel"
 )
 
 // Errors that a Store returns.
@@ -87,7 +87,7 @@ func (s *logStore) ProveConditions(ctx context.Context) (err error) {
 func checkGenesisRace(ctx context.Context, runs []*logStore, seq int) error {
 	var winners []string
 	var mu sync.Mutex
-	err := parallel.Try(ctx, atOnce, len(runs), func(_ context.Context, i int) error {
+	err := diag.TryInParallel(ctx, atOnce, len(runs), func(_ context.Context, i int) error {
 		g := Genesis{Schema: Schema, Seq: seq + 1, LedgerID: fmt.Sprintf("round-%d-run-%d", seq, i), Workspace: "proof"}
 		err := runs[i].WriteGenesis(ctx, seq, g)
 		if errors.Is(err, ErrConflict) {

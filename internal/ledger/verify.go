@@ -10,8 +10,8 @@ import (
 	"slices"
 	"sync"
 
+	"trueup/internal/diag"
 	"trueup/internal/kind"
-	"trueup/internal/parallel"
 )
 
 // VerifyResult is the result of Verify.
@@ -90,7 +90,7 @@ func (s *logStore) inspectPieces(ctx context.Context) ([]error, error) {
 	found, pieces := make([]error, len(names)), make([]segment, len(names))
 	var mu sync.Mutex
 	newest := map[kind.Key]int{} // the seqs that the log's files have
-	err = parallel.Try(ctx, atOnce, len(names), func(ctx context.Context, i int) error {
+	err = diag.TryInParallel(ctx, atOnce, len(names), func(ctx context.Context, i int) error {
 		entry, err := entryOfFile(names[i])
 		if err == nil {
 			pieces[i], err = s.getPiece(ctx, entry)

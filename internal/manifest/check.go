@@ -6,7 +6,6 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/routing"
 	"trueup/internal/rules"
-	"trueup/internal/yamltext"
 )
 
 // ofRules returns what rules read of the options.
@@ -15,7 +14,7 @@ func (o LoadSettings) ofRules() rules.RuleSettings {
 }
 
 // subject returns the object for rules that report to a file.
-func (o *Object) subject(doc, tree map[string]any, opts LoadSettings, f *yamltext.FileState) *rules.RuleSubject {
+func (o *Object) subject(doc, tree map[string]any, opts LoadSettings, f *FileState) *rules.RuleSubject {
 	return &rules.RuleSubject{
 		Kind: o.Kind, Name: o.Name, Host: o.Host, Doc: doc, Tree: tree, Options: opts.ofRules(),
 		Report: func(x diag.Finding) { f.Add(0, 0, x.Rule, x.Severity, x.Field, x.Message, x.Fix) },
@@ -48,7 +47,7 @@ func Check(set *Set, opts LoadSettings) (findings diag.List) {
 	rules.Compare(all, func(of rules.CheckedObject, x diag.Finding) {
 		o := of.(*Object)
 		x.Line, x.Column = o.Place(x.Field)
-		x.Path, x.Field, x.Message, x.Fix = o.Path, yamltext.Clip(x.Field), yamltext.Clip(x.Message), yamltext.Clip(x.Fix)
+		x.Path, x.Field, x.Message, x.Fix = o.Path, clip(x.Field), clip(x.Message), clip(x.Fix)
 		shown, silenced := o.Sift(diag.List{x})
 		findings, set.Silenced = append(findings, shown...), append(set.Silenced, silenced...)
 	})
@@ -58,7 +57,7 @@ func Check(set *Set, opts LoadSettings) (findings diag.List) {
 // Advise returns the advice that needs only the manifest, whose spec is the tree, separated by whether a comment silences it.
 // Advice never stops a run.
 func Advise(o *Object, tree map[string]any, opts LoadSettings) (advice, silenced diag.List) {
-	f := yamltext.NewFile(o.Path, nil)
+	f := NewFileState(o.Path, nil)
 	s := o.subject(nil, tree, opts, f)
 	s.Begin = f.Start // each rule has room of its own
 	s.Run(true)

@@ -13,7 +13,6 @@ import (
 	"trueup/internal/canon"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
-	"trueup/internal/yamltext"
 )
 
 // The limits of a document: far above any real manifest, and far below what hurts.
@@ -27,7 +26,7 @@ const (
 // converter turns the nodes of one document into a tree, and in the same pass into canonical JSON with a
 // place for each value.
 type converter struct {
-	file *yamltext.FileState
+	file *FileState
 	out  positions
 	// last is the place that was written last.
 	last lineColumn
@@ -42,6 +41,9 @@ type converter struct {
 	aliased, expanded int
 	// stopped reports whether a limit was exceeded, which ends the document.
 	stopped bool
+	// trees has small mappings, of which this document has the first used ones. Most garbage would be mappings.
+	trees []map[string]any
+	used  int
 	// exempt lists names that are not misspelt, by path.
 	exempt map[string][]string
 }
@@ -60,11 +62,26 @@ type pair struct {
 	of         *yaml.Node
 }
 
-func (c *converter) reset(f *yamltext.FileState) {
+func (c *converter) reset(f *FileState) {
 	c.file, c.out, c.last = f, positions{c.out.json[:0], c.out.places[:0]}, lineColumn{}
 	c.spec.from, c.spec.to = 0, 0
 	c.path, c.pairs, c.open = c.path[:0], c.pairs[:0], c.open[:0]
-	c.aliased, c.stopped = 0, false
+	c.aliased, c.stopped, c.used = 0, false, 0
+}
+
+// tree returns an empty mapping for some members, which is valid until reset. A large map takes long to clear.
+func (c *converter) tree(members int) map[string]any {
+	const maxTrees, maxReused = 4096, 8
+	if members > maxReused || c.used == maxTrees {
+		return make(map[string]any, members)
+	}
+	if c.used == len(c.trees) {
+		c.trees = append(c.trees, make(map[string]any, maxReused))
+	}
+	c.used++
+	tree := c.trees[c.used-1]
+	clear(tree)
+	return tree
 }
 
 // fieldPath writes a path as findings show it.
@@ -117,11 +134,11 @@ func (c *converter) value(n, at *yaml.Node, f *kind.Field) any {
 	case c.stopped, len(c.open) > 0 && !c.count(n):
 		return c.emit(n, nil)
 	case n.Kind == yaml.AliasNode && slices.Contains(c.open, n.Alias):
-		return c.stop(n, yamltext.RuleAlias, fmt.Sprintf("the alias *%s contains itself", n.Value), "write the value itself")
+		return c.stop(n, RuleAlias, fmt.Sprintf("the alias *%s contains itself", n.Value), "write the value itself")
 	case n.Kind == yaml.AliasNode:
 		return c.expand(n.Alias, n.Alias, at, f)
 	case n.Anchor != "" && bytes.HasPrefix(c.file.Lines.Data[c.file.Lines.At(n):], []byte("&"+n.Anchor+":")):
-		c.fail(n, yamltext.RuleAlias, "parsers disagree where the name of this anchor ends", "give it a name of letters, digits and hyphens")
+		c.fail(n, RuleAlias, "parsers disagree where the name of this anchor ends", "give it a name of letters, digits and hyphens")
 		return c.emit(n, nil)
 	case len(c.path) > MaxDepth:
 		return c.stop(at, ruleDepth, fmt.Sprintf("nested more than %d levels deep", MaxDepth),
@@ -136,7 +153,7 @@ func (c *converter) value(n, at *yaml.Node, f *kind.Field) any {
 
 func (c *converter) count(n *yaml.Node) bool {
 	if c.aliased++; c.aliased > maxAliased {
-		c.stop(n, yamltext.RuleAlias, fmt.Sprintf("aliases expand to more than %d values", maxAliased),
+		c.stop(n, RuleAlias, fmt.Sprintf("aliases expand to more than %d values", maxAliased),
 			"write the values themselves, or use fewer aliases")
 	}
 	return !c.stopped
@@ -149,7 +166,7 @@ func (c *converter) expand(from, n, at *yaml.Node, f *kind.Field) any {
 	v := c.value(n, at, f)
 	c.open = c.open[:len(c.open)-1]
 	if c.expanded += len(c.out.json) - before; c.expanded > maxExpanded {
-		c.stop(at, yamltext.RuleAlias, "aliases expand to more than "+bytesOf(maxExpanded), "write the values themselves, or use fewer aliases")
+		c.stop(at, RuleAlias, "aliases expand to more than "+bytesOf(maxExpanded), "write the values themselves, or use fewer aliases")
 	}
 	return v
 }
@@ -178,7 +195,7 @@ func (c *converter) mapping(n, at *yaml.Node, f *kind.Field) any {
 	base := len(c.pairs)
 	c.collect(n)
 	c.dropRepeated(base)
-	tree := make(map[string]any, len(c.pairs)-base)
+	tree := c.tree(len(c.pairs) - base)
 	c.out.json = append(c.out.json, '{')
 	for i, p := range c.pairs[base:] {
 		if i > 0 {
@@ -214,7 +231,7 @@ func (c *converter) member(p pair, n *yaml.Node, f *kind.Field) any {
 func (c *converter) collect(n *yaml.Node) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
-		if yamltext.IsMerge(key) {
+		if IsMerge(key) {
 			continue
 		}
 		if name, ok := c.key(key); ok {
@@ -225,7 +242,7 @@ func (c *converter) collect(n *yaml.Node) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
 		switch {
-		case !yamltext.IsMerge(key):
+		case !IsMerge(key):
 		case first != nil:
 			c.fail(key, ruleDuplicateKey, fmt.Sprintf("the mapping has the key << twice, first in line %d", first.Line), "write one list: <<: [*ONE, *OTHER]")
 		default:
@@ -246,7 +263,7 @@ func (c *converter) merge(key, source *yaml.Node) {
 	}
 	switch {
 	case slices.Contains(c.open, from):
-		c.stop(source, yamltext.RuleAlias, "a merge key includes the mapping that contains it", "write the members themselves")
+		c.stop(source, RuleAlias, "a merge key includes the mapping that contains it", "write the members themselves")
 	case from.Kind == yaml.MappingNode:
 		c.aliased += len(from.Content) / 2
 		c.open = append(c.open, from)
@@ -257,7 +274,7 @@ func (c *converter) merge(key, source *yaml.Node) {
 			c.merge(key, e)
 		}
 	default:
-		c.fail(key, yamltext.RuleAlias, "a merge key (<<) needs a mapping or a list of mappings", "write <<: *NAME, where &NAME marks a mapping")
+		c.fail(key, RuleAlias, "a merge key (<<) needs a mapping or a list of mappings", "write <<: *NAME, where &NAME marks a mapping")
 	}
 }
 
@@ -300,7 +317,7 @@ func (c *converter) key(n *yaml.Node) (string, bool) {
 	case target.Style&yaml.TaggedStyle != 0 && target.Tag != "!!str":
 		c.fail(n, ruleTag, fmt.Sprintf("the tag %s on a key", target.Tag), "remove the tag")
 		return "", false
-	case yamltext.IsPlain(target) && yamltext.Resolve(name) != yamltext.PlainText:
+	case IsPlain(target) && ResolveScalar(name) != PlainText:
 		x := c.fail(n, ruleKey, fmt.Sprintf("not every YAML parser reads the key %s as text", diag.Quote(name)), "write "+strconv.Quote(name)+":")
 		if n == target {
 			x.Write = strconv.Quote(name)
@@ -319,7 +336,7 @@ func (c *converter) checkTag(n *yaml.Node, want string) {
 // number rejects numbers that double precision reads as infinity or zero. These would also make the
 // check of the schema expensive.
 func (c *converter) number(n *yaml.Node, s string) any {
-	if !yamltext.InDoubleRange(s) {
+	if !inDoubleRange(s) {
 		c.fail(n, ruleNumber, diag.Short(s)+" is outside the range of numbers that all JSON parsers support",
 			"write a number between -1e308 and 1e308, and no closer to zero than 1e-308")
 		return c.emit(n, nil)

@@ -11,7 +11,6 @@ import (
 
 	"trueup/internal/diag"
 	"trueup/internal/kind"
-	"trueup/internal/yamltext"
 )
 
 // scalar converts a text, number, boolean or null. Where the platform needs text, an unquoted value that
@@ -23,23 +22,23 @@ func (c *converter) scalar(n, at *yaml.Node, f *kind.Field) any {
 	case c.file.Tagged && bytes.HasPrefix(c.file.Lines.Data[c.file.Lines.At(n):], []byte("!")):
 		c.fail(n, ruleTag, "YAML parsers disagree about the meaning of the tag !", "remove the tag, and write a text in quotes")
 		return c.emit(n, nil)
-	case !yamltext.IsPlain(n):
+	case !IsPlain(n):
 		return c.text(n, f)
 	case n.Value == "-":
-		c.fail(n, yamltext.RuleSyntax, "a lone - is neither text nor a list element", `write "-" for the text`)
+		c.fail(n, RuleSyntax, "a lone - is neither text nor a list element", `write "-" for the text`)
 		return c.emit(n, nil)
 	case strings.HasSuffix(n.Value, ":"):
-		c.fail(n, yamltext.RuleSyntax, "YAML parsers disagree whether a colon at the end of a value makes it a key", "write "+strconv.Quote(n.Value)+" for the text")
+		c.fail(n, RuleSyntax, "YAML parsers disagree whether a colon at the end of a value makes it a key", "write "+strconv.Quote(n.Value)+" for the text")
 		return c.emit(n, nil)
 	}
-	switch what := yamltext.Resolve(n.Value); what {
-	case yamltext.PlainNull:
+	switch what := ResolveScalar(n.Value); what {
+	case PlainNull:
 		return c.emit(n, nil)
-	case yamltext.PlainEmpty:
+	case PlainEmpty:
 		return c.empty(n, at)
-	case yamltext.PlainBool, yamltext.PlainNumber, yamltext.LooseBool, yamltext.LooseNumber:
+	case PlainBool, PlainNumber, LooseBool, LooseNumber:
 		return c.literal(n, f, what)
-	case yamltext.PlainText:
+	case PlainText:
 	}
 	return c.text(n, f)
 }
@@ -50,25 +49,25 @@ func (c *converter) text(n *yaml.Node, f *kind.Field) any {
 	return c.emit(n, n.Value)
 }
 
-func (c *converter) literal(n *yaml.Node, f *kind.Field, what yamltext.Plain) any {
+func (c *converter) literal(n *yaml.Node, f *kind.Field, what ScalarType) any {
 	want, value := kind.AnyType, n.Value
 	if f != nil {
 		want = f.Type
 	}
-	boolean, isBool := yamltext.BooleanWord(n.Value)
+	boolean, isBool := BooleanWord(n.Value)
 	switch {
 	case want == kind.Text:
 		if isBool && documentShows(f, "true") {
 			value = strconv.FormatBool(boolean)
 		}
 		c.failSure(n, ruleUnquoted, fmt.Sprintf("%s without quotes is a %s, and the platform needs text here", n.Value, what.Name()), strconv.Quote(value))
-	case what == yamltext.PlainBool:
+	case what == PlainBool:
 		return c.emit(n, boolean)
-	case what == yamltext.PlainNumber:
+	case what == PlainNumber:
 		return c.number(n, n.Value)
-	case want == kind.Bool && what == yamltext.LooseBool:
+	case want == kind.Bool && what == LooseBool:
 		c.failSure(n, ruleSchema, n.Value+" is a boolean to some YAML parsers and text to others", strconv.FormatBool(boolean))
-	case want == kind.Number && what == yamltext.LooseNumber:
+	case want == kind.Number && what == LooseNumber:
 		c.fail(n, ruleSchema, n.Value+" is a different number to different YAML parsers", "write the number in plain decimal digits")
 	default:
 		c.failSure(n, ruleUnquoted, fmt.Sprintf("%s is text to some YAML parsers and a %s to others", n.Value, what.Name()), strconv.Quote(n.Value))
@@ -100,15 +99,15 @@ func (c *converter) empty(n, at *yaml.Node) any {
 
 // tagged converts a scalar with a tag; it accepts only tags that change nothing.
 func (c *converter) tagged(n, at *yaml.Node, f *kind.Field) any {
-	what := yamltext.Resolve(n.Value)
+	what := ResolveScalar(n.Value)
 	switch {
 	case n.Tag == "!!str":
 		return c.text(n, f)
-	case n.Tag == "!!float" && what == yamltext.PlainNumber, n.Tag == "!!int" && what == yamltext.PlainNumber && !strings.ContainsAny(n.Value, ".eE"):
+	case n.Tag == "!!float" && what == PlainNumber, n.Tag == "!!int" && what == PlainNumber && !strings.ContainsAny(n.Value, ".eE"):
 		return c.number(n, n.Value)
-	case n.Tag == "!!bool" && what == yamltext.PlainBool:
+	case n.Tag == "!!bool" && what == PlainBool:
 		return c.emit(n, n.Value == "true")
-	case n.Tag == "!!null" && what == yamltext.PlainNull:
+	case n.Tag == "!!null" && what == PlainNull:
 		return c.emit(n, nil)
 	case n.Tag == "!!null" && n.Value == "":
 		return c.empty(n, at)
@@ -134,7 +133,7 @@ func (c *converter) checkText(n *yaml.Node, s string, key bool) {
 			continue
 		}
 		if diag.Unseen(r) && (key || !c.isEscape(n, r)) {
-			c.fail(n, yamltext.RuleEncoding, fmt.Sprintf("the text contains the invisible character U+%04X", r), "remove the character")
+			c.fail(n, RuleEncoding, fmt.Sprintf("the text contains the invisible character U+%04X", r), "remove the character")
 			return
 		}
 	}

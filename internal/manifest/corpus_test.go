@@ -18,7 +18,6 @@ import (
 
 	"trueup/internal/diag"
 	"trueup/internal/e2e/inputs"
-	"trueup/internal/yamltext"
 )
 
 func loadFile(t *testing.T, dir, name string, opts LoadSettings) (*Set, diag.List) {
@@ -183,7 +182,7 @@ func suiteCase(t *testing.T, id, dir string) {
 
 // yamlLayer reads the values of a stream without looking at what they mean.
 func yamlLayer(data []byte) (documents []any, findings diag.List) {
-	f := &yamltext.FileState{Path: "in.yaml", Lines: yamltext.LineIndex{Data: data}, MaxValues: 1 << 20}
+	f := &FileState{Path: "in.yaml", Lines: LineIndex{Data: data}, MaxValues: 1 << 20}
 	var c converter
 	f.Documents(func(n *yaml.Node) {
 		c.reset(f)

@@ -11,7 +11,6 @@ import (
 	"trueup/internal/canon"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
-	"trueup/internal/yamltext"
 )
 
 // The names of the loader's own rules.
@@ -44,7 +43,7 @@ const (
 // convertDocument checks one document and converts it to an object.
 func (w *worker) convertDocument(doc *yaml.Node) {
 	w.file.Start()
-	root := yamltext.Root(doc)
+	root := RootNode(doc)
 	if root == nil || w.file.Hopeless() {
 		return
 	}
@@ -54,8 +53,8 @@ func (w *worker) convertDocument(doc *yaml.Node) {
 			"write apiVersion, kind, metadata and spec")
 		return
 	}
-	apiVersion, name := yamltext.Member(root, "apiVersion"), yamltext.Member(root, "kind")
-	if text := yamltext.Text(apiVersion); text == projectVersion && yamltext.Text(name) == projectKind {
+	apiVersion, name := MemberValue(root, "apiVersion"), MemberValue(root, "kind")
+	if text := ScalarText(apiVersion); text == projectVersion && ScalarText(name) == projectKind {
 		return
 	}
 	k, ok := KindOf(root)
@@ -68,7 +67,7 @@ func (w *worker) convertDocument(doc *yaml.Node) {
 
 // KindOf finds the kind of a document, which may be kind.RequestTest.
 func KindOf(root *yaml.Node) (*kind.Kind, bool) {
-	apiVersion, name := yamltext.Text(yamltext.Member(root, "apiVersion")), yamltext.Text(yamltext.Member(root, "kind"))
+	apiVersion, name := ScalarText(MemberValue(root, "apiVersion")), ScalarText(MemberValue(root, "kind"))
 	if k := kind.RequestTest(); apiVersion == k.APIVersion && name == k.Name {
 		return k, true
 	}
@@ -76,7 +75,7 @@ func KindOf(root *yaml.Node) (*kind.Kind, bool) {
 }
 
 func (w *worker) unknownKind(root, apiVersion, name *yaml.Node) {
-	version, kindName := yamltext.Text(apiVersion), yamltext.Text(name)
+	version, kindName := ScalarText(apiVersion), ScalarText(name)
 	if version == "" && kindName == "" {
 		before := len(w.file.Findings)
 		w.convert.reset(w.file)
@@ -93,7 +92,7 @@ func (w *worker) unknownKind(root, apiVersion, name *yaml.Node) {
 	switch known := NearKind(kindName); {
 	case kindName == "":
 		report(name, "kind", "the document has no kind", writeKnown())
-	case strings.HasSuffix(kindName, "List") && yamltext.Member(root, "items") != nil:
+	case strings.HasSuffix(kindName, "List") && MemberValue(root, "items") != nil:
 		report(name, "kind", "a list of objects in one document", "write each item as its own document, with a line --- between them")
 	case known == nil:
 		report(name, "kind", unmanaged, writeKnown())
@@ -129,7 +128,7 @@ func NearKind(name string) *kind.Kind {
 }
 
 // object converts and checks a document of a known kind.
-func (w *worker) object(k *kind.Kind, root *yaml.Node, marks []yamltext.CommentMark) {
+func (w *worker) object(k *kind.Kind, root *yaml.Node, marks []CommentMark) {
 	c := &w.convert
 	c.reset(w.file)
 	c.exempt = w.options.Undocumented[k.Name]
@@ -183,7 +182,7 @@ func (w *worker) reduce(k *kind.Kind, root *yaml.Node, doc map[string]any) *Obje
 
 // dropGeneral drops general findings about fields that have a more specific one, so that no two ask for
 // different values. Then it reports how many more there are.
-func dropGeneral(f *yamltext.FileState) {
+func dropGeneral(f *FileState) {
 	best := map[string]int{}
 	for _, x := range f.OfDocument() {
 		best[x.Field] = max(best[x.Field], precisionOf(x))

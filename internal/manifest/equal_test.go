@@ -15,7 +15,6 @@ import (
 	"trueup/internal/e2e/inputs"
 	"trueup/internal/e2e/long"
 	"trueup/internal/rules"
-	"trueup/internal/yamltext"
 )
 
 // reader loads files one after the other, each by itself.
@@ -30,7 +29,7 @@ func newReader(library bool) *reader {
 }
 
 func (r *reader) load(path string, data []byte) (*Set, diag.List) {
-	f := yamltext.NewFile(path, data)
+	f := NewFileState(path, data)
 	f.Comments, f.Pool = r.library, &r.pool
 	r.file, r.loadResult, r.convert.expanded = f, loadResult{}, 0
 	f.Documents(r.convertDocument)

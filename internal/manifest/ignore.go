@@ -7,7 +7,6 @@ import (
 
 	"trueup/internal/diag"
 	"trueup/internal/rules"
-	"trueup/internal/yamltext"
 )
 
 // HasSilences reports whether a comment of any manifest silences a rule.
@@ -21,7 +20,7 @@ func (o *Object) Sift(found diag.List) (shown, silenced diag.List) {
 		return found, nil
 	}
 	for _, f := range found {
-		at := slices.IndexFunc(o.Silences, func(s yamltext.CommentMark) bool { return s.Governs(f) })
+		at := slices.IndexFunc(o.Silences, func(s CommentMark) bool { return s.Governs(f) })
 		if at < 0 || f.Severity == diag.Error {
 			shown = append(shown, f)
 			continue
@@ -33,9 +32,9 @@ func (o *Object) Sift(found diag.List) (shown, silenced diag.List) {
 }
 
 // silences reads the comments of a document. It reports those that can't work, which silence nothing.
-func (w *worker) silences(root *yaml.Node, marks []yamltext.CommentMark) []yamltext.CommentMark {
-	var out []yamltext.CommentMark
-	for _, m := range yamltext.CommentsWithLines(root, marks) {
+func (w *worker) silences(root *yaml.Node, marks []CommentMark) []CommentMark {
+	var out []CommentMark
+	for _, m := range CommentsWithLines(root, marks) {
 		if m.Word == "" {
 			continue
 		}
@@ -53,7 +52,7 @@ func (w *worker) silences(root *yaml.Node, marks []yamltext.CommentMark) []yamlt
 }
 
 // problemOf returns why a comment can't work, or "".
-func problemOf(m yamltext.CommentMark) (message, fix string) {
+func problemOf(m CommentMark) (message, fix string) {
 	const form = "write # trueup:ignore RULE REASON"
 	rule := rules.Named(m.Rule)
 	switch {

@@ -12,7 +12,6 @@ import (
 	"pgregory.net/rapid"
 
 	"trueup/internal/canon"
-	"trueup/internal/yamltext"
 )
 
 // TestEscapesOfJSONAreReadInTheirPlace: whatever an encoder of JSON escapes, the
@@ -45,7 +44,7 @@ func TestEscapesOfJSONAreReadInTheirPlace(t *testing.T) {
 		if err := json.Unmarshal([]byte(text.String()), &value); err != nil {
 			t.Fatalf("%s: %v", text.String(), err)
 		}
-		f := yamltext.NewFile("x.json", []byte(text.String()))
+		f := NewFileState("x.json", []byte(text.String()))
 		var got []lineColumn
 		f.Documents(func(n *yaml.Node) {
 			for _, e := range n.Content[0].Content {

@@ -11,8 +11,6 @@ import (
 
 	"trueup/internal/diag"
 	"trueup/internal/kind"
-	"trueup/internal/parallel"
-	"trueup/internal/yamltext"
 )
 
 // loader is the state that all workers of one Load share.
@@ -34,9 +32,9 @@ type loadResult struct {
 type worker struct {
 	*loader
 	loadResult // of the current file
-	file       *yamltext.FileState
+	file       *FileState
 	convert    converter
-	pool       yamltext.Pool
+	pool       NodePool
 	buffer     bytes.Buffer
 }
 
@@ -92,7 +90,7 @@ func (l *loader) readAll(ctx context.Context) {
 // say, each with a W of its own. A panic is passed on to the caller.
 func EachFile[W any](ctx context.Context, o LoadSettings, n int, do func(w *W, i int) (more bool)) {
 	var done atomic.Int64
-	parallel.EachWith(o.countWorkers(), n, func(w *W, i int) (more bool) {
+	diag.InParallelWith(o.countWorkers(), n, func(w *W, i int) (more bool) {
 		if ctx.Err() != nil || !do(w, i) {
 			return false
 		}
@@ -125,11 +123,11 @@ func (w *worker) readFile(t FileText) {
 		return
 	}
 	w.total.Add(int64(len(data)))
-	f := yamltext.NewFile(t.Path, data)
+	f := NewFileState(t.Path, data)
 	f.MaxFindings, f.MaxValues, f.Pool = w.options.Findings, limits.Values, &w.pool
 	w.file = f
 	if int64(len(data)) > limits.File {
-		f.Fail(1, 1, yamltext.RuleSize, "", "the file is larger than "+bytesOf(limits.File), "split it into several files")
+		f.Fail(1, 1, RuleSize, "", "the file is larger than "+bytesOf(limits.File), "split it into several files")
 	} else {
 		f.Documents(w.convertDocument)
 	}
@@ -144,7 +142,7 @@ func (l *loader) joinResults() (*Set, diag.List, error) {
 	set := &Set{byKey: map[kind.Key]*Object{}}
 	var findings diag.List
 	if message := l.exceededLimit(); message != "" {
-		return set, diag.List{{Path: l.texts[0].Path, Rule: yamltext.RuleSize, Severity: diag.Error, Message: message, Fix: "name fewer files at once"}}, nil
+		return set, diag.List{{Path: l.texts[0].Path, Rule: RuleSize, Severity: diag.Error, Message: message, Fix: "name fewer files at once"}}, nil
 	}
 	for _, r := range l.results {
 		if r.err != nil {
@@ -188,7 +186,7 @@ func (l Limits) orDefault() Limits {
 		Total:   cmp.Or(l.Total, 512<<20),
 		Files:   cmp.Or(l.Files, 200_000),
 		Objects: cmp.Or(l.Objects, 200_000),
-		Values:  cmp.Or(l.Values, yamltext.MaxValues),
+		Values:  cmp.Or(l.Values, maxValues),
 		Folders: cmp.Or(l.Folders, 64),
 	}
 }
@@ -207,8 +205,8 @@ func (l *loader) exceededLimit() string {
 	switch {
 	case l.total.Load() > limits.Total:
 		return "the manifests are larger in total than " + bytesOf(limits.Total)
-	case l.reported.Load() > yamltext.MaxOfAll:
-		return fmt.Sprintf("there are more than %d findings in the manifests", yamltext.MaxOfAll)
+	case l.reported.Load() > MaxOfAll:
+		return fmt.Sprintf("there are more than %d findings in the manifests", MaxOfAll)
 	case l.count.Load() > int64(limits.Objects):
 		return fmt.Sprintf("the manifests have more than %d objects in total", limits.Objects)
 	}

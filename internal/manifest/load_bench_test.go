@@ -12,14 +12,13 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"trueup/internal/kind"
-	"trueup/internal/yamltext"
 )
 
 // BenchmarkSchema is the check of a usual manifest, and a validator.
 func BenchmarkSchema(b *testing.B) {
 	var c converter
 	var doc map[string]any
-	f := yamltext.NewFile("", benchmarkManifest())
+	f := NewFileState("", benchmarkManifest())
 	f.Documents(func(n *yaml.Node) {
 		c.reset(f)
 		doc, _ = c.value(n.Content[0], n.Content[0], nil).(map[string]any)

@@ -15,11 +15,7 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/e2e/inputs"
 	"trueup/internal/rules"
-	"trueup/internal/yamltext"
 )
-
-// maxFindings is the limit of the findings of a document.
-const maxFindings = 100
 
 // loadText loads one manifest as standard input.
 func loadText(t testing.TB, text string, opts LoadSettings) (*Set, diag.List) {
@@ -188,7 +184,7 @@ func TestEveryRuleOfTheLoaderIsInTheTable(t *testing.T) {
 		table[rule.Name] = true
 	}
 	for _, name := range []string{
-		yamltext.RuleSyntax, ruleDuplicateKey, ruleKey, ruleTag, yamltext.RuleAlias, yamltext.RuleSize, ruleDepth, yamltext.RuleEncoding, "yaml-trailing",
+		RuleSyntax, ruleDuplicateKey, ruleKey, ruleTag, RuleAlias, RuleSize, ruleDepth, RuleEncoding, "yaml-trailing",
 		ruleUnquoted, ruleEmpty, ruleUnknownKind, ruleDuplicate, ruleNotRegular, ruleFileCase, ruleSchema, ruleMisspeltField,
 		ruleMisspeltValue, RuleUnknownField, RuleUnknownValue, ruleNotSent,
 	} {
@@ -243,10 +239,10 @@ func TestManyFindingsAreCounted(t *testing.T) {
 
 // TestManyFindingsOfAFileAreCounted over its documents, and over all files.
 func TestManyFindingsOfAFileAreCounted(t *testing.T) {
-	many := strings.Repeat("a: 1\n---\n", 2*yamltext.MaxOfFile)
+	many := strings.Repeat("a: 1\n---\n", 2*MaxOfFile)
 	_, findings := loadText(t, many, LoadSettings{})
 	last := findings[len(findings)-1]
-	if len(findings) != yamltext.MaxOfFile+1 || last.Severity != diag.Error || last.Message != "the file has more than 1000 findings; the rest is not shown" {
+	if len(findings) != MaxOfFile+1 || last.Severity != diag.Error || last.Message != "the file has more than 1000 findings; the rest is not shown" {
 		t.Errorf("%d findings, the last is %+v", len(findings), last)
 	}
 	// Behind warnings alone everything is read.
@@ -258,14 +254,14 @@ func TestManyFindingsOfAFileAreCounted(t *testing.T) {
 		}
 	}
 	set, findings := loadText(t, warned.String(), LoadSettings{Workspace: "acme"})
-	if len(set.Objects) != 20 || findings.HasErrors() || len(findings) != yamltext.MaxOfFile+1 {
+	if len(set.Objects) != 20 || findings.HasErrors() || len(findings) != MaxOfFile+1 {
 		t.Errorf("%d objects, %d findings", len(set.Objects), len(findings))
 	}
 	if testing.Short() {
 		t.Skip("-short: a hundred thousand findings are slow with the race detector")
 	}
 	files := fstest.MapFS{}
-	for i := range yamltext.MaxOfAll/yamltext.MaxOfFile + 1 {
+	for i := range MaxOfAll/MaxOfFile + 1 {
 		files[fmt.Sprintf("f%03d.yaml", i)] = &fstest.MapFile{Data: []byte(many[:len(many)/2])}
 	}
 	_, all, err := Load(t.Context(), []PathSource{{FS: files, Path: "."}}, LoadSettings{})
@@ -283,7 +279,7 @@ func TestManyBrokenDocumentsEnd(t *testing.T) {
 
 func TestTooLargeAFileIsRefused(t *testing.T) {
 	_, findings := loadText(t, strings.Repeat("# filling\n", 1000), LoadSettings{Limits: Limits{File: 9999}})
-	if len(findings) != 1 || findings[0].Rule != yamltext.RuleSize {
+	if len(findings) != 1 || findings[0].Rule != RuleSize {
 		t.Error(findings)
 	}
 }

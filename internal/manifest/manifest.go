@@ -1,5 +1,5 @@
-// Package manifest reads YAML and JSON into a Set of checked objects with positions. It never looks at
-// live objects.
+// Package manifest reads YAML and JSON into a Set of checked objects with positions, and reports what YAML parsers
+// disagree about. It never looks at live objects.
 package manifest
 
 import (
@@ -13,7 +13,6 @@ import (
 	"trueup/internal/kind"
 	"trueup/internal/routing"
 	"trueup/internal/rules"
-	"trueup/internal/yamltext"
 )
 
 // Object is one manifest. To save memory, it keeps its spec as canonical bytes and not as a tree.
@@ -37,7 +36,7 @@ type Object struct {
 	Keep      bool
 	positions positions
 	// Silences are its comments that silence rules.
-	Silences []yamltext.CommentMark
+	Silences []CommentMark
 }
 
 // Key returns the kind and name of the object.

@@ -4,8 +4,6 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
-
-	"trueup/internal/yamltext"
 )
 
 // TestReadsAsYAMLSays has texts that parsers of YAML read in two ways: each is read as YAML 1.2 says, or refused.
@@ -39,7 +37,7 @@ func TestReadsAsYAMLSays(t *testing.T) {
 		"{\"a\": {\"b\" \n\n  :[1]}}\n":                     `{"a":{"b":[1]}}`,
 		"a: 0e400\n":                                        `{"a":0}`,
 	} {
-		f := &yamltext.FileState{Path: "in.yaml", Lines: yamltext.LineIndex{Data: []byte(text)}, MaxValues: 1 << 20}
+		f := &FileState{Path: "in.yaml", Lines: LineIndex{Data: []byte(text)}, MaxValues: 1 << 20}
 		var c converter
 		got := ""
 		f.Documents(func(n *yaml.Node) {

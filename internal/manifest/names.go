@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 
 	"trueup/internal/kind"
-	"trueup/internal/yamltext"
 )
 
 // Names finds the objects of manifests without reading all of each: they have a kind, a name, a host and
@@ -135,11 +134,11 @@ func (o *outliner) end() {
 
 // parseObjects finds the objects of a text by its nodes.
 func parseObjects(data []byte, path string) (objects []*Object) {
-	for _, doc := range yamltext.NewFile(path, data).Nodes() {
-		root := yamltext.Root(doc)
-		name := yamltext.Text(yamltext.Member(yamltext.Member(root, "metadata"), "name"))
-		if k, ok := kind.ForEnvelope(yamltext.Text(yamltext.Member(root, "apiVersion")), yamltext.Text(yamltext.Member(root, "kind"))); ok && name != "" {
-			objects = append(objects, &Object{Kind: k, Name: name, Host: yamltext.Text(yamltext.Member(yamltext.Member(root, "spec"), k.HostField)), Path: path})
+	for _, doc := range NewFileState(path, data).Nodes() {
+		root := RootNode(doc)
+		name := ScalarText(MemberValue(MemberValue(root, "metadata"), "name"))
+		if k, ok := kind.ForEnvelope(ScalarText(MemberValue(root, "apiVersion")), ScalarText(MemberValue(root, "kind"))); ok && name != "" {
+			objects = append(objects, &Object{Kind: k, Name: name, Host: ScalarText(MemberValue(MemberValue(root, "spec"), k.HostField)), Path: path})
 		}
 	}
 	return objects

@@ -9,7 +9,6 @@ import (
 	"trueup/internal/canon"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
-	"trueup/internal/yamltext"
 )
 
 // lineColumn is a line and a column, from 1, in characters.
@@ -147,7 +146,7 @@ func unescapeName(name string) string {
 }
 
 // placeFindings sets the line and column of findings that have none. It looks for all at once, because finding one reads the whole object.
-func (o *Object) placeFindings(all diag.List, text *yamltext.LineIndex) {
+func (o *Object) placeFindings(all diag.List, text *LineIndex) {
 	var found []*diag.Finding
 	var fields []string
 	for i := range all {

@@ -17,7 +17,6 @@ import (
 	"trueup/internal/e2e/inputs"
 	"trueup/internal/kind"
 	"trueup/internal/rules"
-	"trueup/internal/yamltext"
 )
 
 // layout writes a random value as YAML and notes the line of each field.
@@ -81,7 +80,7 @@ func TestEveryFieldIsFoundInItsLineAndBytesAreTheTrees(t *testing.T) {
 		}
 		l := &layout{line: 1, lines: map[string]int{}}
 		l.write("", doc, 0)
-		f := &yamltext.FileState{Path: "x.yaml", Lines: yamltext.LineIndex{Data: []byte(l.text.String())}, MaxValues: 1 << 20}
+		f := &FileState{Path: "x.yaml", Lines: LineIndex{Data: []byte(l.text.String())}, MaxValues: 1 << 20}
 		var c converter
 		var o *Object
 		f.Documents(func(n *yaml.Node) {

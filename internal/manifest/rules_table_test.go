@@ -10,7 +10,6 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"trueup/internal/diag"
-	"trueup/internal/yamltext"
 )
 
 const (
@@ -456,7 +455,7 @@ func TestManyPurgesOfOneHostname(t *testing.T) {
 func TestWhatNobodySeesIsRefused(t *testing.T) {
 	var c converter
 	refused := func(text string, key bool) bool {
-		c.reset(&yamltext.FileState{})
+		c.reset(&FileState{})
 		c.checkText(&yaml.Node{}, text, key)
 		return c.file.Findings.HasErrors()
 	}

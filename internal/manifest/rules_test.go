@@ -10,7 +10,6 @@ import (
 
 	"trueup/internal/diag"
 	"trueup/internal/rules"
-	"trueup/internal/yamltext"
 )
 
 // ruleOptions switch on what is off without a project.
@@ -40,7 +39,7 @@ func foundIn(t *testing.T, source PathSource, opts LoadSettings) diag.List {
 }
 
 // withoutExample are the rules of files that no manifest can show.
-func withoutExample() []string { return []string{yamltext.RuleSize, ruleNotRegular, ruleFileCase} }
+func withoutExample() []string { return []string{RuleSize, ruleNotRegular, ruleFileCase} }
 
 // TestRuleExamples holds that each rule's bad example has findings of that
 // rule alone, at its severity, and that its good example has none at all.

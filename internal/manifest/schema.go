@@ -15,7 +15,6 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/rules"
-	"trueup/internal/yamltext"
 )
 
 // validators compile the schema of each kind when an object is first rejected.
@@ -83,7 +82,7 @@ func (w *worker) checkSchema(doc map[string]any, k *kind.Kind) {
 
 // schemaErrors turns the validator's errors into findings.
 type schemaErrors struct {
-	file *yamltext.FileState
+	file *FileState
 	doc  any
 	root *kind.Field
 	// failed are the fields that already have an error.
@@ -193,13 +192,13 @@ func valueName(v any) string {
 
 // inType converts a scalar to the type of a field, or returns "".
 func inType(text string, f *kind.Field) string {
-	value, isBool := yamltext.BooleanWord(text)
+	value, isBool := BooleanWord(text)
 	switch {
 	case f.Type == kind.Text && text != "":
 		return strconv.Quote(text)
 	case f.Type == kind.Bool && isBool:
 		return strconv.FormatBool(value)
-	case f.Type == kind.Number && yamltext.IsJSONNumber(text):
+	case f.Type == kind.Number && isJSONNumber(text):
 		return text
 	}
 	return ""

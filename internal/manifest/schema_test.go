@@ -22,7 +22,6 @@ import (
 	"trueup/internal/e2e/inputs"
 	"trueup/internal/kind"
 	"trueup/internal/rules"
-	"trueup/internal/yamltext"
 )
 
 // trees are the documents of all rules' examples, by their kinds.
@@ -30,7 +29,7 @@ func trees(t *testing.T) map[*kind.Kind][]map[string]any {
 	t.Helper()
 	all := map[*kind.Kind][]map[string]any{}
 	add := func(text string) {
-		f := yamltext.NewFile("", []byte(text))
+		f := NewFileState("", []byte(text))
 		f.Documents(func(n *yaml.Node) {
 			var c converter
 			c.reset(f)
@@ -150,7 +149,7 @@ func TestFindingsAreTheValidators(t *testing.T) {
 			if of, ok := kind.ForEnvelope(version, name); !ok || of != k {
 				return false // no document of the kind
 			}
-			w := &worker{loader: &loader{}, file: &yamltext.FileState{MaxFindings: math.MaxInt}}
+			w := &worker{loader: &loader{}, file: &FileState{MaxFindings: math.MaxInt}}
 			w.checkSchema(doc, k)
 			var found []string
 			for _, x := range w.file.Findings {

@@ -14,7 +14,6 @@ import (
 
 	"trueup/internal/diag"
 	"trueup/internal/files"
-	"trueup/internal/yamltext"
 )
 
 // FileText is a file of manifests.
@@ -76,7 +75,7 @@ func (l *lister) report(path, rule string, severity diag.Severity, message, fix 
 func (l *lister) exceed(path, message, fix string) {
 	if !l.exceeded {
 		l.exceeded = true
-		l.report(path, yamltext.RuleSize, diag.Error, message, fix)
+		l.report(path, RuleSize, diag.Error, message, fix)
 	}
 }
 
@@ -128,7 +127,7 @@ func (l *lister) entry(s PathSource, name string, e fs.DirEntry, depth int) erro
 	shown := path.Join(s.Display, name)
 	switch {
 	case !utf8.ValidString(name) && (e.IsDir() || IsFile(name)):
-		l.report(shown, yamltext.RuleEncoding, diag.Error, "the name is not UTF-8", "rename it")
+		l.report(shown, RuleEncoding, diag.Error, "the name is not UTF-8", "rename it")
 		return skipEntry(e)
 	case e.IsDir() && depth > l.limits.Folders:
 		l.exceed(shown, fmt.Sprintf("folders are nested more than %d deep", l.limits.Folders), "move the manifests up, or name their folder")

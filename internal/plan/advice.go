@@ -27,7 +27,7 @@ type adviser struct {
 	*Planner
 	routes map[kind.Key]served
 	// reached is what objects serve of hosts.
-	reached map[string]reach
+	reached map[string]routing.PurgeReach
 	// hostnames are those that purges may name.
 	hostnames func() purge.Hosts
 }
@@ -35,7 +35,7 @@ type adviser struct {
 // adviseOnPlan collects advice on what the plan creates, changes and posts. It has the classes of requests whose copies
 // objects outdate.
 func (p *Planner) adviseOnPlan(out *Plan, all *study, classes map[kind.Key][]outdated) {
-	a := &adviser{Planner: p, routes: map[kind.Key]served{}, reached: map[string]reach{}}
+	a := &adviser{Planner: p, routes: map[kind.Key]served{}, reached: map[string]routing.PurgeReach{}}
 	a.hostnames = sync.OnceValue(func() purge.Hosts { return purge.NewHosts(slices.Collect(maps.Keys(p.hosts))) })
 	for i := range out.Items {
 		it := &out.Items[i]
@@ -191,42 +191,15 @@ func (a *adviser) adviseOnUnmatched(o *manifest.Object, spec purge.Spec, by serv
 	name := by.key.String() + " " + strings.Join(slices.Sorted(maps.Keys(hosts)), " ")
 	serves, seen := a.reached[name]
 	if !seen {
-		serves = newReach(append(locationsOf(by.before, hosts), locationsOf(by.after, hosts)...))
+		serves = routing.NewPurgeReach(append(locationsOf(by.before, hosts), locationsOf(by.after, hosts)...))
 		a.reached[name] = serves
 	}
-	outside := slices.DeleteFunc(slices.Clone(spec.Paths), serves.reachesAny)
+	outside := slices.DeleteFunc(slices.Clone(spec.Paths), serves.ReachesAny)
 	if len(outside) == 0 {
 		return nil
 	}
 	return diag.List{newAdvice(o, rules.PurgeUnmatched, fmt.Sprintf("spec.paths[%d]", slices.Index(spec.Paths, outside[0])),
 		fmt.Sprintf("no location of %s serves %s", by.key, diag.First(outside, 5)), "correct the path, or add the location")}
-}
-
-// reach is what locations serve: the paths of their purges, sorted and without stars.
-type reach struct {
-	cover purge.Cover
-	stems []string
-}
-
-func newReach(locations []*routing.Location) (r reach) {
-	var paths []string
-	for _, l := range locations {
-		path := l.PurgePath()
-		paths, r.stems = append(paths, path), append(r.stems, strings.TrimSuffix(path, "*"))
-	}
-	r.cover = purge.NewCover(paths)
-	slices.Sort(r.stems)
-	return r
-}
-
-// reachesAny reports whether a location serves the path, or a part of what is below it.
-func (r reach) reachesAny(path string) bool {
-	if _, _, ok := r.cover.CoveredBy(path, nil); ok {
-		return true
-	}
-	stem := strings.TrimSuffix(path, "*")
-	i, exact := slices.BinarySearch(r.stems, stem)
-	return exact || purge.IsPrefix(path) && i < len(r.stems) && strings.HasPrefix(r.stems[i], stem)
 }
 
 func countNoun(n int, noun string) string { return diag.Plural(n, noun, noun+"s") }

@@ -15,10 +15,10 @@ import (
 	"time"
 
 	"trueup/internal/canon"
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 	"trueup/internal/merge"
-	"trueup/internal/parallel"
 	"trueup/internal/routing"
 )
 
@@ -78,7 +78,7 @@ func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 // writeElements writes the elements of a list.
 func writeElements[T any](w io.Writer, list []T) error {
 	separator := ""
-	return parallel.InOrder(len(list), func(b *bytes.Buffer, i int) error {
+	return diag.RenderInOrder(len(list), func(b *bytes.Buffer, i int) error {
 		text, err := canon.Canonical([]byte(mustEncode(&list[i])))
 		_, _ = b.Write(text)
 		return err

@@ -14,7 +14,6 @@ import (
 	"trueup/internal/canon"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
-	"trueup/internal/live"
 	"trueup/internal/plan"
 	"trueup/internal/report"
 )
@@ -259,7 +258,7 @@ func TestWhatAPlanAsserts(t *testing.T) {
 			w.has("CDN/a", strings.Replace(oneHave, `"false"`, `"perhaps"`, 1))
 		},
 		`CDN/a: live: tls.forced was "false"; now it needs no change`: func(w *world) { w.has("CDN/a", oneWant) },
-		`CDN/a: live: it was deleted`:                                 func(w *world) { w.in.Live = live.State{Hosts: map[string]kind.Key{}} },
+		`CDN/a: live: it was deleted`:                                 func(w *world) { w.in.Live = kind.LiveState{Hosts: map[string]kind.Key{}} },
 		`CDN/a: live: another object has this name: its uid changed from`: func(w *world) {
 			w.has("CDN/a", oneHave, func(o *kind.LiveObject) { o.UID = "another" })
 		},

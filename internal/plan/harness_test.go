@@ -16,7 +16,6 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
-	"trueup/internal/live"
 	"trueup/internal/manifest"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
@@ -49,7 +48,7 @@ func git(t tester, documents ...string) *world {
 	ws := kind.Workspace{Name: "acme", UUID: "5a1d"}
 	return &world{t, plan.Inputs{
 		Tool: "trueup test", Target: plan.Destination{Workspace: ws}, Set: load(t, documents...),
-		Live: live.State{
+		Live: kind.LiveState{
 			Objects: map[kind.Key]kind.LiveObject{}, Absent: map[kind.Key]bool{}, Hosts: map[string]kind.Key{},
 		},
 		Ledger: ledger.View{

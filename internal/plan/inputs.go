@@ -10,9 +10,7 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
-	"trueup/internal/live"
 	"trueup/internal/manifest"
-	"trueup/internal/parallel"
 )
 
 // Inputs are everything that a plan depends on, as values.
@@ -21,7 +19,7 @@ type Inputs struct {
 	Sandbox bool
 	Target  Destination
 	Set     *manifest.Set
-	Live    live.State
+	Live    kind.LiveState
 	// Release drops the spec of each live object once it is planned, to save memory. Explain then needs a base with
 	// the same overrides.
 	Release bool
@@ -175,7 +173,7 @@ func (p *Planner) dropLiveSpecs(s *study, indices []int, purged map[kind.Key]boo
 
 func (p *Planner) studyBatch(s *study, indices []int, decide func(*decision)) {
 	findings, advice := make([]diag.List, len(indices)), make([]advised, len(indices))
-	parallel.Each(len(indices), func(n int) {
+	diag.InParallel(len(indices), func(n int) {
 		o := p.in.Set.Objects[indices[n]]
 		d := &decision{Planner: p, manifest: o, rec: p.in.Ledger.Records[o.Key()]}
 		d.live, d.exists = p.in.Live.Objects[o.Key()]

@@ -10,7 +10,6 @@ import (
 
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
-	"trueup/internal/live"
 	"trueup/internal/manifest"
 	"trueup/internal/routing"
 )
@@ -212,7 +211,7 @@ func (o ObjectState) AppliedBy() string {
 
 // ObjectStates returns the state of each object of a plan and of the manifests in areas that were not read, by kind
 // and name.
-func ObjectStates(p *Plan, set *manifest.Set, unread live.Unread, records map[kind.Key]ledger.Record) []ObjectState {
+func ObjectStates(p *Plan, set *manifest.Set, unread kind.Unread, records map[kind.Key]ledger.Record) []ObjectState {
 	all := make([]ObjectState, 0, len(set.Objects)+len(p.Unmanaged))
 	for _, o := range set.Objects {
 		if unread[o.Kind.Area] != nil {

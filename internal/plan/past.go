@@ -142,6 +142,6 @@ func ChangesOf(ws kind.Workspace, e ledger.LogEntry) Logged {
 	for _, c := range merge.Compare(merge.Sides{Rules: rules, Applied: before, Desired: decodedObject(e.Sent), Live: before}).Changes {
 		it.Changes = append(it.Changes, Change{Difference: c})
 	}
-	concealerOf(ws, e.Key).redactItem(&it)
+	redactItem(&it, kind.NewRedactor(ws, e.Key))
 	return Logged{e, it.Changes}
 }

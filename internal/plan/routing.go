@@ -11,7 +11,6 @@ import (
 	"trueup/internal/effect"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
-	"trueup/internal/parallel"
 	"trueup/internal/routing"
 	"trueup/internal/rules"
 )
@@ -57,7 +56,7 @@ func (p *Planner) newSite() *routing.Site {
 	others := slices.DeleteFunc(slices.Clone(p.in.Live.Unmanaged), func(o kind.LiveObject) bool { return !answersRequests(o.Kind) || o.Terminating })
 	cdns := make([]routing.CDN, len(set)+len(others))
 	hosts, all := make([]string, len(cdns)), make([]*routing.CDN, len(cdns))
-	parallel.Each(len(cdns), func(i int) {
+	diag.InParallel(len(cdns), func(i int) {
 		c := &cdns[i]
 		var o kind.LiveObject
 		if i < len(set) {

@@ -26,7 +26,7 @@ func guarded() *kind.Field {
 // TestNoSecretIsShown: wherever a sensitive value stands in an item, a digest
 // stands for it, and what is not sensitive is as it was.
 func TestNoSecretIsShown(t *testing.T) {
-	c := concealer{guarded(), "workspace/CDN/a"}
+	c := kind.Redactor{Spec: guarded(), Salt: "workspace/CDN/a"}
 	value := func(text string) any { return canon.MustDecode([]byte(text)) }
 	item := Item{
 		Changes: []Change{
@@ -45,7 +45,7 @@ func TestNoSecretIsShown(t *testing.T) {
 	}
 	before := mustEncode(item)
 	shown := item
-	c.redactItem(&shown)
+	redactItem(&shown, c)
 	text := mustEncode(shown)
 	if strings.Contains(text, secret) || mustEncode(item) != before {
 		t.Errorf("%s", text)
@@ -59,11 +59,11 @@ func TestNoSecretIsShown(t *testing.T) {
 	if first.Base != first.Live || first.Live == first.Desired {
 		t.Errorf("equal values are to be seen as equal, and others as others: %+v", first)
 	}
-	other := concealer{guarded(), "workspace/CDN/b"}
-	if other.redactAt("token", secret) == first.Live || c.redactAt("login.password", secret) == first.Live {
+	other := kind.Redactor{Spec: guarded(), Salt: "workspace/CDN/b"}
+	if other.RedactAt("token", secret) == first.Live || c.RedactAt("login.password", secret) == first.Live {
 		t.Error("equal values of other places can be told to be equal")
 	}
-	if c.redactAt("token", nil) != nil {
+	if c.RedactAt("token", nil) != nil {
 		t.Error("nothing has a digest")
 	}
 }
@@ -73,11 +73,11 @@ func TestNoSecretIsShown(t *testing.T) {
 func TestNoKindHasSecretsToday(t *testing.T) {
 	p := &Plan{Items: []Item{{Key: kind.Key{Kind: kind.AllKinds()[0].Name}}}}
 	for _, k := range kind.AllKinds() {
-		if hidesValue(k.Spec()) {
+		if k.Spec().HidesValue() {
 			t.Skipf("a field of %s is marked as sensitive now", k.Name)
 		}
 	}
-	if Redact(p) != p || RedactValue(kind.Workspace{}, p.Items[0].Key, "x", secret) != secret || !hidesValue(guarded()) || hidesValue(concealerOf(kind.Workspace{}, kind.Key{Kind: "other"}).spec) {
+	if Redact(p) != p || kind.NewRedactor(kind.Workspace{}, p.Items[0].Key).RedactAt("x", secret) != secret || !guarded().HidesValue() || kind.NewRedactor(kind.Workspace{}, kind.Key{Kind: "other"}).Spec != nil {
 		t.Error("something is hidden")
 	}
 }

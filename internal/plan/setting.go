@@ -10,7 +10,6 @@ import (
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 	"trueup/internal/merge"
-	"trueup/internal/yamltext"
 )
 
 // ProjectSettings is the content of trueup.yaml.
@@ -261,7 +260,7 @@ func (p *Planner) newSilences(out *Plan, past Past) []ChangedSetting {
 }
 
 // silencedSentence returns a sentence with the messages that a silence hides of an object.
-func silencedSentence(s yamltext.CommentMark, o *manifest.Object, hushed diag.List) string {
+func silencedSentence(s manifest.CommentMark, o *manifest.Object, hushed diag.List) string {
 	var texts []string
 	for _, f := range hushed {
 		if f.Path == o.Path && s.Governs(f) && !slices.Contains(texts, f.Message) {

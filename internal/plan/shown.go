@@ -1,13 +1,9 @@
 package plan
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"trueup/internal/canon"
@@ -113,7 +109,7 @@ func areRelated(a, b string) bool {
 func Redact(p *Plan) *Plan {
 	secret := map[string]bool{}
 	for _, k := range kind.AllKinds() {
-		secret[k.Name] = hidesValue(k.Spec())
+		secret[k.Name] = k.Spec().HidesValue()
 	}
 	if !slices.ContainsFunc(kind.AllKinds(), func(k *kind.Kind) bool { return secret[k.Name] }) {
 		return p
@@ -121,7 +117,8 @@ func Redact(p *Plan) *Plan {
 	out := *p
 	out.Settings = mapList(p.Settings, func(s ChangedSetting) ChangedSetting {
 		s.Hides = mapList(s.Hides, func(h HiddenField) HiddenField {
-			h.Git, h.Live = RedactValue(p.Target.Workspace, h.Key, h.Path, h.Git), RedactValue(p.Target.Workspace, h.Key, h.Path, h.Live)
+			by := kind.NewRedactor(p.Target.Workspace, h.Key)
+			h.Git, h.Live = by.RedactAt(h.Path, h.Git), by.RedactAt(h.Path, h.Live)
 			return h
 		})
 		return s
@@ -130,101 +127,33 @@ func Redact(p *Plan) *Plan {
 	out.Items = slices.Clone(p.Items)
 	for i := range out.Items {
 		if it := &out.Items[i]; secret[it.Kind] {
-			concealerOf(p.Target.Workspace, it.Key).redactItem(it)
+			redactItem(it, kind.NewRedactor(p.Target.Workspace, it.Key))
 		}
 	}
 	return &out
 }
 
-// RedactValue returns the value at a path of the object's spec, with digests of sensitive values.
-func RedactValue(ws kind.Workspace, key kind.Key, path string, value any) any {
-	if c := concealerOf(ws, key); hidesValue(c.spec) {
-		return c.redactAt(path, value)
-	}
-	return value
-}
-
-// hidesValue reports whether the field, or any below it, is sensitive.
-func hidesValue(f *kind.Field) bool {
-	if f == nil || f.Sensitive {
-		return f != nil
-	}
-	for _, child := range f.Fields {
-		if hidesValue(child) {
-			return true
-		}
-	}
-	return hidesValue(f.Item)
-}
-
-// concealer hides the sensitive values of one object.
-type concealer struct {
-	// spec is nil for an unknown kind.
-	spec *kind.Field
-	// salt keeps the digests of equal values of different objects apart.
-	salt string
-}
-
-func concealerOf(ws kind.Workspace, key kind.Key) concealer {
-	c := concealer{salt: ws.UUID + "/" + key.String()}
-	if k, ok := kind.FindKind(key.Kind); ok {
-		c.spec = k.Spec()
-	}
-	return c
-}
-
-func (c concealer) redactItem(it *Item) {
+// redactItem redacts everything in which an item has values.
+func redactItem(it *Item, by kind.Redactor) {
 	it.Changes, it.Notes = slices.Clone(it.Changes), slices.Clone(it.Notes)
 	for ch := range it.allChanges() {
-		ch.Base, ch.Live, ch.Desired = c.redactAt(ch.Path, ch.Base), c.redactAt(ch.Path, ch.Live), c.redactAt(ch.Path, ch.Desired)
+		ch.Base, ch.Live, ch.Desired = by.RedactAt(ch.Path, ch.Base), by.RedactAt(ch.Path, ch.Live), by.RedactAt(ch.Path, ch.Desired)
 	}
 	for _, list := range []*[]merge.Value{&it.Preserved, &it.Collateral, &it.FirstContact} {
 		*list = mapList(*list, func(v merge.Value) merge.Value {
-			v.Value = c.redactAt(v.Path, v.Value)
+			v.Value = by.RedactAt(v.Path, v.Value)
 			return v
 		})
 	}
 	if it.Spec != nil {
-		it.Spec = canon.Bytes(c.redactValue(c.spec, "", canon.MustDecode(it.Spec)))
+		it.Spec = canon.Bytes(by.RedactAt("", canon.MustDecode(it.Spec)))
 	}
 	if it.Request == nil || it.Request.Body == nil {
 		return
 	}
 	request := *it.Request
 	body := canon.MustDecode(request.Body).(map[string]any)
-	body["spec"] = c.redactValue(c.spec, "", body["spec"])
+	body["spec"] = by.RedactAt("", body["spec"])
 	request.Body = canon.Bytes(body)
 	it.Request = &request
-}
-
-// redactAt hides what is sensitive in the value at a path as people read it.
-func (c concealer) redactAt(path string, value any) any {
-	return c.redactValue(c.spec.FindField(path), path, value)
-}
-
-// redactValue hides what is sensitive below one place.
-func (c concealer) redactValue(at *kind.Field, path string, value any) any {
-	if value == nil {
-		return nil
-	}
-	if at.Sensitive {
-		mac := hmac.New(sha256.New, []byte(c.salt+"\x00"+path))
-		mac.Write(canon.Bytes(value))
-		return "sensitive, sha256:" + hex.EncodeToString(mac.Sum(nil))
-	}
-	switch v := value.(type) {
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for name, e := range v {
-			out[name] = c.redactValue(at.Member(name), path+"."+name, e)
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i, e := range v {
-			out[i] = c.redactValue(at.Element(), path+"."+strconv.Itoa(i), e)
-		}
-		return out
-	}
-	return value
 }

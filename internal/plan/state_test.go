@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"trueup/internal/kind"
-	"trueup/internal/live"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
 	"trueup/schemas"
@@ -71,7 +70,7 @@ func TestStates(t *testing.T) {
 	slices.Reverse(p.Items)
 	var got []plan.ObjectStanding
 	want = append(want, plan.NotRead) // a snapshot comes last
-	for _, s := range plan.ObjectStates(&p, unread, live.Unread{kind.Compute: errors.New("no")}, nil) {
+	for _, s := range plan.ObjectStates(&p, unread, kind.Unread{kind.Compute: errors.New("no")}, nil) {
 		got = append(got, s.State)
 	}
 	if !slices.Equal(got, want) {

@@ -16,7 +16,7 @@ import (
 	"trueup/internal/apply"
 	"trueup/internal/canon"
 	"trueup/internal/config"
-	"trueup/internal/exit"
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
@@ -69,10 +69,10 @@ func (s *Session) ApplyPlan(ctx context.Context) (apply.Result, int) {
 		}
 	}
 	code := ExitCode(result)
-	if s.settles && (code == exit.Stale || code == exit.NotConverged) {
-		code = exit.Partial // it is still open, and the next run sees it
+	if s.settles && (code == diag.ExitStale || code == diag.ExitNotConverged) {
+		code = diag.ExitPartial // it is still open, and the next run sees it
 	}
-	return result, exit.OrInterrupted(ctx, code)
+	return result, diag.OrInterrupted(ctx, code)
 }
 
 // maxSkew is how far the platform's clock and this machine's may differ without a warning (docs/design.md A6).
@@ -116,7 +116,7 @@ func (s *Session) timeSources() map[kind.Area]kind.Key {
 }
 
 // ExitCode returns the exit code of an apply; of several outcomes the most urgent for a person counts
-// (docs/design.md 0.24). Stale objects give exit.Stale only if nothing was sent.
+// (docs/design.md 0.24). Stale objects give diag.ExitStale only if nothing was sent.
 func ExitCode(res apply.Result) int {
 	seen := map[apply.Verdict]bool{}
 	sent := false
@@ -127,12 +127,12 @@ func ExitCode(res apply.Result) int {
 	for _, verdict := range []apply.Verdict{apply.Interrupted, apply.Auth, apply.NeedsPerson, apply.NotConverged, apply.Stale, apply.Partial} {
 		switch {
 		case seen[verdict] && verdict == apply.Stale && sent:
-			return exit.Partial
+			return diag.ExitPartial
 		case seen[verdict]:
-			return exit.Parse(string(verdict))
+			return diag.ParseExit(string(verdict))
 		}
 	}
-	return exit.OK
+	return diag.ExitOK
 }
 
 // Probe is a harmless purge, whose path does not exist. Session.SendProbe sends it again.
@@ -270,7 +270,7 @@ func (s *Session) BeginRun(ctx context.Context) {
 // in git, so that one that has no record later was lost, and the tree if nothing is left to do. It returns the exit code
 // of the apply, and an error if another run wrote meanwhile.
 func (s *Session) FinishRun(ctx context.Context, result apply.Result, code int) (int, error) {
-	if s.inputs.Ledger.Problem != "" || code == exit.Interrupted {
+	if s.inputs.Ledger.Problem != "" || code == diag.ExitInterrupted {
 		return code, nil
 	}
 	disturbed, err := s.Ledger.FinishRun(ctx, s.inputs.Ledger, s.ending(code))
@@ -279,7 +279,7 @@ func (s *Session) FinishRun(ctx context.Context, result apply.Result, code int) 
 			err = fmt.Errorf("a run of another commit wrote %s meanwhile: run apply again", disturbed[0])
 		}
 		result.Outcomes = append(slices.Clip(result.Outcomes), apply.ItemOutcome{Verdict: apply.Stale})
-		return exit.Worst(code, ExitCode(result)), err
+		return diag.WorstExit(code, ExitCode(result)), err
 	}
 	if err != nil {
 		s.env.Log(slog.LevelWarn, "record the apply: "+err.Error())
@@ -290,7 +290,7 @@ func (s *Session) FinishRun(ctx context.Context, result apply.Result, code int) 
 // ending is how an apply ended that has the exit code.
 func (s *Session) ending(code int) ledger.End {
 	options := s.inputs.Options
-	e := ledger.End{Keys: kind.KeysOf(s.inputs.Set.Objects), Spec: s.managedSpec, Whole: code == exit.OK && options.Targets == nil && !options.PartOfTree}
+	e := ledger.End{Keys: kind.KeysOf(s.inputs.Set.Objects), Spec: s.managedSpec, Whole: code == diag.ExitOK && options.Targets == nil && !options.PartOfTree}
 	if _, unread := s.areas(); e.Whole && len(unread) == 0 && (s.Skipped != nil || s.Plan.LeavesNothing()) {
 		e.Tree = new(s.treeDigest())
 	}

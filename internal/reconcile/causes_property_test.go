@@ -21,7 +21,6 @@ import (
 	"trueup/internal/e2e/long"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
-	"trueup/internal/live"
 	"trueup/internal/manifest"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
@@ -475,7 +474,7 @@ func keyOf(name string) kind.Key { return kind.Key{Kind: "CDN", Name: name} }
 func (s *story) inputs(m moment, set *manifest.Set) plan.Inputs {
 	at := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 	in := plan.Inputs{
-		Set: set, Live: live.State{Objects: map[kind.Key]kind.LiveObject{}, Absent: map[kind.Key]bool{}, Hosts: map[string]kind.Key{}},
+		Set: set, Live: kind.LiveState{Objects: map[kind.Key]kind.LiveObject{}, Absent: map[kind.Key]bool{}, Hosts: map[string]kind.Key{}},
 		Ledger: ledger.View{ID: "l", Records: map[kind.Key]ledger.Record{}}, At: ledger.ObserveTimes(at, at),
 		Options: plan.Options{AllowEmptyLive: true, MaxCreates: 100},
 	}

@@ -11,7 +11,6 @@ import (
 	"trueup/internal/canon"
 	"trueup/internal/config"
 	"trueup/internal/diag"
-	"trueup/internal/exit"
 	"trueup/internal/files"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
@@ -183,7 +182,7 @@ func ReadExpectation(arg, full string) (ExpectedPlan, error) {
 	}
 	p, err := ReadPlan(full)
 	if err == nil && p.Offline {
-		err = exit.WithCode(exit.Stale, errors.New("it was made with --offline and does not know what is live"))
+		err = diag.WithExit(diag.ExitStale, errors.New("it was made with --offline and does not know what is live"))
 	}
 	if err != nil {
 		return ExpectedPlan{}, fmt.Errorf("--expect %s: %w; nothing was sent: make a new plan with plan --out FILE", arg, err)
@@ -211,7 +210,7 @@ func ReadPlan(full string) (*plan.Plan, error) {
 		}
 	}
 	if err != nil {
-		return nil, exit.WithCode(exit.Stale, files.WithoutPath(err))
+		return nil, diag.WithExit(diag.ExitStale, files.WithoutPath(err))
 	}
 	return p, nil
 }

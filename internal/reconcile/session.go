@@ -15,10 +15,9 @@ import (
 	"trueup/internal/api"
 	"trueup/internal/apply"
 	"trueup/internal/config"
-	"trueup/internal/exit"
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
-	"trueup/internal/live"
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
 )
@@ -37,7 +36,7 @@ type Session struct {
 	Platform *config.Platform
 	Ledger   *ledger.Ledger
 	Plan     *plan.Plan  // nil if findings stopped the run
-	Unread   live.Unread // the areas that are not in the plan, with Options.EachArea
+	Unread   kind.Unread // the areas that are not in the plan, with Options.EachArea
 	// Skipped is the apply that left nothing to do of this very tree, with Options.SkipApplied. There is no plan then.
 	Skipped *ledger.Head
 
@@ -239,7 +238,7 @@ func (s *Session) readLedger(ctx context.Context) (err error) {
 		return err
 	}
 	if err = s.admitPlatform(ctx); err != nil && !s.options.ReadOnly {
-		err = exit.WithCode(exit.NeedsPerson, err)
+		err = diag.WithExit(diag.ExitNeedsPerson, err)
 	}
 	return err
 }
@@ -257,7 +256,7 @@ func (s *Session) admitPlatform(ctx context.Context) error {
 	return nil
 }
 
-func (s *Session) readLive(ctx context.Context, reader live.ObjectReader) (err error) {
+func (s *Session) readLive(ctx context.Context, reader api.ObjectReader) (err error) {
 	progress, end := s.env.Begin("reading what is live")
 	defer end()
 	wanted := 0
@@ -266,16 +265,16 @@ func (s *Session) readLive(ctx context.Context, reader live.ObjectReader) (err e
 			wanted++
 		}
 	}
-	opts := live.FetchOptions{
+	opts := api.FetchOptions{
 		Parallelism: s.env.API.Parallelism, Names: s.inputs.Ledger.RemoteNames(), Whole: s.options.Whole,
 		Progress: func(done int) { progress(done, wanted) }, Doubt: plan.DoubtListed(s.inputs, s.Platform.API.Now()),
 	}
 	opts.Also = slices.DeleteFunc(slices.Clone(kind.AllKinds()), s.isUnneeded)
 	if !s.options.EachArea {
-		s.inputs.Live, err = live.FetchState(ctx, reader, s.inputs.Set, opts)
+		s.inputs.Live, err = api.FetchState(ctx, reader, s.inputs.Set, opts)
 		return err
 	}
-	s.inputs.Live, s.Unread = live.FetchEach(ctx, reader, s.inputs.Set, opts)
+	s.inputs.Live, s.Unread = api.FetchEach(ctx, reader, s.inputs.Set, opts)
 	if targets := s.inputs.Options.Targets; len(s.Unread) > 0 {
 		s.inputs.Options.Targets = func(key kind.Key) bool {
 			k, _ := kind.FindKind(key.Kind)

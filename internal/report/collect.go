@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"trueup/internal/canon"
-	"trueup/internal/exit"
+	"trueup/internal/diag"
 	"trueup/internal/plan"
 	"trueup/internal/requesttest"
 )
@@ -180,7 +180,7 @@ func (c *collection) readShards(fsys fs.FS, tool string) error {
 	}
 	slices.SortStableFunc(all, func(a, b shardResults) int { return a.Started.Compare(b.Started) })
 	newest, shards := all[len(all)-1], map[int]*shardResults{}
-	c.fleet.FleetRun, c.fleet.Facts = newest.FleetRun, newest.Facts
+	c.fleet.FleetRun, c.fleet.FleetChanges = newest.FleetRun, newest.Facts
 	for i, r := range all {
 		switch other := shards[r.Shard]; {
 		case r.FleetRun != newest.FleetRun:
@@ -232,7 +232,7 @@ func (c *collection) findShards(fsys fs.FS, tool string) (all []shardResults, er
 // addLine adds the result of a project.
 func (c *collection) addLine(name, project string, line []byte) {
 	doc, err := ReadResult(line)
-	if err == nil && exit.NameOf(doc.ExitCode) == "" {
+	if err == nil && diag.ExitName(doc.ExitCode) == "" {
 		err = fmt.Errorf("it is damaged, because no exit code is %d: run the shard again", doc.ExitCode)
 	}
 	if err != nil {

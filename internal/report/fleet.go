@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"trueup/internal/config"
 	"trueup/internal/diag"
-	"trueup/internal/exit"
 	"trueup/internal/safetext"
 	"trueup/internal/view"
 )
@@ -67,8 +67,8 @@ type ShardHead struct {
 	// Error says why no project could be selected.
 	Error string `json:"error,omitempty"`
 	// Projects are the paths, sorted.
-	Projects []string `json:"projects"`
-	Facts    Facts    `json:"facts"`
+	Projects []string            `json:"projects"`
+	Facts    config.FleetChanges `json:"facts"`
 }
 
 // ShardNames matches the names of the files of results.
@@ -77,29 +77,10 @@ const ShardNames = "shard-*-of-*.jsonl"
 // Name is the name of the file of the results.
 func (s ShardHead) Name() string { return fmt.Sprintf("shard-%d-of-%d.jsonl", s.Shard, s.Shards) }
 
-// Facts are what a run says of the projects of a repository, beside their results.
-type Facts struct {
-	// Since is the commit that the facts compare with; empty without one.
-	Since string `json:"since,omitempty"`
-	// Added are new projects, Removed those that are gone, and Moved those that are in another folder. The objects of a
-	// removed one are still live.
-	Added   []string `json:"added,omitempty"`
-	Removed []string `json:"removed,omitempty"`
-	Moved   []Move   `json:"moved,omitempty"`
-	// Unselected counts the projects that the selection leaves out.
-	Unselected int `json:"unselected,omitempty"`
-}
-
-// Move is a project that is in another folder now.
-type Move struct {
-	From string `json:"from"`
-	To   string `json:"to"`
-}
-
 // FleetFacts is what a merged result says beside the results of the projects.
 type FleetFacts struct {
-	FleetRun `json:"run"`
-	Facts    `json:"facts"`
+	FleetRun            `json:"run"`
+	config.FleetChanges `json:"facts"`
 	// Missing says which shards and results are not there. Projects without a result are of NotReached, as those that did
 	// not start.
 	Missing    []string `json:"missing,omitempty"`
@@ -181,12 +162,12 @@ func (f *FleetFacts) warnings() (list diag.List) {
 
 // code returns the exit code of what no project's result has. Where pending changes are one, a removed project is, too.
 func (f *FleetFacts) code() int {
-	code := exit.OK
+	code := diag.ExitOK
 	if isDetailed := strings.Contains(f.Flags, "--detailed-exitcode=true"); len(f.Removed) > 0 && (f.Command == "drift" || isDetailed) {
-		code = exit.Changes
+		code = diag.ExitChanges
 	}
 	if len(f.Missing) > 0 {
-		code = exit.Worst(code, exit.Partial)
+		code = diag.WorstExit(code, diag.ExitPartial)
 	}
 	return code
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"trueup/internal/config"
 	"trueup/internal/view"
 )
 
@@ -35,7 +36,7 @@ func TestShardMatchesThePublishedSchema(t *testing.T) {
 	for _, file := range []ShardHead{
 		{
 			Format: ShardFormat, Shard: 2, FleetRun: wholeRun(), Error: "e", Projects: []string{"a", "b/c"},
-			Facts: Facts{Since: "8a", Added: []string{"a"}, Removed: []string{"b"}, Moved: []Move{{From: "c", To: "d"}}, Unselected: 1},
+			Facts: config.FleetChanges{Since: "8a", Added: []string{"a"}, Removed: []string{"b"}, Moved: []config.ProjectMove{{From: "c", To: "d"}}, Unselected: 1},
 		},
 		{Format: ShardFormat, Shard: 1, FleetRun: FleetRun{Command: "apply", Tool: "trueup 1", Shards: 1}, Projects: []string{}},
 	} {

@@ -12,6 +12,7 @@ import (
 
 	"trueup/internal/apply"
 	"trueup/internal/canon"
+	"trueup/internal/config"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
@@ -57,8 +58,8 @@ func hostile(s string, v any, op plan.Op, class merge.ChangeKind, n int) Documen
 		Command: s, Result: s, Sandbox: n%3 == 0, Objects: n, Errors: []string{s}, Messages: []string{s}, RunURL: s, Files: []SideReport{{Format: s, Path: s}}, Place: FolderInRepo{Top: s, Folder: s, Project: s},
 		Project:  &ProjectResult{Path: s, Workspace: s, Result: s, ExitCode: n, Digest: s},
 		Projects: []ProjectResult{{Path: s, Workspace: s, Result: s, ExitCode: n, Digest: s}},
-		Fleet: &FleetFacts{FleetRun: FleetRun{Command: s, Flags: s, Selection: s, Commit: s, Tool: s, Shards: n}, Missing: []string{s}, NotReached: []string{s}, NotPlanned: []string{s}, Facts: Facts{
-			Since: s, Added: []string{s}, Removed: []string{s}, Moved: []Move{{From: s, To: s}}, Unselected: n,
+		Fleet: &FleetFacts{FleetRun: FleetRun{Command: s, Flags: s, Selection: s, Commit: s, Tool: s, Shards: n}, Missing: []string{s}, NotReached: []string{s}, NotPlanned: []string{s}, FleetChanges: config.FleetChanges{
+			Since: s, Added: []string{s}, Removed: []string{s}, Moved: []config.ProjectMove{{From: s, To: s}}, Unselected: n,
 		}},
 		Findings: diag.List{finding}, Annotations: diag.List{finding}, Silenced: diag.List{finding},
 		Tests: &requesttest.TestResults{Passed: n, Failed: 1, Cases: []requesttest.Case{{

@@ -15,7 +15,6 @@ import (
 	"trueup/internal/apply"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
-	"trueup/internal/parallel"
 	"trueup/internal/plan"
 	"trueup/internal/safetext"
 	"trueup/internal/view"
@@ -78,7 +77,7 @@ func (p *htmlPage) write(w io.Writer, tmpl *template.Template) error {
 		return err
 	}
 	shown, size := 0, 0
-	err := parallel.InOrder(len(p.Items), func(b *bytes.Buffer, i int) error {
+	err := diag.RenderInOrder(len(p.Items), func(b *bytes.Buffer, i int) error {
 		return tmpl.ExecuteTemplate(b, "object", p.Items[i])
 	}, func(text []byte) (more bool, err error) {
 		if size >= maxHTMLDetails {

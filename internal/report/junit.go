@@ -10,7 +10,7 @@ import (
 	"strings"
 	"text/template"
 
-	"trueup/internal/exit"
+	"trueup/internal/diag"
 	"trueup/internal/requesttest"
 	"trueup/internal/safetext"
 	"trueup/internal/view"
@@ -127,7 +127,7 @@ func remarkSuite(doc Document) testSuite {
 	}
 	if len(s.Cases) == 0 {
 		c := testCase{Class: class, Name: s.Name, Lines: []safe{runSummary(doc)}}
-		if doc.ExitCode != exit.OK && doc.Plan == nil && doc.Tests == nil {
+		if doc.ExitCode != diag.ExitOK && doc.Plan == nil && doc.Tests == nil {
 			c.End, c.Message, c.Type = "failure", runSummary(doc), doc.Result
 		}
 		s.Cases = []testCase{c}
@@ -154,7 +154,7 @@ func projectSuite(projects []ProjectResult) testSuite {
 	s := testSuite{Name: clean("projects")}
 	for _, p := range projects {
 		c := testCase{Class: clean("trueup.projects"), Name: clean(p.Path).CutLeft(view.MaxPath), Lines: []safe{clean(p.Result).Cut(view.MaxName)}}
-		if p.ExitCode != exit.OK && p.ExitCode != exit.Changes {
+		if p.ExitCode != diag.ExitOK && p.ExitCode != diag.ExitChanges {
 			c.End, c.Message, c.Type = "failure", clean(p.Result).Cut(view.MaxName), "project"
 		}
 		s.Cases = append(s.Cases, c)

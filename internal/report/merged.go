@@ -11,7 +11,6 @@ import (
 
 	"trueup/internal/apply"
 	"trueup/internal/diag"
-	"trueup/internal/exit"
 	"trueup/internal/kind"
 	"trueup/internal/plan"
 	"trueup/internal/requesttest"
@@ -24,17 +23,19 @@ import (
 func projectResults(projects []ProjectResult) safe {
 	counts, codes := map[string]int{}, map[string]int{}
 	for _, p := range projects {
-		result := cmp.Or(exit.NameOf(p.ExitCode), exit.NameOf(exit.Error))
+		result := cmp.Or(diag.ExitName(p.ExitCode), diag.ExitName(diag.ExitError))
 		if p.Result == NotStarted {
 			result = NotStarted
 		}
 		counts[result]++
 		codes[result] = p.ExitCode
 	}
-	if len(projects) == counts[exit.NameOf(exit.OK)] {
+	if len(projects) == counts[diag.ExitName(diag.ExitOK)] {
 		return safe{}
 	}
-	byCode := func(a, b string) int { return cmp.Or(exit.Rank(codes[a])-exit.Rank(codes[b]), strings.Compare(a, b)) }
+	byCode := func(a, b string) int {
+		return cmp.Or(diag.ExitRank(codes[a])-diag.ExitRank(codes[b]), strings.Compare(a, b))
+	}
 	var parts []safe
 	for _, result := range slices.SortedFunc(maps.Keys(counts), byCode) {
 		parts = append(parts, safetext.F("%d %s", counts[result], clean(result)))
@@ -45,7 +46,7 @@ func projectResults(projects []ProjectResult) safe {
 // projectLines returns a line for each project and its result, the worst first.
 func projectLines(projects []ProjectResult) []safe {
 	sorted := slices.Clone(projects)
-	slices.SortStableFunc(sorted, func(a, b ProjectResult) int { return exit.Rank(a.ExitCode) - exit.Rank(b.ExitCode) })
+	slices.SortStableFunc(sorted, func(a, b ProjectResult) int { return diag.ExitRank(a.ExitCode) - diag.ExitRank(b.ExitCode) })
 	lines := make([]safe, len(sorted))
 	for i, p := range sorted {
 		lines[i] = safetext.F("%s: %s", clean(p.Path).CutLeft(view.MaxPath), clean(p.Result).Cut(view.MaxName))
@@ -102,7 +103,7 @@ func inProjects(projects []string, all int) string {
 
 // NewMerger returns a Merger for the projects that one process runs.
 func NewMerger(shard ShardHead) *Merger {
-	return &Merger{doc: Document{Command: shard.Command, Projects: []ProjectResult{}}, fleet: FleetFacts{FleetRun: shard.FleetRun, Facts: shard.Facts}}
+	return &Merger{doc: Document{Command: shard.Command, Projects: []ProjectResult{}}, fleet: FleetFacts{FleetRun: shard.FleetRun, FleetChanges: shard.Facts}}
 }
 
 // AddResult adds the result of a project, as ResultOf returns it. The caller adds them in the order of their paths.
@@ -115,11 +116,11 @@ func (m *Merger) AddResult(doc Document) {
 		m.addPlan(doc.Plan, at)
 	case doc.Result == NotStarted:
 		m.fleet.NotReached = append(m.fleet.NotReached, at)
-	case slices.Contains([]string{"plan", "apply", "drift"}, doc.Command) && doc.ExitCode != exit.OK:
+	case slices.Contains([]string{"plan", "apply", "drift"}, doc.Command) && doc.ExitCode != diag.ExitOK:
 		m.fleet.NotPlanned = append(m.fleet.NotPlanned, at)
 	}
 	all.Projects = append(all.Projects, entry)
-	all.Command, all.ExitCode = doc.Command, exit.Worst(all.ExitCode, doc.ExitCode)
+	all.Command, all.ExitCode = doc.Command, diag.WorstExit(all.ExitCode, doc.ExitCode)
 	all.Sandbox = all.Sandbox || doc.Sandbox
 	all.Objects += doc.Objects
 	all.Findings = append(all.Findings, findingsIn(at, doc.Findings)...)
@@ -252,11 +253,11 @@ func (m *Merger) addTests(t *requesttest.TestResults, at string) {
 func (m *Merger) Finish() Document {
 	doc, f, all := m.doc, &m.fleet, len(m.doc.Projects)
 	doc.Errors = slices.Concat(f.Missing, m.wrong, m.errors.lines(all))
-	doc.ExitCode = exit.Worst(doc.ExitCode, f.code())
+	doc.ExitCode = diag.WorstExit(doc.ExitCode, f.code())
 	if len(m.wrong) > 0 {
-		doc.ExitCode = exit.Worst(doc.ExitCode, exit.Error)
+		doc.ExitCode = diag.WorstExit(doc.ExitCode, diag.ExitError)
 	}
-	doc.Result, doc.Fleet = exit.NameOf(doc.ExitCode), f
+	doc.Result, doc.Fleet = diag.ExitName(doc.ExitCode), f
 	doc.Findings = append(doc.Findings, f.warnings()...)
 	facts, pl := f.lines(), doc.Plan
 	if pl == nil {

@@ -14,8 +14,8 @@ import (
 	"pgregory.net/rapid"
 
 	"trueup/internal/apply"
+	"trueup/internal/diag"
 	"trueup/internal/e2e/long"
-	"trueup/internal/exit"
 	"trueup/internal/kind"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
@@ -29,7 +29,7 @@ func merged(docs map[string]Document) Document {
 	m := &Merger{fleet: FleetFacts{FleetRun: FleetRun{Tool: testTool, Commit: "8a6c09fc", Shards: 1}}}
 	for _, at := range slices.Sorted(maps.Keys(docs)) {
 		doc := docs[at]
-		doc.Result = exit.NameOf(doc.ExitCode)
+		doc.Result = diag.ExitName(doc.ExitCode)
 		doc.Project = &ProjectResult{Path: at, Result: doc.Result, ExitCode: doc.ExitCode}
 		m.AddResult(doc)
 	}
@@ -60,18 +60,18 @@ func withOrigin(server string) *plan.Plan {
 
 func mergedExample() Document {
 	docs := map[string]Document{
-		"shops/all": {Command: "plan", ExitCode: exit.Changes, Objects: 8, Plan: examplePlan(), Findings: exampleFindings()},
-		"shops/eu":  {Command: "plan", ExitCode: exit.Changes, Objects: 2, Plan: withOrigin("10.9.9.9:80")},
-		"shops/off": {Command: "plan", ExitCode: exit.Auth, Errors: []string{"list CDNs: 403 Forbidden: check the token of CDNs"}},
+		"shops/all": {Command: "plan", ExitCode: diag.ExitChanges, Objects: 8, Plan: examplePlan(), Findings: exampleFindings()},
+		"shops/eu":  {Command: "plan", ExitCode: diag.ExitChanges, Objects: 2, Plan: withOrigin("10.9.9.9:80")},
+		"shops/off": {Command: "plan", ExitCode: diag.ExitAuth, Errors: []string{"list CDNs: 403 Forbidden: check the token of CDNs"}},
 	}
 	docs["shops/us"] = docs["shops/off"]
 	for i := range 4 {
-		docs[fmt.Sprintf("sites/site-%d", i)] = Document{Command: "plan", ExitCode: exit.Changes, Objects: 3, Plan: cachedLonger(2)}
+		docs[fmt.Sprintf("sites/site-%d", i)] = Document{Command: "plan", ExitCode: diag.ExitChanges, Objects: 3, Plan: cachedLonger(2)}
 	}
 	for i := range 2 {
 		pl := cachedLonger(0)
 		pl.Settings = []plan.ChangedSetting{{Path: "trueup.yaml", Line: 6, Field: "ledger.store", Was: "file:a", Now: "file:b", Consequence: "trueup looks only here for what it sent before"}}
-		docs[fmt.Sprintf("sites/set-%d", i)] = Document{Command: "plan", ExitCode: exit.Changes, Objects: 1, Plan: pl}
+		docs[fmt.Sprintf("sites/set-%d", i)] = Document{Command: "plan", ExitCode: diag.ExitChanges, Objects: 1, Plan: pl}
 	}
 	return merged(docs)
 }
@@ -207,11 +207,11 @@ func TestRiskyChangesOfManyProjectsComeFirst(t *testing.T) {
 func TestMergedCounts(t *testing.T) {
 	long.SetChecks(t, 30)
 	rapid.Check(t, func(rt *rapid.T) {
-		docs, want, kept, worst := map[string]Document{}, plan.Summary{}, []kind.Key{}, exit.OK
+		docs, want, kept, worst := map[string]Document{}, plan.Summary{}, []kind.Key{}, diag.ExitOK
 		for i := range rapid.IntRange(1, 6).Draw(rt, "projects") {
 			doc, at := anyDocument().Draw(rt, "document"), fmt.Sprintf("p/%d", i)
-			doc.ExitCode = rapid.SampledFrom([]int{exit.OK, exit.Changes, exit.Partial, exit.Auth}).Draw(rt, "code")
-			docs[at], worst = doc, exit.Worst(worst, doc.ExitCode)
+			doc.ExitCode = rapid.SampledFrom([]int{diag.ExitOK, diag.ExitChanges, diag.ExitPartial, diag.ExitAuth}).Draw(rt, "code")
+			docs[at], worst = doc, diag.WorstExit(worst, doc.ExitCode)
 			if doc.Plan == nil {
 				continue
 			}
@@ -250,7 +250,7 @@ func TestMergedOutcomes(t *testing.T) {
 			{Key: key("CDN", "calm"), Status: apply.Done, Did: apply.Unchanged, Verdict: apply.OK},
 			{Key: key("CDN", "web"), Status: apply.Failed, Verdict: apply.Partial, Message: "502 Bad Gateway"},
 		})
-		docs[fmt.Sprintf("p%d", i)] = Document{Command: "apply", ExitCode: exit.Partial, Plan: &plan.Plan{}, Apply: &result}
+		docs[fmt.Sprintf("p%d", i)] = Document{Command: "apply", ExitCode: diag.ExitPartial, Plan: &plan.Plan{}, Apply: &result}
 	}
 	text := string(render(t, "text", merged(docs), FormatOptions{}))
 	for _, want := range []string{"CDN/web in p0", "CDN/web in p2", "Apply of 3 projects: 3 failed, 3 unchanged. Results of the projects: 3 partial."} {
@@ -358,7 +358,7 @@ func TestCollectRejects(t *testing.T) {
 					t.Errorf("no %q in %s", want, text)
 				}
 			}
-			if err == nil && (doc.ExitCode == exit.OK || doc.Plan == nil) || err != nil && len(fsys) > 0 {
+			if err == nil && (doc.ExitCode == diag.ExitOK || doc.Plan == nil) || err != nil && len(fsys) > 0 {
 				t.Errorf("exit code %d, %d projects, %v", doc.ExitCode, len(doc.Projects), err)
 			}
 		})

@@ -13,7 +13,6 @@ import (
 	"trueup/internal/apply"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
-	"trueup/internal/parallel"
 	"trueup/internal/plan"
 	"trueup/internal/requesttest"
 	"trueup/internal/safetext"
@@ -209,7 +208,7 @@ func writeIndented(w io.Writer, v any, list jsonList) error {
 		end := bytes.Index(text, []byte(list.empty)) + len(list.empty) - len("]")
 		safetext.WriteJSON(out, text[:end])
 		before := "\n"
-		err := parallel.InOrder(list.n, func(b *bytes.Buffer, i int) error {
+		err := diag.RenderInOrder(list.n, func(b *bytes.Buffer, i int) error {
 			one := json.NewEncoder(b)
 			one.SetIndent(list.margin+"  ", "  ")
 			return one.Encode(list.element(i))

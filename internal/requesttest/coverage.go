@@ -59,7 +59,7 @@ func Cover(cases []Case, objects []*manifest.Object) *Coverage {
 		if c.answer == nil {
 			continue
 		}
-		for _, a := range c.answer.ListAnswers(0) {
+		for _, a := range c.answer.ListAnswers() {
 			if a.Location != nil {
 				reached[a.CDN.String()+" "+a.FieldPath()], reached[a.CDN.String()+" "+a.Upstream] = true, true
 			}

@@ -207,7 +207,7 @@ func findAgreement(cases []Case) (value map[string]any) {
 		if c.answer == nil || c.isUnclear() {
 			return nil
 		}
-		for _, a := range c.answer.ListAnswers(0) {
+		for _, a := range c.answer.ListAnswers() {
 			is := observe(c.test.expect, a.Location)
 			if value != nil && !bytes.Equal(canon.Bytes(value), canon.Bytes(is)) {
 				return nil

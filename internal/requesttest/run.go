@@ -305,7 +305,7 @@ func (c *Case) addUnclear() {
 // compareExpectations compares the answer with the expectations.
 func (c *Case) compareExpectations() {
 	wanted, says := c.test.expect["served"].(bool)
-	isWanted, expectations, answers := wanted || !says, expectationsOf(c.test.expect), c.answer.ListAnswers(0)
+	isWanted, expectations, answers := wanted || !says, expectationsOf(c.test.expect), c.answer.ListAnswers()
 	isWrong := func(a routing.Responder) bool { return (a.Location == nil) == isWanted }
 	if slices.ContainsFunc(answers, isWrong) || !isWanted && len(expectations) > 0 {
 		expected, field := "a location", c.test.at+".expect.served"
@@ -335,7 +335,7 @@ func (c *Case) compareExpectations() {
 
 // listAnswers returns what a request gets, with the readings under which it does.
 func (c *Case) listAnswers(describe func(reading int) string) (all []Answer) {
-	for i, by := range c.answer.ListAnswers(0) {
+	for i, by := range c.answer.ListAnswers() {
 		a := Answer{Value: describe(i)}
 		if by.Location != nil {
 			a.Location = by.Path

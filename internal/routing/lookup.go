@@ -221,10 +221,10 @@ func (q *RequestAnswer) answer(side, reading int) Responder {
 	return q.table.answer(q.node, side, reading)
 }
 
-// ListAnswers returns what answers the request on a side under each of the readings that make a difference.
-func (q *RequestAnswer) ListAnswers(side int) (all []Responder) {
+// ListAnswers returns what answers the request on the first side under each of the readings that make a difference.
+func (q *RequestAnswer) ListAnswers() (all []Responder) {
 	for r := range q.table.readings {
-		all = append(all, q.answer(side, r))
+		all = append(all, q.answer(0, r))
 	}
 	return all
 }

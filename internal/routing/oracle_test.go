@@ -604,7 +604,7 @@ func agrees(was, is site) string {
 			continue // several, or none
 		}
 		differs := false
-		for n := range q.ListAnswers(0) {
+		for n := range q.ListAnswers() {
 			name := q.ReplyOf([]int{n}).Rules[0]
 			r := reading{wins: name}
 			if wins, broken, has := strings.Cut(name, ", and "); has {

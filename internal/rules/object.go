@@ -23,13 +23,13 @@ func checkNameShape(s *RuleSubject) {
 	}
 	for _, n := range s.specNames() {
 		if strings.ContainsFunc(n.text, diag.Unseen) {
-			s.report(n.at, fmt.Sprintf("the name %+q has invisible characters", diag.Short(n.text)), "remove them")
+			s.report(kind.JoinField(n.owner, n.field), fmt.Sprintf("the name %+q has invisible characters", diag.Short(n.text)), "remove them")
 		}
 	}
 }
 
-// specName is a name inside a spec, with its field.
-type specName struct{ at, text string }
+// specName is a name inside a spec, with its field and the path of the mapping that has it.
+type specName struct{ owner, field, text string }
 
 // specNames returns the names that parts of the object have, and by which other parts refer to them.
 func (s *RuleSubject) specNames() (names []specName) {
@@ -45,7 +45,7 @@ func (s *RuleSubject) specNames() (names []specName) {
 		{"secureLink", "expireName"},
 	} {
 		for at, m := range s.each(field[0]) {
-			names = append(names, specName{kind.JoinField(at, field[1]), text(m, field[1])})
+			names = append(names, specName{at, field[1], text(m, field[1])})
 		}
 	}
 	return names
@@ -85,7 +85,7 @@ func checkNameOdd(s *RuleSubject) {
 	}
 	for _, n := range names { // a path is what visitors ask for
 		if script := lookalikeScript(n.text); script != "" && !strings.HasPrefix(n.text, "/") {
-			s.report(n.at, fmt.Sprintf("the name %+q has %s letters, which can look like the Latin ones of this object's names", diag.Short(n.text), script),
+			s.report(kind.JoinField(n.owner, n.field), fmt.Sprintf("the name %+q has %s letters, which can look like the Latin ones of this object's names", diag.Short(n.text), script),
 				"write the names of an object in one script")
 		}
 	}

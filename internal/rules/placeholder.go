@@ -18,7 +18,10 @@ func checkPlaceholderOdd(s *RuleSubject) { s.reportPlaceholders(false) }
 
 // reportPlaceholders reports placeholders in fields that name something, or in all others.
 func (s *RuleSubject) reportPlaceholders(inNames bool) {
-	if !hasAnyOf(s.Doc, "$%<{") { // paths of texts are expensive
+	if s.templated == nil { // paths of texts are expensive
+		s.templated = new(mayHavePlaceholder(s.Doc))
+	}
+	if !*s.templated {
 		return
 	}
 	s.eachText("", "", s.Doc, func(at, field, text string) {
@@ -44,16 +47,16 @@ func (s *RuleSubject) eachText(at, field string, v any, visit func(at, field, te
 	}
 }
 
-// hasAnyOf reports whether a text below v has one of the characters.
-func hasAnyOf(v any, chars string) bool {
+// mayHavePlaceholder reports whether a text below v has a character that a placeholder begins with.
+func mayHavePlaceholder(v any) bool {
 	switch t := v.(type) {
 	case string:
-		return strings.ContainsAny(t, chars)
+		return strings.ContainsAny(t, "$%<{")
 	case []any:
-		return slices.ContainsFunc(t, func(e any) bool { return hasAnyOf(e, chars) })
+		return slices.ContainsFunc(t, mayHavePlaceholder)
 	case map[string]any:
 		for _, e := range t {
-			if hasAnyOf(e, chars) {
+			if mayHavePlaceholder(e) {
 				return true
 			}
 		}

@@ -210,6 +210,8 @@ type RuleSubject struct {
 	rule  *Rule                // the running one
 	hosts []host               // the result of unusual
 	found map[string][]located // the results of each, by place
+
+	templated *bool // the result of mayHavePlaceholder for Doc
 }
 
 // Run applies the rules that check one object: those of advice or the others.

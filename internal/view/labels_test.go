@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -80,7 +79,7 @@ func statesOfObjects(t *testing.T) (states []string) {
 // wordsOfExplain returns the names and labels of the words that trueup explain knows.
 func wordsOfExplain(t *testing.T) (all []string) {
 	t.Helper()
-	words, err := txtar.ParseFile(filepath.Join("..", "command", "words.txtar"))
+	words, err := txtar.ParseFile("explain_words.txtar")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,6 @@ import (
 
 	"trueup/internal/diag"
 	"trueup/internal/kind"
-	"trueup/internal/parallel"
 	"trueup/internal/plan"
 	"trueup/internal/routing"
 	"trueup/internal/safetext"
@@ -54,7 +53,7 @@ func EveryObject(pl *plan.Plan, opts TextOptions) []ObjectView {
 		return nil
 	}
 	all := make([]ObjectView, len(pl.Items))
-	parallel.Each(len(all), func(i int) { all[i] = ObjectOf(pl.Items[i], opts) })
+	diag.InParallel(len(all), func(i int) { all[i] = ObjectOf(pl.Items[i], opts) })
 	at := make(map[kind.Key]int, len(all))
 	for i := range all {
 		at[all[i].Key] = i
@@ -72,7 +71,7 @@ func EveryObject(pl *plan.Plan, opts TextOptions) []ObjectView {
 func ShownObjects(pl *plan.Plan, opts TextOptions, joins bool) []ObjectView {
 	shown := slices.DeleteFunc(slices.Clone(pl.Items), func(item plan.Item) bool { return Hidden(item, opts) || isFolded(pl, item, opts) })
 	all, content := make([]ObjectView, len(shown)), make([]contentSum, len(shown))
-	parallel.Each(len(shown), func(i int) {
+	diag.InParallel(len(shown), func(i int) {
 		all[i] = ObjectOf(shown[i], opts)
 		if joins && shown[i].Op == plan.Patch {
 			content[i] = contentOf(shown[i])

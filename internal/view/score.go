@@ -1,5 +1,5 @@
 // Package view says what a reader sees of a plan: objects with their lines, causes, counts and risks, and which of them no format may
-// leave out. It prints nothing.
+// leave out. It also explains fields and words. It prints nothing.
 package view
 
 import (

@@ -19,13 +19,12 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
-	"trueup/internal/yamltext"
 )
 
 // editor edits the text of a file of manifests, so that comments, quotes and layout stay. It parses the
 // result and compares it with the file.
 type editor struct {
-	file *yamltext.FileState
+	file *manifest.FileState
 	docs []*yaml.Node
 	bom  []byte // the byte order mark, or nothing
 }
@@ -39,7 +38,7 @@ type edit struct {
 
 // newEditor parses a file. Its findings say if that failed.
 func newEditor(path string, data []byte) *editor {
-	e := &editor{file: yamltext.NewFile(path, data)}
+	e := &editor{file: manifest.NewFileState(path, data)}
 	e.file.Comments = true
 	e.docs = e.file.Nodes()
 	e.bom = data[:len(data)-len(e.file.Lines.Data)]
@@ -152,7 +151,7 @@ func commentLines(n *yaml.Node) []string {
 
 // Replace returns the file with other documents in place of objects; in has the file as these were loaded from it.
 // Other documents and the style of line breaks stay.
-func Replace(in *yamltext.LineIndex, documents map[*manifest.Object][]byte) []byte {
+func Replace(in *manifest.LineIndex, documents map[*manifest.Object][]byte) []byte {
 	style := newSource(in.Data)
 	byLine := func(a, b *manifest.Object) int { return a.Line - b.Line }
 	var out []byte
@@ -160,7 +159,7 @@ func Replace(in *yamltext.LineIndex, documents map[*manifest.Object][]byte) []by
 	for _, o := range slices.SortedFunc(maps.Keys(documents), byLine) {
 		text := documents[o]
 		first, last := documentOf(o, in)
-		if yamltext.BetweenDocuments().Match(in.Bytes(first)) && !yamltext.BetweenDocuments().Match(text) {
+		if manifest.BetweenDocuments().Match(in.Bytes(first)) && !manifest.BetweenDocuments().Match(text) {
 			text = slices.Concat([]byte("---\n"), text)
 		}
 		out = append(append(out, in.Data[at:in.Offset(first)]...), style.breakLines(text)...)
@@ -171,15 +170,15 @@ func Replace(in *yamltext.LineIndex, documents map[*manifest.Object][]byte) []by
 
 // documentOf returns the first and the last line of the object's document: without the line of ---, unless it starts
 // there.
-func documentOf(o *manifest.Object, in *yamltext.LineIndex) (first, last int) {
+func documentOf(o *manifest.Object, in *manifest.LineIndex) (first, last int) {
 	first, last = o.Line, o.Line
-	for first > 0 && !yamltext.BetweenDocuments().Match(in.Bytes(first)) {
+	for first > 0 && !manifest.BetweenDocuments().Match(in.Bytes(first)) {
 		first--
 	}
 	if first != o.Line {
 		first++
 	}
-	for last < in.Count() && !yamltext.BetweenDocuments().Match(in.Bytes(last+1)) {
+	for last < in.Count() && !manifest.BetweenDocuments().Match(in.Bytes(last+1)) {
 		last++
 	}
 	return first, last
@@ -188,12 +187,12 @@ func documentOf(o *manifest.Object, in *yamltext.LineIndex) (first, last int) {
 // WithValues returns the object's document, and the same with the values of a spec, canonical JSON, in place of its own;
 // nil if there are none. It neither adds nor removes fields and elements, so comments and layout stay, and the result may
 // still differ from the spec. in has the file as it was loaded.
-func WithValues(o *manifest.Object, in *yamltext.LineIndex, spec []byte) (was, is []byte) {
+func WithValues(o *manifest.Object, in *manifest.LineIndex, spec []byte) (was, is []byte) {
 	first, last := documentOf(o, in)
 	was = bytes.Clone(in.Data[in.Offset(first):in.Offset(last+1)]) // the file may be large
 	t := taking{editor: newEditor(o.Path, was), now: map[*yaml.Node]string{}}
 	for _, doc := range t.docs {
-		t.value(yamltext.Member(yamltext.Root(doc), "spec"), 0, canon.MustDecode(spec), o.Kind.Spec())
+		t.value(manifest.MemberValue(manifest.RootNode(doc), "spec"), 0, canon.MustDecode(spec), o.Kind.Spec())
 	}
 	if out, ok := t.applyEdits(t.edits); ok && len(t.edits) > 0 {
 		return was, out
@@ -208,7 +207,7 @@ func Lost(was, is []byte) (lost []string) {
 			lost = append(lost, "comments")
 		}
 		for _, name := range []string{"labels", "annotations"} {
-			if yamltext.Member(yamltext.Member(yamltext.Root(doc), "metadata"), name) != nil {
+			if manifest.MemberValue(manifest.MemberValue(manifest.RootNode(doc), "metadata"), name) != nil {
 				lost = append(lost, name)
 			}
 		}
@@ -257,7 +256,7 @@ func elementsFor(n *yaml.Node, list []any, f *kind.Field) []*yaml.Node {
 	}
 	at, keys := map[string]*yaml.Node{}, make([]string, len(list))
 	for _, e := range n.Content {
-		at[keyOf(f, func(name string) string { return yamltext.Text(yamltext.Member(e, name)) })] = e
+		at[keyOf(f, func(name string) string { return manifest.ScalarText(manifest.MemberValue(e, name)) })] = e
 	}
 	for i, e := range list {
 		members, _ := e.(map[string]any)
@@ -322,7 +321,7 @@ func inStyle(n *yaml.Node, value string, isText bool) string {
 	switch {
 	case !isText:
 		return value
-	case n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) == 0 && needsNoQuotes().MatchString(value) && yamltext.Resolve(value) == yamltext.PlainText:
+	case n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) == 0 && needsNoQuotes().MatchString(value) && manifest.ResolveScalar(value) == manifest.PlainText:
 		return value
 	case n.Style&yaml.SingleQuotedStyle != 0 && !strings.ContainsFunc(value, func(r rune) bool { return r == '\n' || diag.Unseen(r) }):
 		return "'" + strings.ReplaceAll(value, "'", "''") + "'"

@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"trueup/internal/kind"
-	"trueup/internal/yamltext"
+	"trueup/internal/manifest"
 )
 
 // Expectation is what a test of a document of kind.RequestTest is to expect.
@@ -45,8 +45,8 @@ func WithExpectations(data []byte, all []Expectation) ([]byte, error) {
 // test returns the node of a test, or nil.
 func (e *editor) test(x Expectation) *yaml.Node {
 	for _, doc := range e.docs {
-		if root := yamltext.Root(doc); root != nil && root.Line == x.Line {
-			if tests := yamltext.Member(yamltext.Member(root, "spec"), "tests"); tests != nil && x.Test < len(tests.Content) {
+		if root := manifest.RootNode(doc); root != nil && root.Line == x.Line {
+			if tests := manifest.MemberValue(manifest.MemberValue(root, "spec"), "tests"); tests != nil && x.Test < len(tests.Content) {
 				return tests.Content[x.Test]
 			}
 		}
@@ -57,8 +57,8 @@ func (e *editor) test(x Expectation) *yaml.Node {
 // writeExpectation returns the edits that give a test an expectation: scalars in their places, or else the whole of it.
 func (e *editor) writeExpectation(test *yaml.Node, value map[string]any) ([]edit, error) {
 	const name = "expect"
-	key, old := yamltext.Pair(test, name)
-	after := cmp.Or(yamltext.Member(test, "urls"), yamltext.Member(test, "url"))
+	key, old := manifest.MemberPair(test, name)
+	after := cmp.Or(manifest.MemberValue(test, "urls"), manifest.MemberValue(test, "url"))
 	if after == nil || hasAnchor(test) {
 		return nil, errors.New("an anchor shares a part of the test with others: write expect by hand")
 	}
@@ -78,7 +78,7 @@ func (e *editor) writeExpectation(test *yaml.Node, value map[string]any) ([]edit
 	if err != nil {
 		return nil, err
 	}
-	_, is := yamltext.Pair(yamltext.Root(newEditor("", []byte(text)).docs[0]), name)
+	_, is := manifest.MemberPair(manifest.RootNode(newEditor("", []byte(text)).docs[0]), name)
 	margin := "\n" + strings.Repeat(" ", test.Content[0].Column-1)
 	text = strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", margin)
 	if old != nil {
@@ -93,7 +93,7 @@ func (e *editor) scalars(n *yaml.Node, value any) (edits []edit, ok bool) {
 	if object, isObject := value.(map[string]any); isObject {
 		ok = n.Kind == yaml.MappingNode && len(n.Content) == 2*len(object)
 		for name, below := range object {
-			at := yamltext.Member(n, name)
+			at := manifest.MemberValue(n, name)
 			if !ok || at == nil {
 				return nil, false
 			}

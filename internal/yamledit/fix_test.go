@@ -14,7 +14,6 @@ import (
 	"trueup/internal/e2e/inputs"
 	"trueup/internal/manifest"
 	"trueup/internal/purge"
-	"trueup/internal/yamltext"
 )
 
 // fixed repairs a text and says by which rules, each with its line.
@@ -141,7 +140,7 @@ func loose(v any) any {
 		return out
 	}
 	text := strings.ToLower(fmt.Sprint(v))
-	if word, ok := yamltext.BooleanWord(text); ok {
+	if word, ok := manifest.BooleanWord(text); ok {
 		return fmt.Sprint(word)
 	}
 	return text

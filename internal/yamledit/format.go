@@ -13,7 +13,6 @@ import (
 
 	"trueup/internal/diag"
 	"trueup/internal/manifest"
-	"trueup/internal/yamltext"
 )
 
 // LeftError says why Format does not change a file.
@@ -43,13 +42,13 @@ func leftError(line int, reason string) error { return &LeftError{Line: line, Re
 // compares the values and comments of the result with the file. An error is always a *LeftError: leave
 // the file as it is.
 func Format(data []byte) ([]byte, error) {
-	return newFormatting(yamltext.NewFile("", data), true, func(*yaml.Node) {}).format()
+	return newFormatting(manifest.NewFileState("", data), true, func(*yaml.Node) {}).format()
 }
 
 // formatting is a file that was laid out.
 type formatting struct {
 	source
-	file *yamltext.FileState
+	file *manifest.FileState
 	laid []byte
 	err  error // why it could not be laid out
 }
@@ -57,7 +56,7 @@ type formatting struct {
 // newFormatting reads a file, calls each with its documents, and lays them out one by one: their nodes take
 // many times the memory of the text. ordered sorts the fields in the order of the schema. Each member and
 // element of JSON gets its own line.
-func newFormatting(in *yamltext.FileState, ordered bool, each func(doc *yaml.Node)) *formatting {
+func newFormatting(in *manifest.FileState, ordered bool, each func(doc *yaml.Node)) *formatting {
 	f := &formatting{source: newSource(in.Lines.Data), file: in}
 	asJSON := isJSON(f.body)
 	sheet := sync.OnceValue(func() *sheet { return newSheet(f.body) }) // not for what Documents refuses
@@ -97,7 +96,7 @@ func (f *formatting) format() ([]byte, error) {
 	}
 	err := f.verifyLayout(true)
 	if err != nil {
-		f = newFormatting(yamltext.NewFile("", f.data), false, func(*yaml.Node) {})
+		f = newFormatting(manifest.NewFileState("", f.data), false, func(*yaml.Node) {})
 		err = f.verifyLayout(false)
 	}
 	if err != nil {
@@ -157,7 +156,7 @@ func (f *formatting) verifyLayout(ordered bool) error {
 	if f.err != nil || bytes.Equal(f.laid, f.body) {
 		return f.err
 	}
-	again := newFormatting(yamltext.NewFile("", slices.Concat(f.mark, f.laid)), ordered, func(*yaml.Node) {})
+	again := newFormatting(manifest.NewFileState("", slices.Concat(f.mark, f.laid)), ordered, func(*yaml.Node) {})
 	switch {
 	case again.checkReadable() != nil, !sameDocuments(f.body, f.laid),
 		!isJSON(f.body) && !slices.Equal(significantLines(f.body), significantLines(f.laid)):
@@ -266,27 +265,27 @@ func sameDocuments(was, is []byte) bool {
 func documentsOf(text []byte) iter.Seq[*yaml.Node] {
 	return func(yield func(*yaml.Node) bool) {
 		more := true
-		yamltext.NewFile("", text).Documents(func(doc *yaml.Node) { more = more && yield(doc) })
+		manifest.NewFileState("", text).Documents(func(doc *yaml.Node) { more = more && yield(doc) })
 	}
 }
 
 // listMarks returns each trueup: comment, with the number of the field that it covers, sorted. The numbers
 // are the same in any order of members.
 func listMarks(text []byte) []string {
-	if !bytes.Contains(text, []byte(yamltext.MarkName)) {
+	if !bytes.Contains(text, []byte(manifest.MarkName)) {
 		return nil
 	}
 	var all []string
 	numbers, last, i := map[int]int{}, 0, 0
-	f := yamltext.NewFile("", text)
+	f := manifest.NewFileState("", text)
 	f.Documents(func(doc *yaml.Node) {
 		last = numberLines(doc, last, numbers)
 		i++
-		root := yamltext.Root(doc)
+		root := manifest.RootNode(doc)
 		if root == nil {
 			return
 		}
-		for _, m := range yamltext.CommentsWithLines(root, f.TakeMarks(f.EndOf(root.Line))) {
+		for _, m := range manifest.CommentsWithLines(root, f.TakeMarks(f.EndOf(root.Line))) {
 			from := m.From
 			if m.Line < root.Line {
 				from = 0 // the whole document

@@ -9,7 +9,6 @@ import (
 
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
-	"trueup/internal/yamltext"
 )
 
 const levelIndent = 2
@@ -51,7 +50,7 @@ type sheetLine struct {
 
 // sheet is a text while it is laid out; lines count from 0.
 type sheet struct {
-	text     yamltext.LineIndex
+	text     manifest.LineIndex
 	lines    []sheetLine
 	order    []int // the lines in the order of the result
 	mappings []ordering
@@ -65,7 +64,7 @@ type sheet struct {
 func newSheet(text []byte) *sheet {
 	body, ended := strings.CutSuffix(string(text), "\n")
 	n := strings.Count(body, "\n") + 1
-	l := &sheet{text: yamltext.LineIndex{Data: text}, ended: ended, lines: make([]sheetLine, 0, n), order: make([]int, 0, n)}
+	l := &sheet{text: manifest.LineIndex{Data: text}, ended: ended, lines: make([]sheetLine, 0, n), order: make([]int, 0, n)}
 	tokens := make([]token, n) // most lines have one
 	for line := range strings.SplitSeq(body, "\n") {
 		at := len(l.lines)
@@ -76,7 +75,7 @@ func newSheet(text []byte) *sheet {
 			next.kind = emptyLine
 		case trimmed[0] == '#':
 			next.kind = commentLine
-		case (line[0] == '-' || line[0] == '.') && yamltext.BetweenDocuments().MatchString(line):
+		case (line[0] == '-' || line[0] == '.') && manifest.BetweenDocuments().MatchString(line):
 			next.kind = markerLine
 		}
 		l.lines = append(l.lines, next)
@@ -86,7 +85,7 @@ func newSheet(text []byte) *sheet {
 
 // document sets the columns of everything in a document.
 func (l *sheet) document(doc *yaml.Node, ordered bool) error {
-	root := yamltext.Root(doc)
+	root := manifest.RootNode(doc)
 	if root == nil {
 		return nil
 	}
@@ -161,7 +160,7 @@ func (l *sheet) mapping(n *yaml.Node, to int, field *kind.Field) error {
 // startsLine reports whether a text is at a place, with only spaces and hyphens before it.
 func (l *sheet) startsLine(at, column int, text string) bool {
 	line := l.lines[at].in
-	start := yamltext.Offset(line, column)
+	start := manifest.ColumnOffset(line, column)
 	return strings.Trim(line[:start], " -") == "" && strings.HasPrefix(line[start:], text)
 }
 
@@ -189,7 +188,7 @@ func (l *sheet) sequence(n *yaml.Node, owner, to int, item *kind.Field) error {
 func (l *sheet) value(v *yaml.Node, at int, owner token, field *kind.Field) error {
 	start, below := v.Line-1, owner.to+levelIndent
 	switch {
-	case yamltext.IsEmpty(v) && v.Anchor == "":
+	case manifest.IsEmpty(v) && v.Anchor == "":
 		return nil
 	case isBlockCollection(v) && v.Anchor == "" && v.Style&yaml.TaggedStyle == 0:
 	case start > at:
@@ -269,8 +268,8 @@ func (l *sheet) layOutTokens(line *sheetLine) {
 	for i, t := range tokens[1:] {
 		l.scratch = append(append(l.scratch, '-'), strings.Repeat(" ", t.to-tokens[i].to-1)...)
 	}
-	rest := yamltext.Offset(in, tokens[len(tokens)-1].from)
-	if value := yamltext.Offset(in, line.value); value > rest {
+	rest := manifest.ColumnOffset(in, tokens[len(tokens)-1].from)
+	if value := manifest.ColumnOffset(in, line.value); value > rest {
 		l.scratch = append(append(l.scratch, strings.TrimRight(in[rest:value], " \t")...), ' ')
 		rest = value
 	}

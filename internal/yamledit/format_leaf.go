@@ -6,7 +6,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"trueup/internal/yamltext"
+	"trueup/internal/manifest"
 )
 
 // leaf lays out a scalar, an alias, or a collection in brackets.
@@ -22,7 +22,7 @@ func (l *sheet) leaf(v *yaml.Node, at int, owner token) error {
 	if start > at {
 		by = owner.to + levelIndent - (v.Column - 1)
 	}
-	plain := v.Kind == yaml.ScalarNode && yamltext.IsPlain(v)
+	plain := v.Kind == yaml.ScalarNode && manifest.IsPlain(v)
 	for i := start; i <= last; i++ {
 		l.lines[i].open = i < last && !plain
 		if i == start {

@@ -17,7 +17,6 @@ import (
 	"trueup/internal/e2e/inputs"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
-	"trueup/internal/yamltext"
 )
 
 // untidy writes a random value as YAML in a layout that nobody would keep: any
@@ -120,7 +119,7 @@ func (u *untidy) field(name string, v any, pad int, path string) {
 }
 
 func isWord(s string) bool {
-	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" && yamltext.Resolve(s) == yamltext.PlainText
+	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" && manifest.ResolveScalar(s) == manifest.PlainText
 }
 
 func (u *untidy) list(list []any, pad int, path string) {
@@ -154,7 +153,7 @@ var noteForm = regexp.MustCompile(`# \d+ (above|behind) .*`)
 // standing are the comments of a text that untidy wrote, each with the field that
 // the text has at the comment: the one in its line, or the next below.
 func standing(t *rapid.T, text []byte) map[string]string {
-	f := yamltext.NewFile("", text)
+	f := manifest.NewFileState("", text)
 	docs := f.Nodes()
 	if f.Findings.HasErrors() {
 		t.Fatalf("%v in\n%s", f.Findings, text)

@@ -17,7 +17,6 @@ import (
 	"trueup/internal/canon"
 	"trueup/internal/e2e/inputs"
 	"trueup/internal/manifest"
-	"trueup/internal/yamltext"
 )
 
 func TestFormat(t *testing.T) {
@@ -137,7 +136,7 @@ func checkFormatted(t interface {
 
 // values are the documents of a file as package yaml decodes them.
 func values(data []byte) (all []string) {
-	f := &yamltext.FileState{Lines: yamltext.LineIndex{Data: data}, MaxValues: 1 << 20}
+	f := &manifest.FileState{Lines: manifest.LineIndex{Data: data}, MaxValues: 1 << 20}
 	f.Documents(func(n *yaml.Node) {
 		var v any
 		if err := n.Decode(&v); err != nil {
@@ -150,7 +149,7 @@ func values(data []byte) (all []string) {
 
 // commentsOf are the lines of the comments that the parser gives to nodes.
 func commentsOf(data []byte) []string {
-	f := &yamltext.FileState{Lines: yamltext.LineIndex{Data: data}, MaxValues: 1 << 20, Comments: true}
+	f := &manifest.FileState{Lines: manifest.LineIndex{Data: data}, MaxValues: 1 << 20, Comments: true}
 	var all []string
 	var visit func(n *yaml.Node)
 	visit = func(n *yaml.Node) {
@@ -197,7 +196,7 @@ func TestFormatOfTheCorpus(t *testing.T) {
 
 // unsound is why a file can't be formatted at all.
 func unsound(data []byte) error {
-	return newFormatting(yamltext.NewFile("", data), true, func(*yaml.Node) {}).checkReadable()
+	return newFormatting(manifest.NewFileState("", data), true, func(*yaml.Node) {}).checkReadable()
 }
 
 // TestFormatOfTheYAMLSuite: of the valid mappings of the suite few are left as

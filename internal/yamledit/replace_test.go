@@ -7,7 +7,6 @@ import (
 
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
-	"trueup/internal/yamltext"
 )
 
 func TestReplaceInKeepsWhatIsAround(t *testing.T) {
@@ -33,7 +32,7 @@ func TestReplaceInKeepsWhatIsAround(t *testing.T) {
 			t.Fatalf("%s: %v, %v", name, err, findings)
 		}
 		o := set.Find(kind.Key{Kind: "CDN", Name: "b"})
-		if got := string(Replace(&yamltext.LineIndex{Data: []byte(tt.file)}, map[*manifest.Object][]byte{o: text})); got != tt.want {
+		if got := string(Replace(&manifest.LineIndex{Data: []byte(tt.file)}, map[*manifest.Object][]byte{o: text})); got != tt.want {
 			t.Errorf("%s:\n%q\nwant\n%q", name, got, tt.want)
 		}
 	}
@@ -80,7 +79,7 @@ func TestWithValuesKeepsTheRest(t *testing.T) {
 		k, _ := kind.FindKind("cdn")
 		o := &manifest.Object{Kind: k, Name: "b", Line: strings.Count(other, "\n") + 1}
 		want := strings.ReplaceAll("\ufeff"+other+head+tt.want, "\n", "\r\n")
-		in := &yamltext.LineIndex{Data: file}
+		in := &manifest.LineIndex{Data: file}
 		_, text := WithValues(o, in, []byte(tt.live))
 		if got := string(Replace(in, map[*manifest.Object][]byte{o: text})); (text == nil) != (tt.want == "") || text != nil && got != want {
 			t.Errorf("%s: %q\nwant\n%q", name, got, want)

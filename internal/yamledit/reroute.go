@@ -13,7 +13,6 @@ import (
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 	"trueup/internal/rules"
-	"trueup/internal/yamltext"
 )
 
 // SubmitRoute is how manifests reach the platform: by its API, or by the vendor's command line, where a kind
@@ -63,7 +62,7 @@ func (r SubmitRoute) Convert(t manifest.FileText) ([]byte, []Rerouted, diag.List
 	for _, remove := range []bool{true, false} { // of metadata.namespace
 		e = &rerouter{editor: newEditor(t.Path, t.Data), route: r, remove: remove}
 		for _, doc := range e.docs {
-			if root := yamltext.Root(doc); root != nil && root.Kind == yaml.MappingNode {
+			if root := manifest.RootNode(doc); root != nil && root.Kind == yaml.MappingNode {
 				e.document(root)
 			}
 		}
@@ -93,9 +92,9 @@ func (e *rerouter) fail(n *yaml.Node, rule, field, message, fix string) bool {
 
 // document edits one document, if its kind has another envelope.
 func (e *rerouter) document(root *yaml.Node) {
-	from, name := yamltext.Text(yamltext.Member(root, "apiVersion")), yamltext.Text(yamltext.Member(root, "kind"))
-	metadata := yamltext.Member(root, "metadata")
-	done := Rerouted{Key: kind.Key{Kind: name, Name: yamltext.Text(yamltext.Member(metadata, "name"))}, Line: root.Line, From: from}
+	from, name := manifest.ScalarText(manifest.MemberValue(root, "apiVersion")), manifest.ScalarText(manifest.MemberValue(root, "kind"))
+	metadata := manifest.MemberValue(root, "metadata")
+	done := Rerouted{Key: kind.Key{Kind: name, Name: manifest.ScalarText(manifest.MemberValue(metadata, "name"))}, Line: root.Line, From: from}
 	k, ok := kind.ForEnvelope(from, name)
 	if !ok || k.Alias == nil {
 		return
@@ -114,14 +113,14 @@ func (e *rerouter) document(root *yaml.Node) {
 
 // envelopeProblem says why the envelope of a document can't be edited, or "".
 func envelopeProblem(root, metadata *yaml.Node) string {
-	if yamltext.Text(yamltext.Member(metadata, "name")) == "" {
+	if manifest.ScalarText(manifest.MemberValue(metadata, "name")) == "" {
 		return "has no metadata with a name"
 	}
 	for _, n := range []*yaml.Node{root, metadata} {
 		seen := map[string]bool{}
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			key := n.Content[i]
-			if yamltext.IsMerge(key) || key.Kind != yaml.ScalarNode {
+			if manifest.IsMerge(key) || key.Kind != yaml.ScalarNode {
 				return "has a merge key (<<), or a key that is not text"
 			}
 			if seen[key.Value] {
@@ -136,8 +135,8 @@ func envelopeProblem(root, metadata *yaml.Node) string {
 // ofWorkspace rejects a manifest of another workspace: without its namespace, it would belong to this
 // one.
 func (e *rerouter) ofWorkspace(metadata *yaml.Node) bool {
-	n := yamltext.Member(metadata, "namespace")
-	switch namespace := yamltext.Text(n); {
+	n := manifest.MemberValue(metadata, "namespace")
+	switch namespace := manifest.ScalarText(n); {
 	case n == nil:
 	case namespace == "" || n.Tag != "!!str":
 		return e.fail(n, rules.Namespace, "metadata.namespace", "the workspace is not text", "write its name, or remove metadata.namespace")
@@ -150,8 +149,8 @@ func (e *rerouter) ofWorkspace(metadata *yaml.Node) bool {
 }
 
 func (e *rerouter) reroute(root, metadata *yaml.Node, done *Rerouted) bool {
-	toAPI, changes, named := e.route.Vendor == "", done.From != done.To, yamltext.Member(metadata, "namespace") != nil
-	if version := yamltext.Member(root, "apiVersion"); changes {
+	toAPI, changes, named := e.route.Vendor == "", done.From != done.To, manifest.MemberValue(metadata, "namespace") != nil
+	if version := manifest.MemberValue(root, "apiVersion"); changes {
 		from, to, ok := e.token(version)
 		if !ok {
 			return e.fail(version, "", "apiVersion", "apiVersion is not written as plain text", "write apiVersion: "+done.From)
@@ -185,14 +184,14 @@ func (e *rerouter) addNamespace(metadata *yaml.Node) bool {
 		return e.fail(metadata, rules.Namespace, "metadata.namespace", "the command-line route needs the workspace",
 			"name it as workspace: in trueup.yaml")
 	}
-	key, value := yamltext.Pair(metadata, "name")
+	key, value := manifest.MemberPair(metadata, "name")
 	from, keyEnd, isKey := e.token(key)
 	valueAt, to, isText := e.token(value)
 	if !isKey || !isText {
 		return e.fail(value, "", "metadata.name", "the name is not written as plain text", "write name: "+value.Value)
 	}
 	written, name := requote(e.text(from, keyEnd), "namespace"), e.route.Workspace
-	if written[0] == '"' || yamltext.Resolve(name) != yamltext.PlainText {
+	if written[0] == '"' || manifest.ResolveScalar(name) != manifest.PlainText {
 		name = string(canon.Append(nil, name))
 	}
 	added := []*yaml.Node{value, {Kind: yaml.ScalarNode, Value: "namespace"}, {Kind: yaml.ScalarNode, Value: e.route.Workspace}}
@@ -222,7 +221,7 @@ func (e *rerouter) gapBefore(from, keyEnd int) string {
 
 // removeNamespace removes metadata.namespace, if nothing else is on its lines.
 func (e *rerouter) removeNamespace(metadata *yaml.Node) bool {
-	key, value := yamltext.Pair(metadata, "namespace")
+	key, value := manifest.MemberPair(metadata, "namespace")
 	cut, ok := e.cutElement(metadata, key == metadata.Content[0], key, value)
 	if ok {
 		e.edits = append(e.edits, cut)

@@ -13,7 +13,6 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/manifest"
 	"trueup/internal/rules"
-	"trueup/internal/yamltext"
 )
 
 // Tidied is a file as fmt writes it.
@@ -45,11 +44,11 @@ func (t Tidied) Changes() bool { return !bytes.Equal(t.Data, t.To) }
 // about files that it can't format or, if it fixes, all findings about the new content.
 func Tidy(ctx context.Context, texts []manifest.FileText, how Tidying, opts manifest.LoadSettings) (list []Tidied, findings diag.List, err error) {
 	all, refused := make([]Tidied, len(texts)), make([]diag.List, len(texts))
-	manifest.EachFile(ctx, opts, len(texts), func(pool *yamltext.Pool, i int) (more bool) {
+	manifest.EachFile(ctx, opts, len(texts), func(pool *manifest.NodePool, i int) (more bool) {
 		text := texts[i]
 		var rerouted diag.List
 		text.Data, rerouted, refused[i] = how.reroute(text)
-		f := yamltext.NewFile(text.Path, text.Data)
+		f := manifest.NewFileState(text.Path, text.Data)
 		f.Pool = pool
 		all[i] = tidyFile(text, f, how.Fix)
 		if all[i].unread != nil { // and says the same
@@ -118,10 +117,10 @@ func tidyAll(ctx context.Context, all []Tidied, fix bool, opts manifest.LoadSett
 }
 
 // tidyFile reads a file and, unless it is to be repaired first, formats it.
-func tidyFile(text manifest.FileText, f *yamltext.FileState, fix bool) Tidied {
+func tidyFile(text manifest.FileText, f *manifest.FileState, fix bool) Tidied {
 	t := Tidied{FileText: text, To: text.Data}
 	count := func(doc *yaml.Node) {
-		if manifest.NearKind(yamltext.Text(yamltext.Member(yamltext.Root(doc), "kind"))) != nil {
+		if manifest.NearKind(manifest.ScalarText(manifest.MemberValue(manifest.RootNode(doc), "kind"))) != nil {
 			t.Objects++
 		}
 	}
@@ -182,7 +181,7 @@ const maxRounds = 100
 // and paths of a purge that another path covers. It ignores silenced findings. It returns the new text
 // and the resolved findings, with their places in the old text.
 func fixFile(ctx context.Context, t manifest.FileText, opts manifest.LoadSettings) (text []byte, fixed diag.List, err error) {
-	opts.Strict, opts.Parallelism, opts.Findings = false, 1, yamltext.MaxOfFile
+	opts.Strict, opts.Parallelism, opts.Findings = false, 1, manifest.MaxOfFile
 	text = t.Data
 	for range maxRounds {
 		set, findings, err := manifest.Load(ctx, []manifest.PathSource{{Data: text, Display: t.Path}}, opts)

@@ -13,7 +13,6 @@ import (
 	"trueup/internal/canon"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
-	"trueup/internal/yamltext"
 )
 
 // Draft is a manifest for Write.
@@ -140,7 +139,7 @@ func (d drafting) commentUnseen(at, n *yaml.Node, f *kind.Field) {
 
 // comment silences a rule: after a scalar of one line, above anything else.
 func (d drafting) comment(at, n *yaml.Node, rule string) {
-	comment := "# " + yamltext.MarkName + "ignore " + rule + " " + d.silence
+	comment := "# " + manifest.MarkName + "ignore " + rule + " " + d.silence
 	switch {
 	case d.silence == "":
 	case n.Kind == yaml.ScalarNode && !strings.Contains(n.Value, "\n"):
@@ -154,7 +153,7 @@ func (d drafting) comment(at, n *yaml.Node, rule string) {
 // start with a tab.
 func textNode(s string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
-	if yamltext.Resolve(s) != yamltext.PlainText || s == "=" || strings.ContainsAny(s, "\u2028\u2029") || strings.HasPrefix(strings.TrimLeft(s, " \n"), "\t") {
+	if manifest.ResolveScalar(s) != manifest.PlainText || s == "=" || strings.ContainsAny(s, "\u2028\u2029") || strings.HasPrefix(strings.TrimLeft(s, " \n"), "\t") {
 		n.Style = yaml.DoubleQuotedStyle
 	}
 	return n

@@ -17,7 +17,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"trueup/internal/command"
+	"trueup/internal/config"
 	"trueup/internal/e2e/harness"
 	"trueup/internal/e2e/servers"
 	"trueup/internal/sandbox"
@@ -47,7 +47,7 @@ func newEngineWorld(t *testing.T, program, store string, shards int) *engineWorl
 	for i := range e.projects {
 		for n := 0; len(e.projects[i]) < engineProjects; n++ {
 			name := fmt.Sprintf("p%d-%d", i, n)
-			if (command.Shard{Index: i + 1, Of: shards}).Has(name) {
+			if (config.Shard{Index: i + 1, Of: shards}).Has(name) {
 				e.projects[i] = append(e.projects[i], name)
 				workspaces = append(workspaces, sandbox.WorkspaceKey{Name: name, UUID: workspaceOf(name)})
 			}

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"trueup/internal/diag"
 	"trueup/internal/e2e/harness"
-	"trueup/internal/exit"
 	"trueup/internal/sandbox"
 )
 
@@ -74,7 +74,7 @@ func TestExitCodesAreDocumented(t *testing.T) {
 	t.Parallel()
 	page := harness.ReadText(t, filepath.Join("docs", "exit-codes.md"))
 	var want, got []string
-	for _, code := range exit.Codes() {
+	for _, code := range diag.ExitCodes() {
 		want = append(want, strconv.Itoa(code.Number)+" "+code.Name)
 	}
 	for _, m := range regexp.MustCompile("(?m)^\\| (\\d+) \\| `([\\w-]+)` \\|").FindAllStringSubmatch(page, -1) {

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"trueup/internal/diag"
 	"trueup/internal/e2e/harness"
-	"trueup/internal/exit"
 )
 
 // helps has the text of help of each command, by its path below trueup.
@@ -87,7 +87,7 @@ func TestNamedFlagsAndCodesExist(t *testing.T) {
 			}
 		}
 		for _, m := range codes.FindAllStringSubmatch(text, -1) {
-			if number, err := strconv.Atoi(m[1]); err != nil || exit.NameOf(number) == "" {
+			if number, err := strconv.Atoi(m[1]); err != nil || diag.ExitName(number) == "" {
 				t.Errorf("%s: %q is no exit code", page, m[0])
 			}
 		}

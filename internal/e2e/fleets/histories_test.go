@@ -26,9 +26,9 @@ import (
 	"trueup/internal/api"
 	"trueup/internal/cli"
 	"trueup/internal/config"
+	"trueup/internal/diag"
 	"trueup/internal/e2e/long"
 	"trueup/internal/e2e/scratch"
-	"trueup/internal/exit"
 	"trueup/internal/sandbox"
 )
 
@@ -480,19 +480,19 @@ func (w *fleetWorld) check(last ended) {
 	_, comment := w.trueup(w.t.Context(), dir, "show", results)
 	now := w.head().values
 	isRemoved := slices.Contains(now[:], absent)
-	if isRemoved && code == exit.OK {
+	if isRemoved && code == diag.ExitOK {
 		w.t.Errorf("a project is removed, and drift ends with 0\n%s", drift)
 	}
 	for _, p := range slices.Sorted(maps.Keys(differs)) {
 		switch {
 		case w.head().values[p] == absent && names(drift, p): // git says nothing that could be applied
-		case code != exit.OK && (names(drift, p) || names(comment, p)):
-		case last.code != exit.OK && names(last.out, p):
+		case code != diag.ExitOK && (names(drift, p) || names(comment, p)):
+		case last.code != diag.ExitOK && names(last.out, p):
 		default:
 			w.t.Errorf("%s is %d, and git says %d: drift ended with %d, the last apply with %d\n%s\n%s", name(p), live[p], w.head().values[p], code, last.code, drift, last.out)
 		}
 	}
-	if len(differs) == 0 && (code != exit.OK && !isRemoved || last.code != exit.OK) {
+	if len(differs) == 0 && (code != diag.ExitOK && !isRemoved || last.code != diag.ExitOK) {
 		w.t.Errorf("nothing differs, and drift ends with %d, the last apply with %d\n%s\n%s", code, last.code, drift, last.out)
 	}
 }

@@ -1,0 +1,297 @@
+package config
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"trueup/internal/diag"
+	"trueup/internal/git"
+	"trueup/internal/kind"
+	"trueup/internal/ledger"
+	"trueup/internal/manifest"
+)
+
+// EffectiveSetting is an effective setting, without any secret.
+type EffectiveSetting struct {
+	Name string `json:"name"`
+	// Value is empty if nothing is set.
+	Value string `json:"value"`
+	// Origin is the flag, the variable, the place in a file, or default.
+	Origin string `json:"origin"`
+	// Optional settings are not shown if they are not set.
+	Optional bool `json:"-"`
+}
+
+// DoctorReport is what doctor shows (schemas/doctor.schema.json).
+type DoctorReport struct {
+	Format   string `json:"format"`
+	Result   string `json:"result"`
+	ExitCode int    `json:"exitCode"`
+	Sandbox  bool   `json:"sandbox"`
+	// Settings and Checks are in the order in which they are shown.
+	Settings  []EffectiveSetting   `json:"settings"`
+	Checks    []DoctorCheck        `json:"checks"`
+	Workspace *kind.Workspace      `json:"workspace,omitempty"`
+	Origins   map[kind.Area]string `json:"origins"`
+	Ledger    struct {
+		Store   string `json:"store,omitempty"`
+		ID      string `json:"id,omitempty"`
+		Problem string `json:"problem,omitempty"`
+		Fix     string `json:"fix,omitempty"`
+	} `json:"ledger"`
+	// Proofs say where a refusal of duplicates was seen.
+	Proofs map[kind.Area]ledger.Proof `json:"proofs"`
+}
+
+// DoctorCheck is a check, and how it ended.
+type DoctorCheck struct {
+	// Group is project, an area, ledger or machine.
+	Group  string      `json:"group"`
+	Name   string      `json:"check"`
+	Status CheckStatus `json:"status"`
+	Says   string      `json:"says"`
+	Fix    string      `json:"fix,omitempty"`
+	// Follows is true if another check says why there is nothing to say.
+	Follows bool `json:"-"`
+	code    int  // the exit code of a failure
+}
+
+// CheckStatus is how a check ended, in one word.
+type CheckStatus string
+
+// The statuses of checks.
+const (
+	CheckOK      CheckStatus = "ok"
+	CheckWarned  CheckStatus = "warn"
+	CheckFailed  CheckStatus = "fail"
+	CheckSkipped CheckStatus = "skipped"
+)
+
+func passedCheck(says string) DoctorCheck  { return DoctorCheck{Status: CheckOK, Says: says} }
+func skippedCheck(says string) DoctorCheck { return DoctorCheck{Status: CheckSkipped, Says: says} }
+
+// followedCheck skips a check for a reason that another check gives.
+func followedCheck(says string) DoctorCheck {
+	return DoctorCheck{Status: CheckSkipped, Says: says, Follows: true}
+}
+
+func warnedCheck(says, fix string) DoctorCheck {
+	return DoctorCheck{Status: CheckWarned, Says: says, Fix: fix}
+}
+
+func failedCheck(code int, says, fix string) DoctorCheck {
+	return DoctorCheck{Status: CheckFailed, code: code, Says: says, Fix: fix}
+}
+
+// DoctorSettings say what to check, and what only the command knows.
+type DoctorSettings struct {
+	Options
+	FindProject func() (Project, error)
+	Load        func(context.Context) (LoadedProject, error) // reads the project with its manifests
+	Searched    string                                       // where the project was searched
+	Terminal    string                                       // describes the terminal
+	Limits      []EffectiveSetting                           // of the run
+}
+
+// examiner makes the checks. If something is wrong, it checks the rest.
+type examiner struct {
+	DoctorSettings
+	project    Project
+	projectErr error
+	set        *manifest.Set // nil if the manifests can't be read
+	findings   diag.List
+	setErr     error
+	report     DoctorReport
+	// platform is nil if the sandbox can't be opened, and ledger if its store is wrong.
+	platform    *Platform
+	sandboxErr  error
+	ledger      *ledger.Ledger
+	ledgerErr   error
+	settings    Settings
+	settingsErr error
+	addressErrs map[kind.Area]error // say what is wrong with the address of an area
+}
+
+// RunDoctor makes all checks.
+func RunDoctor(ctx context.Context, s DoctorSettings) DoctorReport {
+	e := &examiner{DoctorSettings: s, report: DoctorReport{
+		Format: "trueup.doctor/v1", Sandbox: s.Sandbox, Settings: []EffectiveSetting{},
+		Origins: map[kind.Area]string{}, Proofs: map[kind.Area]ledger.Proof{},
+	}}
+	if e.project, e.projectErr = s.FindProject(); e.project.Exists() {
+		var l LoadedProject
+		l, e.setErr = s.Load(ctx)
+		e.set, e.findings = l.Set, l.Findings
+	}
+	r := &e.report
+	if e.openAll(ctx); e.platform != nil {
+		defer e.platform.Close()
+		r.Origins, r.Settings = e.platform.Origins, e.shownSettings()
+		if e.ledgerErr == nil { // what is no store may have a password
+			r.Ledger.Store = e.platform.Ledger.Store
+		}
+		if e.project.Exists() || e.Sandbox {
+			r.Workspace = &e.platform.Workspace
+		}
+	}
+	e.checkAll(ctx)
+	codes := []int{diag.ExitOK, diag.ExitError, diag.ExitNeedsPerson, diag.ExitAuth} // the last counts most
+	most := 0
+	for _, f := range r.Checks {
+		at := slices.Index(codes, f.code)
+		if at < 0 {
+			at = 1 // no other failure may pass for success
+		}
+		most = max(most, at)
+	}
+	r.ExitCode = diag.OrInterrupted(ctx, codes[most])
+	r.Result = diag.ExitName(r.ExitCode)
+	return *r
+}
+
+// checkAll checks everything, in the order in which it is shown.
+func (e *examiner) checkAll(ctx context.Context) {
+	e.addCheck("project", ProjectFile, e.checkProject())
+	e.addCheck("project", "manifests", e.checkManifests())
+	e.addCheck("project", "configuration", e.checkSettings())
+	if e.sandboxErr == nil {
+		for _, area := range kind.Areas() {
+			(&areaChecks{examiner: e, area: area}).checkAll(ctx)
+		}
+		e.addCheck("ledger", "store", e.checkLedger(ctx))
+		e.addCheck("ledger", "history", e.checkHistory())
+		for _, area := range kind.Areas() {
+			e.addCheck("ledger", "duplicates, "+string(area), e.checkProof(area))
+		}
+	}
+	e.addCheck("machine", "git", e.checkGit(ctx))
+	e.addCheck("machine", "terminal", passedCheck(e.Terminal))
+}
+
+func (e *examiner) addCheck(group, check string, f DoctorCheck) {
+	f.Group, f.Name = group, check
+	e.report.Checks = append(e.report.Checks, f)
+}
+
+func (e *examiner) checkProject() DoctorCheck {
+	switch exists := e.project.Exists(); {
+	case e.projectErr != nil:
+		return failedCheck(diag.ExitError, e.projectErr.Error(), "correct the file; trueup explain --schema project describes it")
+	case exists && e.platform != nil && e.platform.Pin.CheckWorkspace(e.platform.Workspace) != nil:
+		return failedCheck(diag.ExitError, e.platform.Pin.CheckWorkspace(e.platform.Workspace).Error(), "")
+	case exists:
+		return passedCheck(filepath.Join(e.project.Dir, ProjectFile))
+	case e.Sandbox:
+		return skippedCheck("none; the sandbox does not need one")
+	}
+	return failedCheck(diag.ExitError, "there is no trueup.yaml "+e.Searched+", so trueup does not know the workspace", "run trueup init, or try --sandbox")
+}
+
+func (e *examiner) checkManifests() DoctorCheck {
+	switch {
+	case e.setErr != nil:
+		return failedCheck(diag.ExitError, diag.OneLine(e.setErr), "correct manifests: in trueup.yaml")
+	case e.set == nil:
+		return skippedCheck("no trueup.yaml names the manifests")
+	case e.findings.HasErrors():
+		return failedCheck(diag.ExitError, "the manifests have errors, so apply would send nothing", "trueup validate shows them")
+	}
+	return passedCheck(diag.Plural(len(e.set.Objects), "object", "objects"))
+}
+
+func (e *examiner) checkSettings() DoctorCheck {
+	switch {
+	case e.sandboxErr != nil:
+		return failedCheck(diag.ExitOf(e.sandboxErr), diag.OneLine(e.sandboxErr), "")
+	case e.settingsErr != nil:
+		return failedCheck(diag.ExitError, diag.OneLine(e.settingsErr), "")
+	case e.Sandbox:
+		return passedCheck("the sandbox has its own addresses and tokens")
+	case len(e.settings.OverriddenVariables()) > 0:
+		return warnedCheck(strings.Join(e.settings.OverriddenVariables(), "; "), "unset it to use the profile's")
+	case e.settings.Profile.Name == "":
+		return passedCheck("no profile: flags, environment and defaults")
+	}
+	return passedCheck("profile " + e.settings.Profile.Name + " of " + e.settings.Profile.File)
+}
+
+// checkLedger reads the first record of the ledger, as every run does.
+func (e *examiner) checkLedger(ctx context.Context) DoctorCheck {
+	if !e.project.Exists() && !e.Sandbox {
+		return skippedCheck("no trueup.yaml names a ledger")
+	}
+	shown, err := &e.report.Ledger, e.ledgerErr
+	if err == nil {
+		needed := e.usedAreas()
+		if len(needed) == 0 {
+			needed = kind.Areas()
+		}
+		var g ledger.Genesis
+		g, err = e.ledger.ReadUsable(ctx, needed...)
+		shown.ID = g.LedgerID
+		maps.Copy(e.report.Proofs, g.Proofs)
+	}
+	if err == nil {
+		return passedCheck("readable, with the id " + shown.ID + "; writing was not tested")
+	}
+	code := diag.ExitOf(err)
+	if problem := ledger.ProblemOf(err); problem != nil {
+		code, shown.Problem, shown.Fix = diag.ExitNeedsPerson, problem.Problem, problem.Fix
+	} else {
+		view := ledger.UnreadableView(err)
+		shown.Problem, shown.Fix = diag.OneLine(errors.New(view.Problem)), view.Fix
+	}
+	return failedCheck(code, shown.Problem, shown.Fix)
+}
+
+// usedAreas returns the areas that have manifests.
+func (e *examiner) usedAreas() []kind.Area { return cmp.Or(e.set, &manifest.Set{}).Areas() }
+
+func (e *examiner) hasLedger() bool { return e.report.Ledger.ID != "" && e.report.Ledger.Problem == "" }
+
+// checkHistory says whether this machine would notice a ledger that was rolled back.
+func (e *examiner) checkHistory() DoctorCheck {
+	switch {
+	case !e.hasLedger():
+		return followedCheck("needs the ledger")
+	case e.ledger.HasMemory():
+		return passedCheck("seen on this machine before, so trueup would notice a rollback")
+	}
+	return skippedCheck("never seen on this machine, so trueup would not notice a rollback")
+}
+
+// checkProof says what is known of second requests with the same name.
+func (e *examiner) checkProof(area kind.Area) DoctorCheck {
+	if !e.hasLedger() {
+		return followedCheck("needs the ledger")
+	}
+	if proof, proven := e.report.Proofs[area]; proven {
+		return passedCheck("rejected, " + proof.String())
+	}
+	if kind.OfRequests().Area == area {
+		return skippedCheck("unknown; trueup doctor --probe-duplicates HOSTNAME finds out")
+	}
+	return skippedCheck("unknown, and there is no harmless way to test it")
+}
+
+// checkGit looks for the programs that a ledger in git needs.
+func (e *examiner) checkGit(ctx context.Context) DoctorCheck {
+	needed := e.platform != nil && strings.HasPrefix(e.platform.Ledger.Store, "git:")
+	says, err := git.Version(ctx)
+	switch {
+	case err != nil && needed:
+		return failedCheck(diag.ExitError, "git is not installed or not in PATH, and the ledger needs it", "install git")
+	case err != nil:
+		return skippedCheck("git is not installed, and is not needed here")
+	}
+	if _, err := exec.LookPath("ssh"); err != nil && needed {
+		return warnedCheck(says+", and there is no ssh", "install ssh if the remote's address needs it")
+	}
+	return passedCheck(says)
+}

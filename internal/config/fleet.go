@@ -1,0 +1,339 @@
+package config
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"trueup/internal/git"
+)
+
+// Selection says which projects of a folder to take.
+type Selection struct {
+	// ChangedSince is a commit. It takes the projects that read a file that differs from that commit.
+	ChangedSince string
+	Shard        Shard
+	// Select and Exclude have patterns of path.Match, for the path of a project or of a folder above it.
+	Select, Exclude []string
+}
+
+// Fleet is the projects that a selection takes.
+type Fleet struct {
+	Root     string
+	Projects []ProjectFolder // sorted by path
+	// All is every project that is not excluded. Read compares their hostnames.
+	All []ProjectFolder
+	FleetChanges
+}
+
+// FleetChanges are what a run says of the projects of a repository, beside their results.
+type FleetChanges struct {
+	// Since is the commit that the facts compare with; empty without one.
+	Since string `json:"since,omitempty"`
+	// Added are new projects, Removed those that are gone, and Moved those that are in another folder. The objects of a
+	// removed one are still live.
+	Added   []string      `json:"added,omitempty"`
+	Removed []string      `json:"removed,omitempty"`
+	Moved   []ProjectMove `json:"moved,omitempty"`
+	// Unselected counts the projects that the selection leaves out.
+	Unselected int `json:"unselected,omitempty"`
+}
+
+// ProjectMove is a project that is in another folder now.
+type ProjectMove struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+}
+
+// FindFleet finds the projects of a folder and selects among them. An excluded project is none of the fleet; all others must
+// not contradict each other, whether they are selected or not. base is the commit to compare with unless ChangedSince
+// names one; empty compares with none.
+func (s Selection) FindFleet(ctx context.Context, root, base string) (Fleet, error) {
+	f := Fleet{Root: root}
+	err := s.checkPatterns()
+	if err == nil {
+		f.All, err = s.findCandidates(ctx, root)
+	}
+	if err != nil {
+		return f, err
+	}
+	var changed map[string]bool
+	if ref := cmp.Or(s.ChangedSince, base); ref != "" {
+		then, err := f.readPast(ctx, ref)
+		if err == nil {
+			err = f.addPast(ctx, then)
+		}
+		if err != nil && s.ChangedSince != "" {
+			return f, fmt.Errorf("--changed-since %s: %w", s.ChangedSince, err)
+		}
+		f.Removed = slices.DeleteFunc(f.Removed, func(path string) bool { return matchesAny(s.Exclude, path) })
+		changed = then.changedProjects(f.All)
+	}
+	for _, p := range f.All {
+		switch {
+		case !s.matchesPath(p.Path) || s.ChangedSince != "" && !changed[p.Path]:
+			f.Unselected++
+		case s.Shard.Has(p.Path):
+			f.Projects = append(f.Projects, p)
+		}
+	}
+	return f, nil
+}
+
+// AddGonePins adds the folders of projects that are gone, unless the selection leaves them out.
+func (s Selection) AddGonePins(f *Fleet, paths []string) {
+	for _, at := range paths {
+		if s.matchesPath(at) && !matchesAny(s.Exclude, at) && !slices.Contains(f.Removed, at) {
+			f.Removed = append(f.Removed, at)
+		}
+	}
+	slices.Sort(f.Removed)
+}
+
+// ManagesProject reports whether a project is in the folder, or has the workspace with this UUID.
+func (f Fleet) ManagesProject(path, uuid string) bool {
+	return slices.ContainsFunc(f.All, func(p ProjectFolder) bool {
+		return p.Path == path || strings.EqualFold(p.Settings.Workspace.UUID, uuid)
+	})
+}
+
+// findCandidates returns all projects that are not excluded.
+func (s Selection) findCandidates(ctx context.Context, root string) ([]ProjectFolder, error) {
+	all, err := findProjects(ctx, root)
+	if err != nil {
+		return nil, err
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("there is no %s in this folder or below it: run trueup init, or name another folder", ProjectFile)
+	}
+	all = slices.DeleteFunc(all, func(p ProjectFolder) bool { return matchesAny(s.Exclude, p.Path) })
+	if len(all) == 0 {
+		return nil, errors.New("--exclude leaves no project: exclude less")
+	}
+	for _, glob := range s.Select {
+		if !slices.ContainsFunc(all, func(p ProjectFolder) bool { return MatchesPath(glob, p.Path) }) {
+			return nil, fmt.Errorf("--select %s matches no project: trueup each --list lists them", glob)
+		}
+	}
+	addConflicts(all)
+	return all, nil
+}
+
+func (s Selection) checkPatterns() error {
+	for _, glob := range slices.Concat(s.Select, s.Exclude) {
+		if _, err := path.Match(glob, ""); err != nil {
+			return fmt.Errorf("%q is no pattern: write the path of projects with *, ? and [a-z]", glob)
+		}
+	}
+	return nil
+}
+
+func (s Selection) matchesPath(path string) bool {
+	return len(s.Select) == 0 || matchesAny(s.Select, path)
+}
+
+// Describe returns the flags of a selection without its shard, with the commit that it compared with.
+func (s Selection) Describe(since string) string {
+	var words []string
+	if s.ChangedSince != "" {
+		words = append(words, "--changed-since "+since)
+	}
+	for _, glob := range s.Select {
+		words = append(words, "--select "+glob)
+	}
+	for _, glob := range s.Exclude {
+		words = append(words, "--exclude "+glob)
+	}
+	return strings.Join(words, " ")
+}
+
+func matchesAny(globs []string, path string) bool {
+	return slices.ContainsFunc(globs, func(glob string) bool { return MatchesPath(glob, path) })
+}
+
+// Shard is one of several parts of the projects. The zero value is all of them.
+type Shard struct {
+	Index, Of int // from 1
+}
+
+// String returns I/N, or "" for all.
+func (s Shard) String() string {
+	if s.Of == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d/%d", s.Index, s.Of)
+}
+
+// Set reads I/N, as a flag does.
+func (s *Shard) Set(text string) error {
+	_, err := fmt.Sscanf(text, "%d/%d", &s.Index, &s.Of)
+	if err != nil || s.String() != text || s.Index < 1 || s.Index > s.Of {
+		return fmt.Errorf("%q is no shard: write I/N with I from 1 to N, such as 1/20", text)
+	}
+	return nil
+}
+
+// Type names the value for help texts.
+func (s *Shard) Type() string { return "I/N" }
+
+// Has reports whether the shard has the project with this path. A new project moves no other.
+func (s Shard) Has(path string) bool {
+	if s.Of <= 1 {
+		return true
+	}
+	sum := sha256.Sum256([]byte(path))
+	return binary.BigEndian.Uint64(sum[:])%uint64(s.Of) == uint64(s.Index-1)
+}
+
+// comparedCommit is a commit of the repository that has a fleet, and what differs from it.
+type comparedCommit struct {
+	repository git.Repository // seen from its top
+	commit     string
+	folder     string            // that of the search, from the top
+	changes    []git.ChangedName // below that folder, with names that start from it
+}
+
+// readPast compares the work tree with a commit.
+func (f Fleet) readPast(ctx context.Context, ref string) (then comparedCommit, err error) {
+	repository, err := git.OpenRepository(ctx, f.Root)
+	if err != nil {
+		return then, fmt.Errorf("%w: run trueup in a clone of the repository", err)
+	}
+	then.commit, err = repository.Commit(ctx, ref)
+	switch {
+	case errors.Is(err, git.ErrNoCommit) && repository.Shallow:
+		return then, errors.New("this shallow clone lacks the commit: fetch it, or check out the whole history (fetch-depth: 0, GIT_DEPTH: 0)")
+	case errors.Is(err, git.ErrNoCommit):
+		return then, errors.New("the repository has no such commit: fetch it, or name another")
+	case err != nil:
+		return then, err
+	}
+	top, folder, err := repository.TopFolder(ctx)
+	if err != nil {
+		return then, err
+	}
+	then.repository, then.folder = repository.InFolder(top), folder
+	list, err := repository.ChangesSince(ctx, then.commit)
+	for _, change := range list {
+		name, isBelow := change.Name, true
+		if folder != "." {
+			name, isBelow = strings.CutPrefix(change.Name, folder+"/")
+		}
+		if isBelow && !change.Same {
+			change.Name = name
+			then.changes = append(then.changes, change)
+		}
+	}
+	return then, err
+}
+
+// foldersAbove returns the folders above a path, the nearest first.
+func foldersAbove(name string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for name != "." {
+			if name = path.Dir(name); !yield(name) {
+				return
+			}
+		}
+	}
+}
+
+// changedProjects returns the paths of the projects that have a file in their folder that differs, or a folder above it, which
+// was a link or a submodule.
+func (t comparedCommit) changedProjects(all []ProjectFolder) map[string]bool {
+	names, folders, changed := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for _, change := range t.changes {
+		names[change.Name] = true
+		for at := range foldersAbove(change.Name) {
+			folders[at] = true
+		}
+	}
+	for _, p := range all {
+		changed[p.Path] = names[p.Path] || folders[p.Path]
+		for at := range foldersAbove(p.Path) {
+			changed[p.Path] = changed[p.Path] || names[at]
+		}
+	}
+	return changed
+}
+
+// addPast finds which projects are new, gone or in another folder. It reads the settings that the commit had of those
+// that are gone.
+func (f *Fleet) addPast(ctx context.Context, then comparedCommit) error {
+	f.Since = then.commit
+	exists, isNew, gone := map[string]bool{}, map[string]bool{}, map[string]string{}
+	for _, p := range f.All {
+		exists[p.Path] = true
+	}
+	for _, change := range then.changes {
+		folder, name := path.Split(change.Name)
+		switch at := path.Clean(folder); {
+		case name != ProjectFile || strings.Contains("/"+folder, "/."): // no project
+		case exists[at]:
+			_, twice := isNew[at] // git has two changes for a file that it no longer tracks
+			isNew[at] = change.Was == git.Absent && !twice
+		case change.Was != git.Absent && change.Is == git.Absent:
+			gone[path.Join(then.folder, change.Name)] = at
+		}
+	}
+	if err := f.addGone(ctx, then, gone); err != nil {
+		return err
+	}
+	for _, m := range f.Moved {
+		delete(isNew, m.To)
+	}
+	maps.DeleteFunc(isNew, func(_ string, is bool) bool { return !is })
+	f.Added = slices.Sorted(maps.Keys(isNew))
+	return nil
+}
+
+// addGone adds the projects that are gone, by the names of their files from the top: they are removed or moved.
+func (f *Fleet) addGone(ctx context.Context, then comparedCommit, gone map[string]string) error {
+	if len(gone) == 0 {
+		return nil
+	}
+	tree, err := then.repository.ReadTree(ctx, then.commit, func(name, _ string) bool { return gone[name] != "" })
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(gone)) {
+		if to := movedTo(tree, name, f.All); to == "" {
+			f.Removed = append(f.Removed, gone[name])
+		} else {
+			f.Moved = append(f.Moved, ProjectMove{From: gone[name], To: to})
+		}
+	}
+	return nil
+}
+
+// movedTo returns where the project of a file that is gone is now, or "".
+func movedTo(tree fs.FS, name string, all []ProjectFolder) string {
+	text, err := fs.ReadFile(tree, name)
+	if err != nil {
+		return "" // a link
+	}
+	was, err := ParseProject(text)
+	i := slices.IndexFunc(all, func(p ProjectFolder) bool { return p.Settings.Workspace.UUID == was.Workspace.UUID })
+	if err != nil || i < 0 {
+		return ""
+	}
+	return all[i].Path
+}
+
+// Commit returns the commit that is checked out, or "" without one.
+func (f Fleet) Commit(ctx context.Context) string {
+	commit := ""
+	if repository, err := git.OpenRepository(ctx, f.Root); err == nil {
+		commit, _ = repository.Commit(ctx, "HEAD") // a new repository has none
+	}
+	return commit
+}

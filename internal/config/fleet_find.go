@@ -1,0 +1,141 @@
+package config
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"trueup/internal/diag"
+	"trueup/internal/files"
+)
+
+// ProjectFolder is a folder with a trueup.yaml.
+type ProjectFolder struct {
+	Path     string // from the folder of the search, with slashes; "." is that folder itself
+	Dir      string // absolute
+	Settings Project
+	Err      error     // why trueup can't run there: it fails alone
+	Warnings diag.List // about hosts that another project has, too
+}
+
+// filePath returns the path of its trueup.yaml from the folder of the search.
+func (p ProjectFolder) filePath() string { return path.Join(p.Path, ProjectFile) }
+
+// findProjects returns the projects in root and below it, sorted by path. Like the reader of manifests, it skips folders whose
+// name starts with a dot, and follows no link. A folder that can't be listed is an error: it must not look empty.
+func findProjects(ctx context.Context, root string) ([]ProjectFolder, error) {
+	var found []ProjectFolder
+	err := filepath.WalkDir(root, func(name string, e fs.DirEntry, err error) error {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			return fmt.Errorf("read folder %s: %w", files.ShownPath(root, name), files.WithoutPath(err))
+		case e.IsDir() && name != root && strings.HasPrefix(e.Name(), "."):
+			return fs.SkipDir
+		case e.Name() == ProjectFile && name != root:
+			found = append(found, readProject(root, filepath.Dir(name)))
+		}
+		return nil
+	})
+	slices.SortFunc(found, func(a, b ProjectFolder) int { return strings.Compare(a.Path, b.Path) })
+	return found, err
+}
+
+func readProject(root, dir string) ProjectFolder {
+	p := ProjectFolder{Path: filepath.ToSlash(files.ShownPath(root, dir)), Dir: dir}
+	if p.Settings, p.Err = ReadProject(dir); p.Err == nil && !p.Settings.Exists() {
+		p.Err = fmt.Errorf("%s: it was deleted just now: run trueup again when nothing changes the files", p.filePath())
+	}
+	if p.Err != nil { // its path is that on this machine
+		text := strings.Replace(p.Err.Error(), filepath.Join(dir, ProjectFile), p.filePath(), 1)
+		p.Err = diag.WithExit(diag.ExitOf(p.Err), errors.New(text))
+	}
+	return p
+}
+
+// nestedRepository returns the path of the repository that has the project and is itself below the folder of the search, or "".
+func (p ProjectFolder) nestedRepository() string {
+	for at, dir := p.Path, p.Dir; at != "."; at, dir = path.Dir(at), filepath.Dir(dir) {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return at
+		}
+	}
+	return ""
+}
+
+// sharedLedger returns a key of the ledger that another project may name, too. A file is in the project's own folder.
+func (p ProjectFolder) sharedLedger() string {
+	store, _, _ := strings.Cut(p.Settings.Ledger.Store, "?")
+	switch scheme, _, _ := strings.Cut(store, ":"); scheme {
+	case "", "file":
+		return ""
+	case "git":
+		return p.nestedRepository() + " " + strings.TrimSuffix(store, "@origin")
+	}
+	plain, _ := url.PathUnescape(store) // no store has a wrong escape
+	return strings.TrimRight(plain, "/")
+}
+
+// addConflicts gives an error to each project within another, and to those with one workspace or ledger: they would
+// undo each other's changes, and a ledger belongs to one workspace. The projects are sorted by path.
+func addConflicts(all []ProjectFolder) {
+	at, byWorkspace, byLedger := map[string]*ProjectFolder{}, map[string]*ProjectFolder{}, map[string]*ProjectFolder{}
+	for i := range all {
+		at[all[i].Path] = &all[i]
+	}
+	for i := range all {
+		p := &all[i]
+		for above := range foldersAbove(p.Path) {
+			if outer := at[above]; outer != nil {
+				p.addContradiction(p.filePath(), "this project is inside that of "+outer.filePath()+": move it beside that one")
+				outer.addContradiction(outer.filePath(), "the project of "+p.filePath()+" is inside this one: move it beside this one")
+			}
+		}
+		if p.Err != nil {
+			continue // only what all others have in order counts
+		}
+		id, store, key := p.Settings.Workspace.UUID, p.Settings.Ledger.Store, p.sharedLedger()
+		workspace := strings.ToLower(id)
+		switch other, holder := byWorkspace[workspace], byLedger[key]; {
+		case other != nil:
+			addClash(p, p.placeOf("uuid", id), other, other.placeOf("uuid", other.Settings.Workspace.UUID), "this workspace",
+				"make them one project, whose manifests: names both folders")
+		case key != "" && holder != nil:
+			addClash(p, p.placeOf("store", store), holder, holder.placeOf("store", holder.Settings.Ledger.Store), "this ledger",
+				"name another one, because a ledger belongs to one workspace")
+		default:
+			byWorkspace[workspace], byLedger[key] = p, p
+		}
+	}
+}
+
+// addClash gives an error to two projects that have the same thing at two places.
+func addClash(a *ProjectFolder, atA string, b *ProjectFolder, atB, what, fix string) {
+	a.addContradiction(atA, what+" is also in "+atB+": "+fix)
+	b.addContradiction(atB, what+" is also in "+atA+": "+fix)
+}
+
+// addContradiction gives a project its first contradiction with another.
+func (p *ProjectFolder) addContradiction(place, why string) {
+	if p.Err == nil {
+		p.Err = diag.WithExit(diag.ExitInvalid, fmt.Errorf("%s: %s, or leave one out with --exclude", place, why))
+	}
+}
+
+// placeOf returns where the project's settings have a value, as file:line.
+func (p ProjectFolder) placeOf(field, value string) string {
+	for i, line := range strings.Split(string(p.Settings.Text), "\n") {
+		if strings.Contains(line, field) && strings.Contains(line, value) {
+			return fmt.Sprintf("%s:%d", p.filePath(), i+1)
+		}
+	}
+	return p.filePath()
+}

@@ -1,0 +1,79 @@
+package manifest
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"trueup/internal/e2e/inputs"
+)
+
+func FuzzDecode(f *testing.F) {
+	for _, text := range []string{"a: 1\n---\nb: &a 2\nc: *a\n---\n- x\n", "a: 1\n---\nb:\n  - c: |\n      d\n---\n{", "{\"a\": \"\\/\"}", "a: b\r\n---\r\nc: [\r\n]\r\n"} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) { checkDecode(t, "", data) })
+}
+
+// checkDecode fails if documents are read otherwise than by package yaml: in what they say, in their
+// places and in their errors.
+func checkDecode(t *testing.T, path string, data []byte) {
+	t.Helper()
+	data, ok := NewFileState(path, data).cleanText(data)
+	if !ok {
+		return
+	}
+	var is, was []*yaml.Node
+	text := asYAML(data)
+	isErr := decodeDocuments(text, nil, func(doc *yaml.Node) { is = append(is, withoutComments(doc)) })
+	wasErr := decodeFully(text, func(doc *yaml.Node) { was = append(was, withoutComments(doc)) })
+	if !reflect.DeepEqual(is, was) || !reflect.DeepEqual(isErr, wasErr) {
+		t.Errorf("%s: %d documents, %v, not %d, %v: or they differ", path, len(is), isErr, len(was), wasErr)
+	}
+	// The nodes of a pool are good as long as each document is looked at.
+	n, pool := 0, new(NodePool)
+	_ = decodeDocuments(text, pool, func(doc *yaml.Node) {
+		if n++; n > len(was) || !reflect.DeepEqual(withoutComments(doc), was[n-1]) {
+			t.Errorf("%s: with a pool, document %d differs", path, n)
+		}
+	})
+}
+
+func withoutComments(n *yaml.Node) *yaml.Node {
+	n.HeadComment, n.LineComment, n.FootComment = "", "", ""
+	for _, below := range n.Content {
+		withoutComments(below)
+	}
+	return n
+}
+
+// TestParsersRejectTheSame: version 4 of the parser explains what version 3 rejects,
+// so it must reject nearly all of that. The rest has the line of version 3.
+func TestParsersRejectTheSame(t *testing.T) {
+	const most = 60 // forms of YAML that nobody writes, such as a tab behind a hyphen
+	rejected, unexplained := 0, 0
+	err := filepath.WalkDir(inputs.Corpus(t, "."), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".yaml") && !strings.HasSuffix(path, ".yml") && !strings.HasSuffix(path, ".json") {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if data, ok := NewFileState("", data).cleanText(data); ok && decodeDocuments(data, nil, func(*yaml.Node) {}) != nil {
+			rejected++
+			if whereRejected(data) == nil {
+				unexplained++
+			}
+		}
+		return nil
+	})
+	if err != nil || rejected < 200 || unexplained > most {
+		t.Errorf("%d rejected, %d of them by version 3 alone, %v", rejected, unexplained, err)
+	}
+}

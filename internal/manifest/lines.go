@@ -1,0 +1,125 @@
+package manifest
+
+import (
+	"bytes"
+	"sort"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// maxSourceLine bounds the line that a finding carries: JSON may be one line.
+const maxSourceLine = 2000
+
+// LineIndex finds the lines of a file. It builds its index on first use, because most files have no finding.
+type LineIndex struct {
+	Data   []byte
+	starts []int
+	near   textSpot // where at looked last
+}
+
+// textSpot is a line, a column, and their offset in the text.
+type textSpot struct{ line, column, at int }
+
+// Text returns a line, from 1, without its line break, or "" if it is too long to show or may have a password.
+func (l *LineIndex) Text(line int) string {
+	if b := l.Bytes(line); len(b) <= maxSourceLine && (bytes.IndexByte(b, '@') < 0 || !login().Match(b)) {
+		return string(b)
+	}
+	return ""
+}
+
+// Bytes returns a line, from 1, without its line break.
+func (l *LineIndex) Bytes(line int) []byte {
+	if l == nil || line < 1 || line > l.Count() {
+		return nil
+	}
+	return bytes.TrimRight(l.Data[l.Offset(line):l.Offset(line+1)], "\r\n")
+}
+
+// Offset returns where a line starts, or the end of the file.
+func (l *LineIndex) Offset(line int) int {
+	if line > l.Count() {
+		return len(l.Data)
+	}
+	return l.starts[max(line, 1)-1]
+}
+
+// EndOf returns where the text of a line ends, before its line break.
+func (l *LineIndex) EndOf(line int) int { return l.Offset(line) + len(l.Bytes(line)) }
+
+// Count counts the lines, as git and editors do.
+func (l *LineIndex) Count() int {
+	if l.starts == nil {
+		l.starts = make([]int, 1, bytes.Count(l.Data, []byte("\n"))+2)
+		for i, c := range l.Data {
+			if c == '\n' {
+				l.starts = append(l.starts, i+1)
+			}
+		}
+	}
+	return len(l.starts)
+}
+
+// Position returns the line and column of an offset.
+func (l *LineIndex) Position(offset int) (line, column int) {
+	line = min(sort.Search(l.Count(), func(i int) bool { return l.starts[i] > offset }), l.Count())
+	return line, utf8.RuneCount(l.Data[l.starts[line-1]:offset]) + 1
+}
+
+// ColumnOffset returns the byte offset of a column, from 0 and in characters, in a line.
+func ColumnOffset(line string, column int) int {
+	at := 0
+	for ; column > 0 && at < len(line); column-- {
+		_, size := utf8.DecodeRuneInString(line[at:])
+		at += size
+	}
+	return at
+}
+
+// RootNode returns the value of a document, or nil for one that holds only comments.
+func RootNode(doc *yaml.Node) *yaml.Node {
+	if len(doc.Content) == 0 {
+		return nil
+	}
+	if n := doc.Content[0]; !IsEmpty(n) {
+		return n
+	}
+	return nil
+}
+
+// IsEmpty reports whether a node is a value that is left out.
+func IsEmpty(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && IsPlain(n) && n.Value == "" }
+
+// IsPlain reports whether a scalar has neither quotes nor a tag, and is no block.
+func IsPlain(n *yaml.Node) bool {
+	const quoted = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle | yaml.TaggedStyle
+	return n.Style&quoted == 0
+}
+
+// IsMerge reports whether a key is <<.
+func IsMerge(key *yaml.Node) bool { return key.Kind == yaml.ScalarNode && key.Tag == "!!merge" }
+
+// MemberPair returns the key and the value of a member, or nil.
+func MemberPair(mapping *yaml.Node, name string) (key, value *yaml.Node) {
+	for i := 0; mapping != nil && mapping.Kind == yaml.MappingNode && i+1 < len(mapping.Content); i += 2 {
+		if key := mapping.Content[i]; key.Kind == yaml.ScalarNode && key.Value == name {
+			return key, mapping.Content[i+1]
+		}
+	}
+	return nil, nil
+}
+
+// MemberValue returns the value of a member, or nil.
+func MemberValue(mapping *yaml.Node, name string) *yaml.Node {
+	_, value := MemberPair(mapping, name)
+	return value
+}
+
+// ScalarText returns the text of a scalar, "" for anything else and nil.
+func ScalarText(n *yaml.Node) string {
+	if n == nil || n.Kind != yaml.ScalarNode {
+		return ""
+	}
+	return n.Value
+}

@@ -1,0 +1,286 @@
+package manifest
+
+import (
+	"bytes"
+	"slices"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// plainDocuments calls each with the documents of a text, as package yaml would decode them:
+// equal nodes at equal places, but without their comments. With a pool, their nodes are
+// reused as soon as each returns.
+//
+// It stops at a document that it declines. It returns the offset of the first document
+// that each has not had, and its line, from 1; the offset is len(text) if there is none.
+// The document before a declined one is left as well, because the parser that takes over
+// may find a mistake beyond it first.
+func plainDocuments(text []byte, pool *NodePool, each func(*yaml.Node)) (offset, line int) {
+	p := &parser{text: text, pool: pool}
+	line = 1
+	if !hasReadableChars(text) || !p.next() {
+		return 0, line
+	}
+	var held *yaml.Node
+	for !p.ended || p.marker {
+		from, at := p.begin, p.line
+		doc := p.document()
+		if doc == nil {
+			return offset, line
+		}
+		if held != nil {
+			each(held)
+		}
+		held, offset, line = doc, from, at
+	}
+	if held != nil {
+		each(held)
+	}
+	return len(text), p.line
+}
+
+// NodePool has nodes to use again. It serves one text at a time. The zero value is ready.
+type NodePool struct {
+	// nodes are for two documents, because one is read before the last is let go.
+	nodes [2][]yaml.Node
+	turn  int
+}
+
+// hasReadableChars reports whether a text has only characters that package yaml reads, and only the
+// line breaks \n and \r\n.
+func hasReadableChars(text []byte) bool {
+	for i, size := 0, 0; i < len(text); i += size {
+		c := rune(text[i])
+		if size = 1; ' ' <= c && c < 0x7F || c == '\n' || c == '\t' || bytes.HasPrefix(text[i:], []byte("\r\n")) {
+			continue
+		}
+		c, size = utf8.DecodeRune(text[i:])
+		if c < 0xA0 || slices.Contains([]rune{'\u2028', '\u2029', '\uFEFF', '\uFFFE', '\uFFFF', utf8.RuneError}, c) {
+			return false
+		}
+	}
+	return true
+}
+
+// maxPlainDepth limits the indentation, and brackets in brackets; maxKey limits the bytes of a
+// key. Package yaml has limits beyond them.
+const maxPlainDepth, maxKey = 100, 1000
+
+// parser is at a line that is neither empty nor a comment.
+type parser struct {
+	text []byte
+	// begin and end are the offsets of the line without its line break, and after of the next.
+	begin, end, after int
+	line              int // from 1
+	// column, from 1, is that of the offset counted.
+	column, counted int
+	pos             int // the offset of what is read next
+	// ended reports that the document has no more lines; marker, that the next starts with ---.
+	ended, marker bool
+	unquoted      []byte // the value of a scalar in quotes
+	pool          *NodePool
+	nodes         []yaml.Node  // not used yet
+	open          []*yaml.Node // the members of all collections that are not complete
+}
+
+// next goes to the first character of the next line of the document. It reports whether
+// what it skipped, and the start of the line, is plain.
+func (p *parser) next() bool {
+	p.ended, p.marker = false, false
+	for begin := p.after; begin < len(p.text); begin = p.after {
+		line, _, _ := bytes.Cut(p.text[begin:], []byte("\n"))
+		p.after = begin + len(line) + 1
+		line = bytes.TrimSuffix(line, []byte("\r"))
+		p.line, p.begin, p.end = p.line+1, begin, begin+len(line)
+		p.pos, p.counted, p.column = begin, begin, 1
+		switch p.blanks(); {
+		case p.pos == p.end, p.text[p.pos] == '#':
+		case p.text[p.pos] == '\t', bytes.HasPrefix(line, []byte("...")), line[0] == '%':
+			return false
+		default:
+			p.marker = bytes.HasPrefix(line, []byte("---")) && p.isBlank(begin+3)
+			p.ended = p.marker
+			return true
+		}
+	}
+	p.ended = true
+	return true
+}
+
+// blanks skips spaces.
+func (p *parser) blanks() {
+	for p.pos < p.end && p.text[p.pos] == ' ' {
+		p.pos++
+	}
+}
+
+// isBlank reports whether a space or the end of the line is at an offset.
+func (p *parser) isBlank(at int) bool { return at >= p.end || p.text[at] == ' ' }
+
+// isItem reports whether an item of a block sequence comes next.
+func (p *parser) isItem() bool { return p.text[p.pos] == '-' && p.isBlank(p.pos+1) }
+
+// indent is the number of bytes before pos; between lines, these are spaces and hyphens.
+func (p *parser) indent() int { return p.pos - p.begin }
+
+// rest goes from the end of a value, or from what has its value below, to the next line.
+// It reports whether nothing or a comment is between.
+func (p *parser) rest() bool {
+	p.blanks()
+	return (p.pos == p.end || p.text[p.pos] == '#') && p.next()
+}
+
+// node makes a node at an offset of the line, which is not before that of the last one.
+func (p *parser) node(kind yaml.Kind, tag string, at int) *yaml.Node {
+	p.column += utf8.RuneCount(p.text[p.counted:at])
+	p.counted = at
+	if len(p.nodes) == 0 {
+		p.nodes = make([]yaml.Node, 64)
+	}
+	n := &p.nodes[0]
+	p.nodes = p.nodes[1:]
+	*n = yaml.Node{Kind: kind, Tag: tag, Line: p.line, Column: p.column}
+	return n
+}
+
+// nothing is the null that stands at pos for a value that is left out.
+func (p *parser) nothing() *yaml.Node { return p.node(yaml.ScalarNode, "!!null", p.pos) }
+
+// close makes the nodes that were opened since a mark the content of n.
+func (p *parser) close(n *yaml.Node, mark int) *yaml.Node {
+	n.Content = append([]*yaml.Node(nil), p.open[mark:]...)
+	p.open = p.open[:mark]
+	return n
+}
+
+// document reads a document, and goes to the start of the next. It returns nil if it declines.
+func (p *parser) document() *yaml.Node {
+	p.open = p.open[:0]
+	if pool := p.pool; pool != nil {
+		if pool.turn = 1 - pool.turn; pool.nodes[pool.turn] == nil {
+			pool.nodes[pool.turn] = make([]yaml.Node, 2048) // a large manifest
+		}
+		p.nodes = pool.nodes[pool.turn]
+	}
+	doc := p.node(yaml.DocumentNode, "", p.pos)
+	if p.marker {
+		if p.pos += len("---"); !p.rest() {
+			return nil
+		}
+	}
+	var root *yaml.Node
+	if !p.ended {
+		root = p.block()
+	} else if p.stop() {
+		root = p.nothing()
+	}
+	// A line that no collection takes is declined.
+	if root == nil || !p.ended {
+		return nil
+	}
+	doc.Content = []*yaml.Node{root}
+	return doc
+}
+
+// stop goes to where an empty document ends. Only the last may be empty: package yaml sees two ahead else.
+func (p *parser) stop() bool {
+	p.line++
+	p.pos, p.counted, p.column = len(p.text), len(p.text), 1
+	return !p.marker && p.text[len(p.text)-1] == '\n'
+}
+
+// block reads a block collection that starts at pos, and everything that belongs to it.
+func (p *parser) block() *yaml.Node {
+	if p.isItem() {
+		return p.sequence(p.indent(), false)
+	}
+	if key := p.scalar(false); key != nil && p.isKey() {
+		return p.mapping(key)
+	}
+	return nil
+}
+
+// sequence reads the items at an indentation. One that is the value of a key may have the
+// indentation of that key, and ends before the next key.
+func (p *parser) sequence(indent int, ofKey bool) *yaml.Node {
+	n, mark := p.node(yaml.SequenceNode, "!!seq", p.pos), len(p.open)
+	for indent <= maxPlainDepth {
+		if !p.value(indent, false) {
+			return nil
+		}
+		if p.ended || p.indent() < indent || ofKey && p.indent() == indent && !p.isItem() {
+			return p.close(n, mark)
+		}
+		if p.indent() > indent || !p.isItem() {
+			return nil
+		}
+	}
+	return nil
+}
+
+// mapping reads the members that start where key starts. pos is at the colon of key.
+func (p *parser) mapping(key *yaml.Node) *yaml.Node {
+	indent := key.Column - 1
+	n, mark := p.node(yaml.MappingNode, "!!map", p.begin+indent), len(p.open)
+	for indent <= maxPlainDepth {
+		p.open = append(p.open, key)
+		if !p.value(indent, true) {
+			return nil
+		}
+		if p.ended || p.indent() < indent {
+			return p.close(n, mark)
+		}
+		if p.indent() > indent || p.isItem() {
+			return nil
+		}
+		if key = p.scalar(false); key == nil || !p.isKey() {
+			return nil
+		}
+	}
+	return nil
+}
+
+// value reads what follows a hyphen or the colon of a key, goes to the next line, and opens it.
+func (p *parser) value(indent int, ofKey bool) bool {
+	var n *yaml.Node
+	p.pos++
+	none := p.pos
+	switch p.blanks(); {
+	case p.pos == p.end, p.text[p.pos] == '#':
+		p.pos = none
+		n = p.below(indent, ofKey)
+	case !ofKey && p.isItem():
+		n = p.sequence(p.indent(), false)
+	default:
+		n = p.flow(0, false)
+		if !ofKey && n != nil && n.Kind == yaml.ScalarNode && p.isKey() {
+			n = p.mapping(n)
+		} else if n == nil || !p.rest() {
+			return false
+		}
+	}
+	p.open = append(p.open, n)
+	return n != nil
+}
+
+// below reads the value that starts on a line below, which may be nothing.
+func (p *parser) below(indent int, ofKey bool) *yaml.Node {
+	nothing := p.nothing()
+	switch {
+	case !p.rest():
+		return nil
+	case p.ended || p.indent() < indent:
+		return nothing
+	case p.indent() > indent:
+		return p.block()
+	case ofKey && p.isItem():
+		return p.sequence(indent, true)
+	}
+	return nothing
+}
+
+// isKey reports whether the scalar that ends here is a key.
+func (p *parser) isKey() bool {
+	return p.pos < p.end && p.text[p.pos] == ':' && p.isBlank(p.pos+1)
+}

@@ -1,0 +1,369 @@
+package manifest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"go.yaml.in/yaml/v3"
+
+	"trueup/internal/diag"
+)
+
+// The names of the rules of this package. Those of others report by some of them, too.
+const (
+	RuleSyntax    = "yaml-syntax"
+	RuleAlias     = "yaml-alias"
+	RuleSize      = "yaml-size"
+	RuleEncoding  = "yaml-encoding"
+	ruleTrailing  = "yaml-trailing"
+	ruleIgnoreOdd = "ignore-odd"
+)
+
+// FileState is the state of reading one file.
+type FileState struct {
+	Path     string
+	Lines    LineIndex
+	Findings diag.List
+	// from is the index of the first finding of the current document.
+	from int
+	// beyondDocument and beyondFile count the findings beyond the limit of a document and of the file.
+	beyondDocument, beyondFile dropped
+	// MaxFindings raises the limits of findings, if it is higher.
+	MaxFindings int
+	MaxValues   int  // of a document
+	Comments    bool // the nodes of documents have their comments
+	Tagged      bool // the text has an exclamation mark, with which tags start
+	questions   bool // the text has a question mark
+	Pool        *NodePool
+	// marks are the offsets of possible trueup: comments that no document has taken yet.
+	marks [][]int
+}
+
+// maxValues is the default limit of the values of a document.
+const maxValues = 500_000
+
+// NewFileState returns a file with the default limits.
+func NewFileState(path string, data []byte) *FileState {
+	return &FileState{Path: path, Lines: LineIndex{Data: data}, MaxValues: maxValues}
+}
+
+// dropped counts findings that are not shown; worst is the highest severity among them.
+type dropped struct {
+	count int
+	worst diag.Severity
+}
+
+// The limits of findings keep a hostile file cheap. maxBroken limits how often reading continues after
+// a syntax error.
+const (
+	maxFindings = 100
+	MaxOfFile   = 1000
+	MaxOfAll    = 100_000
+	maxBroken   = 20
+)
+
+// Full reports whether the document or the file has too many findings for another one, and then counts
+// that one as dropped.
+func (f *FileState) Full(severity diag.Severity) bool {
+	over := &f.beyondDocument
+	switch {
+	case len(f.Findings) >= max(MaxOfFile, f.MaxFindings):
+		over = &f.beyondFile
+	case len(f.Findings)-f.from < max(maxFindings, f.MaxFindings):
+		return false
+	}
+	over.count++
+	over.worst = max(over.worst, severity)
+	return true
+}
+
+// FollowsQuestionMark reports whether a question mark stands right before a node.
+func (f *FileState) FollowsQuestionMark(n *yaml.Node) bool {
+	if !f.questions {
+		return false
+	}
+	at := f.Lines.At(n)
+	return at > 0 && f.Lines.Data[at-1] == '?'
+}
+
+// Start begins the findings of a document.
+func (f *FileState) Start() { f.from, f.beyondDocument = len(f.Findings), dropped{} }
+
+// OfDocument returns the findings of the current document.
+func (f *FileState) OfDocument() diag.List { return f.Findings[f.from:] }
+
+// Keep sets the findings of the current document.
+func (f *FileState) Keep(own diag.List) { f.Findings = append(f.Findings[:f.from], own...) }
+
+// Cropped reports whether the document or the file has more findings than are kept.
+func (f *FileState) Cropped() bool { return f.beyondDocument.count+f.beyondFile.count > 0 }
+
+// Hopeless reports whether the file has so many findings that another error would not be kept.
+func (f *FileState) Hopeless() bool { return f.beyondFile.worst == diag.Error }
+
+// EndDocument says how many findings of the document are not kept.
+func (f *FileState) EndDocument() {
+	if more := f.beyondDocument; more.count > 0 {
+		f.addUnshown(fmt.Sprintf("the document has %d more findings, which are not shown", more.count), more.worst)
+	}
+}
+
+// End says that findings are not kept, and sorts the others.
+func (f *FileState) End() {
+	if f.beyondFile.count > 0 {
+		f.addUnshown(fmt.Sprintf("the file has more than %d findings; the rest is not shown", MaxOfFile), f.beyondFile.worst)
+	}
+	f.Findings.Sort()
+	f.Findings = slices.Compact(f.Findings)
+}
+
+// addUnshown adds a finding, at the place of the last one, that more are not shown.
+func (f *FileState) addUnshown(message string, worst diag.Severity) {
+	last := f.Findings[len(f.Findings)-1]
+	last.Severity, last.Field, last.Message, last.Fix = worst, "", message, "fix those that are shown first"
+	f.Findings = append(f.Findings, last)
+}
+
+// Fail is Add for an error.
+func (f *FileState) Fail(line, column int, rule, field, message, fix string) *diag.Finding {
+	return f.Add(line, column, rule, diag.Error, field, message, fix)
+}
+
+// Add adds a finding, unless there are too many. The caller may change it until the next one.
+func (f *FileState) Add(line, column int, rule string, severity diag.Severity, field, message, fix string) *diag.Finding {
+	if f.Full(severity) {
+		return &diag.Finding{}
+	}
+	f.Findings = append(f.Findings, diag.Finding{
+		Path: f.Path, Line: line, Column: column, Field: clip(field), Rule: rule, Severity: severity,
+		Message: clip(message), Fix: clip(fix), Source: f.Lines.Text(line),
+	})
+	return &f.Findings[len(f.Findings)-1]
+}
+
+// maxText limits each text of a finding, in bytes, because it may quote the file.
+const maxText = 2000
+
+// clip shortens a text of a finding, which may quote the file, and hides passwords.
+func clip(s string) string {
+	if strings.Contains(s, "@") {
+		s = login().ReplaceAllString(s, "$1***@")
+	}
+	return diag.Cut(s, maxText)
+}
+
+// Documents calls each with every document of the file. It reports a syntax error as a finding and
+// continues at the next line ---, at most maxBroken times, so that one mistake does not hide another.
+func (f *FileState) Documents(each func(*yaml.Node)) {
+	data, ok := f.cleanText(f.Lines.Data)
+	for n := 0; ok && n < maxBroken; n++ {
+		var err error
+		if f.Comments {
+			err = decodeFully(asYAML(data), each)
+		} else {
+			err = decodeDocuments(asYAML(data), f.Pool, each)
+		}
+		if err == nil {
+			return
+		}
+		f.Start()
+		data, ok = f.resumeAfter(f.reportSyntax(data, err))
+	}
+}
+
+// Nodes returns the documents of the file.
+func (f *FileState) Nodes() (docs []*yaml.Node) {
+	f.Documents(func(doc *yaml.Node) { docs = append(docs, doc) })
+	return docs
+}
+
+// decodeDocuments calls each with the documents of a text, up to the first error. Some have no comments. With a
+// pool, some nodes are reused when each returns.
+func decodeDocuments(text []byte, pool *NodePool, each func(*yaml.Node)) error {
+	offset, line := plainDocuments(text, pool, each)
+	if offset == len(text) {
+		return nil
+	}
+	err := decodeFully(text[offset:], func(doc *yaml.Node) {
+		moveDown(doc, line-1)
+		each(doc)
+	})
+	if err != nil && offset > 0 {
+		err = decodeFully(text, func(*yaml.Node) {}) // its lines are those of the whole text
+	}
+	return err
+}
+
+// decodeFully is decode with comments, which takes several times as long.
+func decodeFully(text []byte, each func(*yaml.Node)) error {
+	dec := yaml.NewDecoder(bytes.NewReader(text))
+	for {
+		var doc yaml.Node
+		switch err := catchPanic(func() error { return dec.Decode(&doc) }); {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		}
+		if alias := aliasOfEarlier(&doc, doc.Line); alias != nil {
+			return fmt.Errorf("yaml: line %d: unknown anchor '%s' referenced", alias.Line, alias.Value)
+		}
+		each(&doc)
+	}
+}
+
+// aliasOfEarlier returns an alias below n whose anchor is above the line at which the document starts: YAML gives each
+// document anchors of its own.
+func aliasOfEarlier(n *yaml.Node, start int) *yaml.Node {
+	if n.Kind == yaml.AliasNode && n.Alias.Line < start {
+		return n
+	}
+	for _, below := range n.Content {
+		if alias := aliasOfEarlier(below, start); alias != nil {
+			return alias
+		}
+	}
+	return nil
+}
+
+// moveDown adds lines to the places of a node and of all nodes below.
+func moveDown(n *yaml.Node, lines int) {
+	n.Line += lines
+	for _, below := range n.Content {
+		moveDown(below, lines)
+	}
+}
+
+// catchPanic returns a panic of a parser as an error.
+func catchPanic(parse func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the parser gave up: %v", r)
+		}
+	}()
+	return parse()
+}
+
+var (
+	// login finds what may be the user and password of a URL.
+	login      = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(\w:(?://|\\\\)?|//)\S.*@`) })
+	directives = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^%(YAML|TAG)[^\r\n]*`) })
+	startLine  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^---([ \t]|$)`) })
+	// BetweenDocuments is a line between two documents.
+	BetweenDocuments = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(---|\.\.\.)([ \t]|$)`) })
+)
+
+// cleanText rejects characters that programs read differently, and removes a byte order mark and directives.
+func (f *FileState) cleanText(data []byte) ([]byte, bool) {
+	fail := func(line, column int, rule, message, fix string) ([]byte, bool) {
+		f.Fail(line, column, rule, "", message, fix)
+		return nil, false
+	}
+	const utf8Fix = "save the file as UTF-8"
+	for _, m := range []struct{ mark, encoding string }{
+		{"\xFF\xFE\x00\x00", "UTF-32"}, // starts with the mark of UTF-16
+		{"\x00\x00\xFE\xFF", "UTF-32"},
+		{"\xFF\xFE", "UTF-16"},
+		{"\xFE\xFF", "UTF-16"},
+	} {
+		if bytes.HasPrefix(data, []byte(m.mark)) {
+			return fail(1, 1, RuleEncoding, "the file is "+m.encoding, utf8Fix)
+		}
+	}
+	m, found := diag.FindMisread(data)
+	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
+	f.Lines, f.marks = LineIndex{Data: data}, findMarks(data)
+	f.Tagged, f.questions = bytes.IndexByte(data, '!') >= 0, bytes.IndexByte(data, '?') >= 0
+	if len(f.marks) == maxMarks {
+		f.Add(1, 1, ruleIgnoreOdd, diag.Warning, "", fmt.Sprintf("the file has %d or more trueup:ignore comments; the rest is not read", maxMarks), "split it into several files")
+	}
+	if found {
+		return fail(m.Line, m.Column, RuleEncoding, m.Message, m.Fix)
+	}
+	if line := f.tooManyValues(data); line > 0 {
+		return fail(line, 1, RuleSize, fmt.Sprintf("a document has more than %d values", f.MaxValues), "split it into several documents")
+	}
+	if len(data) > 0 && data[len(data)-1] != '\n' {
+		data = append(bytes.Clone(data), '\n') // parsers disagree whether the last line of a block text ends without one
+	}
+	return f.dropDirectives(data), true
+}
+
+// tooManyValues returns the line at which a document exceeds the limit of values, or 0. It counts before
+// parsing, because the parser's tree takes a hundred times the memory. Each value follows a line break,
+// a comma, a bracket, or a hyphen, colon or question mark with a space.
+func (f *FileState) tooManyValues(data []byte) int {
+	if len(data) <= f.MaxValues {
+		return 0
+	}
+	values := 0
+	for i, c := range data {
+		switch c {
+		case '\n':
+			if bytes.HasPrefix(data[i+1:], []byte("---")) {
+				values = 0
+			}
+			values++
+		case ',', '[', '{':
+			values++
+		case '-', ':', '?':
+			if i+1 < len(data) && (data[i+1] == ' ' || data[i+1] == '\t') {
+				values++
+			}
+		}
+		if values > f.MaxValues {
+			line, _ := f.Lines.Position(i)
+			return line
+		}
+	}
+	return 0
+}
+
+// dropDirectives reports directives and overwrites them with spaces, so that reading continues.
+func (f *FileState) dropDirectives(data []byte) []byte {
+	if !bytes.HasPrefix(data, []byte("%")) && !bytes.Contains(data, []byte("\n%")) {
+		return data
+	}
+	kept := bytes.Clone(data)
+	for _, at := range directives().FindAllIndex(data, -1) {
+		line, column := f.Lines.Position(at[0])
+		f.Fail(line, column, RuleSyntax, "", "trueup does not read YAML directives", "remove the line")
+		copy(kept[at[0]:at[1]], bytes.Repeat([]byte(" "), at[1]-at[0]))
+	}
+	return kept
+}
+
+// resumeAfter returns the file from the first document that starts after the line. Empty lines replace those
+// before it, to keep the line numbers.
+func (f *FileState) resumeAfter(line int) ([]byte, bool) {
+	for line++; line <= f.Lines.Count(); line++ {
+		if startLine().Match(f.Lines.Bytes(line)) {
+			f.TakeMarks(line) // they are in the document that can't be read
+			return append(bytes.Repeat([]byte("\n"), line-1), f.Lines.Data[f.Lines.Offset(line):]...), true
+		}
+	}
+	return nil, false
+}
+
+// FirstAlias returns the line of the first alias of a YAML text, or 0. A parser without limits must not
+// expand aliases, because a few lines can fill the memory. A text that is not YAML has none.
+func FirstAlias(text []byte) int {
+	line := 0
+	var visit func(n *yaml.Node)
+	visit = func(n *yaml.Node) {
+		if n.Kind == yaml.AliasNode && line == 0 {
+			line = n.Line
+		}
+		for _, below := range n.Content {
+			visit(below)
+		}
+	}
+	_ = decodeDocuments(asYAML(text), nil, visit) // the caller's parser reports a syntax error
+	return line
+}
