@@ -14,15 +14,15 @@ import (
 // Store has blobs by name. Names are paths of letters, digits, dots and hyphens.
 type Store interface {
 	// Make prepares an empty store; it does not change an existing one.
-	Make(ctx context.Context) error
+	Prepare(ctx context.Context) error
 	// Create creates blobs, one after the other, and returns when they are durable. It returns ErrExists if another blob
 	// has the name, and ErrAbsent if somebody removed the store. After any other error the blob may exist. Callers never
 	// create the same content twice.
 	Create(ctx context.Context, blobs ...Blob) error
 	// Remove removes the blobs that exist.
 	Remove(ctx context.Context, names ...string) error
-	// RefusesCreation returns an error unless the store rejects a second creation of an existing blob.
-	RefusesCreation(ctx context.Context, name string) error
+	// CheckRefusesCreation returns an error unless the store rejects a second creation of an existing blob.
+	CheckRefusesCreation(ctx context.Context, name string) error
 	// Get returns the content, or ErrAbsent.
 	Get(ctx context.Context, name string) ([]byte, error)
 	// GetOld is Get for a blob that later ones replaced; behind is how many were created after it.
@@ -30,11 +30,11 @@ type Store interface {
 	// List returns the first most names below a folder, or all if most is 0, in byte order. An absent folder is empty.
 	List(ctx context.Context, under string, most int) ([]string, error)
 	// Below returns a store within this one.
-	Below(folder string) Store
+	SubStore(folder string) Store
 	// Clear removes all blobs.
 	Clear(ctx context.Context) error
 	// Place says where a blob is, for messages.
-	Place(name string) string
+	Location(name string) string
 }
 
 // Blob is a blob to create. A store may show Note to people.
@@ -69,8 +69,8 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// root is the name of a store, in parts. where is the bucket, or the git remote.
-type root struct {
+// storeAddress is the name of a store, in parts. where is the bucket, or the git remote.
+type storeAddress struct {
 	scheme, where, path string
 	query               url.Values
 }
@@ -91,16 +91,16 @@ func IsWithin(store, name string) (bool, error) {
 		(above.path == "" || at.path == above.path || strings.HasPrefix(at.path, above.path+"/")), nil
 }
 
-func parseRoot(store string) (r root, err error) {
+func parseRoot(store string) (r storeAddress, err error) {
 	scheme, rest, _ := strings.Cut(store, ":")
-	r = root{scheme: scheme, path: rest}
+	r = storeAddress{scheme: scheme, path: rest}
 	switch scheme {
 	case "s3", "gs", "azblob":
-		if r.where, r.path, r.query, err = parsePlace(store, scheme+"://BUCKET/"); err == nil && r.where == "" {
+		if r.where, r.path, r.query, err = splitStoreURL(store, scheme+"://BUCKET/"); err == nil && r.where == "" {
 			err = errors.New("it names no bucket")
 		}
 	case "git":
-		r.path, r.where = CutRemote(rest)
+		r.path, r.where = SplitRemoteRef(rest)
 	case "file", "postgres":
 	default:
 		err = errors.New("it does not begin as a store, such as s3://BUCKET/ or postgres:NAME/")

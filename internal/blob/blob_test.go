@@ -48,13 +48,13 @@ func contract(t *testing.T, newStore func() Store) {
 	if err != nil || names != nil {
 		t.Fatalf("an empty store has %v, %v", names, err)
 	}
-	must(t, errors.Join(s.Make(ctx), s.Make(ctx)))
+	must(t, errors.Join(s.Prepare(ctx), s.Prepare(ctx)))
 	_, err = s.Get(ctx, "log/1/a")
 	wantErr(t, err, ErrAbsent)
 	for _, name := range []string{"log/2/b.json", "log/1/a-1.json", "log/1/a-2.json", "log/2/a.json"} {
 		must(t, create(ctx, s, name, []byte(name)))
 		wantErr(t, create(ctx, s, name, []byte("another")), ErrExists)
-		must(t, s.RefusesCreation(ctx, name))
+		must(t, s.CheckRefusesCreation(ctx, name))
 	}
 	for most, want := range map[int]string{
 		0: "log/1/a-1.json log/1/a-2.json log/2/a.json log/2/b.json", 1: "log/1/a-1.json", 3: "log/1/a-1.json log/1/a-2.json log/2/a.json",
@@ -67,12 +67,12 @@ func contract(t *testing.T, newStore func() Store) {
 		t.Errorf("read %q, %v", b, err)
 	}
 	contractReplace(t, s)
-	contractRemove(t, s.Below("others"))
-	below := s.Below("tmp/proof-1")
-	must(t, below.Make(ctx))
+	contractRemove(t, s.SubStore("others"))
+	below := s.SubStore("tmp/proof-1")
+	must(t, below.Prepare(ctx))
 	must(t, create(ctx, below, "log/1/a-1.json", nil))
 	must(t, below.Clear(ctx))
-	again := s.Below("tmp/proof-1")
+	again := s.SubStore("tmp/proof-1")
 	if names, err := again.List(ctx, "log", 0); err != nil || len(names) != 0 {
 		t.Errorf("the proof left %v, %v", names, err)
 	}
@@ -123,7 +123,7 @@ func contractRemove(t *testing.T, s Store) {
 	t.Helper()
 	ctx := t.Context()
 	must(t, s.Remove(ctx, "log/none"))
-	must(t, s.Make(ctx))
+	must(t, s.Prepare(ctx))
 	must(t, s.Create(ctx, Blob{Name: "log/a", Content: []byte("a")}, Blob{Name: "log/b", Content: []byte("b")}))
 	must(t, s.Create(ctx, Blob{Name: "log/c", Content: []byte("c")}))
 	must(t, s.Remove(ctx, "log/a", "log/none"))

@@ -19,14 +19,14 @@ func (ReadOnly) Create(context.Context, ...Blob) error { return diag.ErrReadOnly
 // Remove refuses.
 func (ReadOnly) Remove(context.Context, ...string) error { return diag.ErrReadOnly }
 
-// RefusesCreation refuses, because it tries to create a blob.
+// CheckRefusesCreation refuses, because it tries to create a blob.
 func (ReadOnly) RefusesCreation(context.Context, string) error { return diag.ErrReadOnly }
 
 // Clear refuses.
 func (ReadOnly) Clear(context.Context) error { return diag.ErrReadOnly }
 
-// Below returns a store within this one, which refuses too.
-func (s ReadOnly) Below(folder string) Store { return ReadOnly{s.Store.Below(folder)} }
+// SubStore returns a store within this one, which refuses too.
+func (s ReadOnly) SubStore(folder string) Store { return ReadOnly{s.Store.SubStore(folder)} }
 
 // Close closes the store if it can be closed.
 func (s ReadOnly) Close() error {

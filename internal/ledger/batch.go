@@ -31,7 +31,7 @@ type recordChange struct {
 	genesis   *Genesis
 	// head, unless it is nil, is the head that the ledger must have. If addHead is set and the ledger has one of the state
 	// from, the entry of the change replaces it.
-	head    *Head
+	head    *ApplyHead
 	from    string
 	addHead bool
 	// heldAt is the time by which holds end, or zero if none keeps the change from being written.
@@ -168,7 +168,7 @@ func (s *logStore) writeEntry(ctx context.Context, batch []*recordChange) error 
 	fit, err := s.fittingChanges(ctx, batch)
 	if err == nil && len(fit) < len(batch) {
 		// Only an up-to-date state shows that a change is too late.
-		if err = s.readNew(ctx); err == nil {
+		if err = s.readNewEntries(ctx); err == nil {
 			fit, err = s.fittingChanges(ctx, batch)
 		}
 	}
@@ -185,7 +185,7 @@ func (s *logStore) writeEntry(ctx context.Context, batch []*recordChange) error 
 		}
 		if errors.Is(err, blob.ErrExists) {
 			// Another run wrote first. A random pause lets it finish.
-			err = errors.Join(s.readNew(ctx), blob.Sleep(ctx, rand.N(pause)))
+			err = errors.Join(s.readNewEntries(ctx), blob.Sleep(ctx, rand.N(pause)))
 			if stuck++; s.state.last != was {
 				stuck = 0
 			}
@@ -194,7 +194,7 @@ func (s *logStore) writeEntry(ctx context.Context, batch []*recordChange) error 
 			err = s.unlistedError(was + 1)
 		}
 		if err != nil {
-			s.Forget() // it may have been done
+			s.Invalidate() // it may have been done
 			return err
 		}
 		if fit, err = s.fittingChanges(ctx, batch); err != nil {
@@ -202,10 +202,10 @@ func (s *logStore) writeEntry(ctx context.Context, batch []*recordChange) error 
 		}
 	}
 	if s.state.genesis == nil {
-		return s.noGenesis()
+		return s.noGenesisError()
 	}
 	for _, c := range batch {
-		if hold := c.holdOf(s.state.genesis); hold != nil {
+		if hold := c.blockingHold(s.state.genesis); hold != nil {
 			finishChanges([]*recordChange{c}, &HeldError{*hold})
 		}
 	}
@@ -215,7 +215,7 @@ func (s *logStore) writeEntry(ctx context.Context, batch []*recordChange) error 
 
 // unlistedError returns the error for a listing that lacks an entry that exists.
 func (s *logStore) unlistedError(entry int) error {
-	return fmt.Errorf("entry %d exists, but no listing of %s shows it: the store is not safe for a ledger", entry, s.blobs.Place(logDir))
+	return fmt.Errorf("entry %d exists, but no listing of %s shows it: the store is not safe for a ledger", entry, s.blobs.Location(logDir))
 }
 
 // fittingChanges returns the changes whose record has the expected seq, and only the first one of each record.
@@ -237,7 +237,7 @@ func (s *logStore) fittingChanges(ctx context.Context, batch []*recordChange) (f
 		} else if folded := s.findFolded(key); folded != nil {
 			have = folded.Seq
 		}
-		if have == c.expectSeq && !taken[key] && (there && c.fitsHead(s.state.genesis.Head) && c.holdOf(s.state.genesis) == nil || c.genesis != nil) {
+		if have == c.expectSeq && !taken[key] && (there && c.fitsHead(s.state.genesis.Head) && c.blockingHold(s.state.genesis) == nil || c.genesis != nil) {
 			taken[key] = true
 			fit = append(fit, c)
 		}
@@ -307,7 +307,7 @@ func (s *logStore) createEntry(ctx context.Context, p segment, b blob.Blob, abso
 }
 
 // headOf returns the head that changes record, or nil.
-func headOf(changes []*recordChange) *Head {
+func headOf(changes []*recordChange) *ApplyHead {
 	for _, c := range changes {
 		if c.addHead {
 			return c.head
@@ -324,9 +324,9 @@ func (s *logStore) proveOnce(ctx context.Context) error {
 	}
 	small := slices.MinFunc(s.state.pieces, func(a, b segment) int { return cmp.Compare(a.Records, b.Records) })
 	name := entryFile(small.Entry)
-	err := s.blobs.RefusesCreation(ctx, name)
+	err := s.blobs.CheckRefusesCreation(ctx, name)
 	if errors.Is(err, blob.ErrAbsent) {
-		err = fmt.Errorf("read ledger file %s: %w", s.blobs.Place(name), errMissing)
+		err = fmt.Errorf("read ledger file %s: %w", s.blobs.Location(name), errMissing)
 	}
 	s.proven = err == nil
 	return err

@@ -66,7 +66,7 @@ func (m memoryBlobs) call(ctx context.Context, what, name string, do func(at str
 	return do(at)
 }
 
-func (m memoryBlobs) Make(context.Context) error { return nil }
+func (m memoryBlobs) Prepare(context.Context) error { return nil }
 
 func (m memoryBlobs) Create(ctx context.Context, blobs ...blob.Blob) error {
 	for _, b := range blobs {
@@ -117,7 +117,7 @@ func (m memoryBlobs) create(ctx context.Context, b blob.Blob) error {
 	})
 }
 
-func (m memoryBlobs) RefusesCreation(ctx context.Context, name string) error {
+func (m memoryBlobs) CheckRefusesCreation(ctx context.Context, name string) error {
 	return m.call(ctx, "prove", name, func(at string) error {
 		switch _, there := m.blobs[at]; {
 		case !there && !m.drops: // git, which removes entries, has nothing to prove
@@ -155,7 +155,7 @@ func (m memoryBlobs) List(ctx context.Context, under string, most int) (names []
 	return names, err
 }
 
-func (m memoryBlobs) Below(folder string) blob.Store {
+func (m memoryBlobs) SubStore(folder string) blob.Store {
 	if m.prefix = path.Join(m.prefix, folder); m.seen != nil {
 		m.seen = new(int)
 	}
@@ -169,7 +169,7 @@ func (m memoryBlobs) Clear(ctx context.Context) error {
 	})
 }
 
-func (m memoryBlobs) Place(name string) string { return path.Join("memory", m.prefix, name) }
+func (m memoryBlobs) Location(name string) string { return path.Join("memory", m.prefix, name) }
 
 // inFolder is a ledger in a folder.
 func inFolder(dir string) *logStore { return newLogStore(blob.FolderStore(dir), nil, 0) }

@@ -162,7 +162,7 @@ func (s *logStore) createBlocks(ctx context.Context, f *folding) error {
 	if len(f.files) == 0 {
 		return nil
 	}
-	if err := s.folded.Make(ctx); err != nil {
+	if err := s.folded.Prepare(ctx); err != nil {
 		return err
 	}
 	if err := s.folded.Create(ctx, f.files...); err != nil {

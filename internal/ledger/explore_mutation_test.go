@@ -41,7 +41,7 @@ var seeded = []mistake{
 	}},
 	{"an open request is folded", "", []edit{
 		{"fold.go", "final := r.State == Posted || r.State == Adopted || r.State == Abandoned", "final := r.State != \"\""},
-		{"fold.go", "k.RequestOnly() && !l.isSince(since)", "k.RequestOnly()"},
+		{"fold.go", "k.IsRequestOnly() && !l.isSince(since)", "k.IsRequestOnly()"},
 	}},
 	{"a fold forgets the outcome", "", []edit{{"fold.go", "State: r.State, Folded: true,", "Folded: true,"}}},
 	{"a claim that was sent is given back", "", []edit{{"../apply/send_once.go", "\twasCertain := s.certain\n\ts.certain = false\n", "\twasCertain := s.certain\n"}}},

@@ -56,7 +56,7 @@ func (b block) fileName() string { return path.Join(logDir, b.ID+".jsonl") }
 // blockOf returns the place of the block that may have the record of a key, or -1.
 func (f *foldIndex) blockOf(key kind.Key) int {
 	k, known := kind.FindKind(key.Kind)
-	if !known || !k.RequestOnly() {
+	if !known || !k.IsRequestOnly() {
 		return -1
 	}
 	i, found := slices.BinarySearchFunc(f.Blocks, key.String(), func(b block, key string) int { return strings.Compare(b.First, key) })
@@ -67,9 +67,9 @@ func (f *foldIndex) blockOf(key kind.Key) int {
 }
 
 // mayFold reports whether a request needs no record of its own if its outcome is final.
-func (l *line) mayFold(since time.Time) bool {
+func (l *indexLine) mayFold(since time.Time) bool {
 	k, known := kind.FindKind(l.Kind)
-	return known && k.RequestOnly() && !l.isSince(since)
+	return known && k.IsRequestOnly() && !l.isSince(since)
 }
 
 // isFoldable reports whether the outcome of a request is final, and nothing happened since.
@@ -95,7 +95,7 @@ func (r Record) folded() Record {
 func (s *logStore) loadBlocks(ctx context.Context, keys []kind.Key) error {
 	err := s.tryLoadBlocks(ctx, keys)
 	if errors.Is(err, errMissing) { // another run has folded since
-		if err = s.readNew(ctx); err == nil {
+		if err = s.readNewEntries(ctx); err == nil {
 			err = s.tryLoadBlocks(ctx, keys)
 		}
 	}
@@ -149,7 +149,7 @@ func (s *logStore) readBlock(ctx context.Context, b block) ([]foldedRecord, erro
 		records, err = decodeBlock(content, b)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read ledger file %s: %w", s.folded.Place(name), damagedIfIrregular(err))
+		return nil, fmt.Errorf("read ledger file %s: %w", s.folded.Location(name), damagedIfIrregular(err))
 	}
 	return records, nil
 }
@@ -169,7 +169,7 @@ func (s *logStore) foldSince(ctx context.Context, now, since time.Time) error {
 	old := s.state.folded
 	entries, blocks, err := s.listUnneeded(ctx)
 	if err == nil {
-		err = s.readNew(ctx) // a store may accept an entry that follows what it listed last
+		err = s.readNewEntries(ctx) // a store may accept an entry that follows what it listed last
 	}
 	if err == nil && s.state.folded.Entry != old.Entry {
 		err = ErrConflict
@@ -259,14 +259,14 @@ func (s *logStore) publishFold(ctx context.Context, index foldIndex, records []R
 		}
 		p := segment{Entry: s.state.last + 1, ID: uuid.NewString()}
 		s.state.continuePieces(&p, nil)
-		p.lines = slices.DeleteFunc(p.lines, func(l line) bool { return folded[l.Key] })
+		p.lines = slices.DeleteFunc(p.lines, func(l indexLine) bool { return folded[l.Key] })
 		index.Entry = p.Entry
 		p.Records, p.Folded = len(p.lines), &index
 		err := s.createEntry(ctx, p, blob.Blob{Note: fmt.Sprintf("fold %d purges that ended long ago", len(records)), Whole: true}, s.state.pieces)
 		if !errors.Is(err, blob.ErrExists) {
 			return err
 		}
-		if err := s.readNew(ctx); err != nil {
+		if err := s.readNewEntries(ctx); err != nil {
 			return err
 		}
 	}

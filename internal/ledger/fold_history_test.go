@@ -96,17 +96,17 @@ func applyPurges(t *testing.T, l *Ledger, keys []kind.Key, each int, now *time.T
 	view := must1(l.ReadView(ctx, keys))(t)
 	commit := strings.ReplaceAll(uuid.NewString(), "-", "")
 	claim := Claim{RunID: commit[:10], RunURL: "https://ci.example.com/runs/" + commit[:10], Actor: "deployer", Commit: commit + commit[:8], Tool: "trueup 1.0.0"}
-	at := ObserveTimes(*now, *now)
-	l.BeginRun(view.Head, Head{Claim: claim}, at, func(context.Context, *Head) ([]string, bool) { return nil, true })
+	at := NewInstant(*now, *now)
+	l.BeginRun(view.Head, ApplyHead{Claim: claim}, at, func(context.Context, *ApplyHead) ([]string, bool) { return nil, true })
 	for _, key := range keys[len(keys)-each:] {
 		spec := fmt.Appendf(nil, `{"hostname":"shop.example.com","paths":["/assets/%s.css","/assets/%s.js","/index.html"]}`, key.Name, key.Name)
 		_, err := l.Claim(ctx, key, Intent{Spec: spec, Digest: canon.Digest(spec), At: at})
 		must(t, err)
 		*now = now.Add(time.Second)
-		must(t, l.RecordPosted(ctx, key, Made{HTTP: 201}))
+		must(t, l.RecordPosted(ctx, key, AcceptedAnswer{HTTP: 201}))
 	}
 	tree := canon.Digest([]byte(commit))
-	_, err := l.FinishRun(ctx, view, End{Keys: keys, Spec: func(kind.Key) []byte { return nil }, Whole: true, Tree: &tree})
+	_, err := l.FinishRun(ctx, view, ApplyEnd{Keys: keys, Spec: func(kind.Key) []byte { return nil }, Whole: true, Tree: &tree})
 	must(t, err)
 }
 

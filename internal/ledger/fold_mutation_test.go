@@ -24,11 +24,11 @@ var foldMistakes = []struct {
 	{"the block before is read", []edit{{"fold.go", "\tif found {\n", "\tif found && i < 0 {\n"}}},
 	{"a folded purge is free", []edit{{"batch.go", "have = folded.Seq", "have = 0"}}},
 	{"a change meanwhile is lost", []edit{{"fold.go", "l == nil || l.Seq != rec.Seq", "false"}, {"fold.go", "\t\t\tif l := s.state.lines[rec.Key]; ", "\t\t\tif "}}},
-	{"a listing moves what an entry is compared with", []edit{{"fold.go", "err = s.readNew(ctx) // a store", "err = nil // a store"}}},
+	{"a listing moves what an entry is compared with", []edit{{"fold.go", "err = s.readNewEntries(ctx) // a store", "err = nil // a store"}}},
 	{"another fold is lost", []edit{{"fold.go", "s.state.folded.Entry != was {", "s.state.folded.Entry < was {"}}},
 	{"an open request is folded", []edit{
 		{"fold.go", "final := r.State == Posted || r.State == Adopted || r.State == Abandoned", "final := true"},
-		{"fold.go", "k.RequestOnly() && !l.isSince(since)", "k.RequestOnly()"},
+		{"fold.go", "k.IsRequestOnly() && !l.isSince(since)", "k.IsRequestOnly()"},
 	}},
 	{"a block loses a record", []edit{{"block.go", "all = slices.Insert(all, i, r)", "all = slices.Insert(all, i, r)[max(0, len(all)-4):]"}}},
 	{"the sum is of what was written", []edit{

@@ -197,7 +197,7 @@ func (w *foldWorld) moves() map[string]func(s *logStore) error {
 			return errors.Join(ignoreConflict(w.fold(w.store())), ignoreConflict(w.fold(w.store())))
 		},
 		"a read": func(s *logStore) error {
-			s.Forget()
+			s.Invalidate()
 			found, err := s.Read(w.t.Context(), []kind.Key{{Kind: "Purge", Name: "a"}, {Kind: "Purge", Name: "d"}, {Kind: "Purge", Name: "none"}})
 			if err == nil && len(found) != 2 {
 				err = fmt.Errorf("found %d records", len(found))
@@ -387,7 +387,7 @@ func TestFoldIsWorthwhile(t *testing.T) {
 	_, s := bornLog(t)
 	w := &foldWorld{t: t}
 	entries := func() int {
-		s.Forget()
+		s.Invalidate()
 		must(t, s.withState(t.Context(), func() error { return nil }))
 		return s.state.last
 	}

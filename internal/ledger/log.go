@@ -48,12 +48,12 @@ type logStore struct {
 var errMissing = fmt.Errorf("%w: it is missing, but later entries exist", ErrDamaged)
 
 func newLogStore(blobs blob.Store, held func(kind.Key) []byte, batchDelay time.Duration) *logStore {
-	_, ref := blobs.(*blob.Ref)
+	_, ref := blobs.(*blob.GitRefStore)
 	if held == nil {
 		held = func(kind.Key) []byte { return nil }
 	}
 	return &logStore{
-		blobs: blobs, folded: blobs.Below(foldedDir), held: held, packed: !ref, batchDelay: batchDelay,
+		blobs: blobs, folded: blobs.SubStore(foldedDir), held: held, packed: !ref, batchDelay: batchDelay,
 		now: func() time.Time { return time.Time{} }, lock: make(chan struct{}, 1), blocks: map[string][]foldedRecord{},
 	}
 }
@@ -74,7 +74,7 @@ type logState struct {
 	pieces    []segment
 	genesis   *Genesis
 	genesisAt int
-	lines     map[kind.Key]*line
+	lines     map[kind.Key]*indexLine
 	folded    foldIndex
 }
 
@@ -92,7 +92,7 @@ func (t *logState) addPiece(p segment) error {
 		return fmt.Errorf("%w: entry %d does not follow entry %d: the log is a mix of two", ErrDamaged, before+1, before)
 	}
 	if before == 0 {
-		*t = logState{lines: map[kind.Key]*line{}, folded: *cmp.Or(p.Folded, &foldIndex{})}
+		*t = logState{lines: map[kind.Key]*indexLine{}, folded: *cmp.Or(p.Folded, &foldIndex{})}
 	}
 	if p.Genesis != nil {
 		t.genesis, t.genesisAt = p.Genesis, p.GenesisAt
@@ -139,20 +139,22 @@ func (t *logState) continuePieces(p *segment, kept []segment) {
 		}
 	}
 	p.Records = len(p.lines)
-	slices.SortFunc(p.lines, func(a, b line) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name)) })
+	slices.SortFunc(p.lines, func(a, b indexLine) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name)) })
 }
 
 // withGenesis is locked, but fails if the log has no genesis.
 func (s *logStore) withGenesis(ctx context.Context, do func() error) error {
 	return s.withState(ctx, func() error {
 		if s.state.genesis == nil {
-			return s.noGenesis()
+			return s.noGenesisError()
 		}
 		return do()
 	})
 }
 
-func (s *logStore) noGenesis() error { return fmt.Errorf("%s: %w", s.blobs.Place(""), ErrNoGenesis) }
+func (s *logStore) noGenesisError() error {
+	return fmt.Errorf("%s: %w", s.blobs.Location(""), ErrNoGenesis)
+}
 
 // withState calls do with an up-to-date state and exclusive access.
 func (s *logStore) withState(ctx context.Context, do func() error) error {
@@ -163,7 +165,7 @@ func (s *logStore) withState(ctx context.Context, do func() error) error {
 	}
 	defer func() { <-s.lock }()
 	if !s.fresh.Swap(true) || s.isStateOld() {
-		if err := s.readNew(ctx); err != nil {
+		if err := s.readNewEntries(ctx); err != nil {
 			s.fresh.Store(false)
 			return err
 		}
@@ -178,10 +180,10 @@ func (s *logStore) withState(ctx context.Context, do func() error) error {
 // store would accept a second one of their number.
 func (s *logStore) isStateOld() bool { return s.now().Round(0).Sub(s.seenAt).Abs() > stateMaxAge }
 
-func (s *logStore) Forget() { s.fresh.Store(false) }
+func (s *logStore) Invalidate() { s.fresh.Store(false) }
 
-// readNew reads the new entries, or all after a rollback, or if a fold has removed one.
-func (s *logStore) readNew(ctx context.Context) error {
+// readNewEntries reads the new entries, or all after a rollback, or if a fold has removed one.
+func (s *logStore) readNewEntries(ctx context.Context) error {
 	at := s.now().Round(0)
 	err := s.tryReadNew(ctx)
 	if errors.Is(err, errMissing) {
@@ -202,7 +204,7 @@ func (s *logStore) tryReadNew(ctx context.Context) error {
 	newest := 0
 	if len(names) > 0 {
 		if newest, err = entryOfFile(names[0]); err != nil {
-			return fmt.Errorf("read ledger %s: %w", s.blobs.Place(names[0]), err)
+			return fmt.Errorf("read ledger %s: %w", s.blobs.Location(names[0]), err)
 		}
 	}
 	switch same, err := s.stateIsCurrent(ctx); {
@@ -232,7 +234,7 @@ func (s *logStore) tryReadNew(ctx context.Context) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("read ledger %s: %w", s.blobs.Place(logDir), err)
+		return fmt.Errorf("read ledger %s: %w", s.blobs.Location(logDir), err)
 	}
 	return nil
 }
@@ -264,7 +266,7 @@ func (s *logStore) getPieceWith(ctx context.Context, entry int, get func(ctx con
 		p, err = decodePiece(b, entry, s.held)
 	}
 	if err != nil {
-		return segment{}, fmt.Errorf("read ledger file %s: %w", s.blobs.Place(name), damagedIfIrregular(err))
+		return segment{}, fmt.Errorf("read ledger file %s: %w", s.blobs.Location(name), damagedIfIrregular(err))
 	}
 	return p, nil
 }
@@ -291,7 +293,7 @@ func (s *logStore) ReadGenesis(ctx context.Context) (g Genesis, err error) {
 func (s *logStore) WriteGenesis(ctx context.Context, expectSeq int, g Genesis) error {
 	c := recordChange{expectSeq: expectSeq, genesis: &g}
 	if err := c.encodeText(); err == nil && expectSeq == 0 {
-		if err := s.blobs.Make(ctx); err != nil {
+		if err := s.blobs.Prepare(ctx); err != nil {
 			return fmt.Errorf("write genesis: %w", err)
 		}
 	}
@@ -304,7 +306,7 @@ func (s *logStore) Read(ctx context.Context, keys []kind.Key) (map[kind.Key]Reco
 		if err := s.loadBlocks(ctx, keys); err != nil {
 			return err
 		}
-		wanted := map[kind.Key]*line{}
+		wanted := map[kind.Key]*indexLine{}
 		for _, key := range keys {
 			if l, ok := s.state.lines[key]; ok {
 				wanted[key] = l
@@ -335,14 +337,14 @@ func (s *logStore) Read(ctx context.Context, keys []kind.Key) (map[kind.Key]Reco
 // shareSpecs replaces specs by equal ones that the caller has in memory.
 func (s *logStore) shareSpecs(rec *Record) {
 	spec := s.held(rec.Key)
-	for _, own := range []*JSON{&rec.Spec, &rec.Applied} {
+	for _, own := range []*CanonicalJSON{&rec.Spec, &rec.Applied} {
 		if bytes.Equal(*own, spec) && spec != nil {
 			*own = spec
 		}
 	}
 }
 
-func (s *logStore) Recent(ctx context.Context, since time.Time) (keys []kind.Key, err error) {
+func (s *logStore) RecentKeys(ctx context.Context, since time.Time) (keys []kind.Key, err error) {
 	err = s.withGenesis(ctx, func() error {
 		for key, l := range s.state.lines {
 			if l.isSince(since) {
@@ -354,7 +356,7 @@ func (s *logStore) Recent(ctx context.Context, since time.Time) (keys []kind.Key
 	return keys, err
 }
 
-func (s *logStore) All(ctx context.Context, each func(Record, error) error) error {
+func (s *logStore) EachRecord(ctx context.Context, each func(Record, error) error) error {
 	return s.withGenesis(ctx, func() error {
 		for _, l := range s.state.lines {
 			if err := each(l.decodeRecord()); err != nil {

@@ -62,11 +62,11 @@ type segment struct {
 	GenesisAt int      `json:"genesisAt,omitempty"`
 	// Folded finds the records that earlier folds moved. The segment that begins the log has it.
 	Folded *foldIndex `json:"folded,omitempty"`
-	lines  []line
+	lines  []indexLine
 }
 
-// line lets readers find recent requests without decoding records. At is the entry that changed the record last.
-type line struct {
+// indexLine lets readers find recent requests without decoding records. At is the entry that changed the record last.
+type indexLine struct {
 	At        int    `json:"at"`
 	Seq       int    `json:"seq"`
 	Workspace string `json:"workspace"`
@@ -79,8 +79,8 @@ type line struct {
 	rec        Record
 }
 
-func (r Record) indexLine(at int) line {
-	l := line{At: at, Seq: r.Seq, Workspace: r.Workspace, Key: r.Key}
+func (r Record) indexLine(at int) indexLine {
+	l := indexLine{At: at, Seq: r.Seq, Workspace: r.Workspace, Key: r.Key}
 	if r.State != "" {
 		l.Open, l.ClaimedAt, l.AcceptedAt = r.IsOpen(), r.ClaimedAt, r.AcceptedAt
 	}
@@ -88,12 +88,12 @@ func (r Record) indexLine(at int) line {
 }
 
 // isSince reports whether the request is open, or was claimed or accepted since.
-func (l *line) isSince(then time.Time) bool {
+func (l *indexLine) isSince(then time.Time) bool {
 	late := func(t *time.Time) bool { return t != nil && !t.Before(then) }
 	return l.Open || late(l.ClaimedAt) || late(l.AcceptedAt)
 }
 
-func (l *line) decodeRecord() (Record, error) {
+func (l *indexLine) decodeRecord() (Record, error) {
 	if l.text == nil {
 		return l.rec, nil
 	}
@@ -113,7 +113,7 @@ func (l *line) decodeRecord() (Record, error) {
 const heldMark = `"the spec that the caller has"`
 
 // setText sets the text. It leaves a spec out that equals held, unless another string may read as heldMark.
-func (l *line) setText(text, held []byte) {
+func (l *indexLine) setText(text, held []byte) {
 	l.text = text
 	for _, name := range []string{`"spec":`, `"applied":`} {
 		before, after, _ := bytes.Cut(text, []byte(name))
@@ -130,17 +130,17 @@ func (l *line) setText(text, held []byte) {
 }
 
 // wholeText returns the text with its spec.
-func (l *line) wholeText() []byte {
+func (l *indexLine) wholeText() []byte {
 	if l.held == nil {
 		return l.text
 	}
 	return bytes.Replace(l.text, []byte(heldMark), l.held, 1)
 }
 
-func (l *line) decodeText() (Record, error) {
+func (l *indexLine) decodeText() (Record, error) {
 	if l.held != nil {
 		rec, err := decodeRecord(l.text)
-		for _, own := range []*JSON{&rec.Spec, &rec.Applied} {
+		for _, own := range []*CanonicalJSON{&rec.Spec, &rec.Applied} {
 			if err == nil && string(*own) == heldMark {
 				*own = l.held
 				return rec, nil
@@ -226,7 +226,7 @@ func decodePiece(content []byte, entry int, held func(kind.Key) []byte) (p segme
 			return err
 		}
 		for range p.Records {
-			var l line
+			var l indexLine
 			if err := decodeSealed(next(), &l); err != nil {
 				return err
 			}

@@ -46,7 +46,7 @@ func (l *Ledger) Verify(ctx context.Context) (v VerifyResult, err error) {
 		return VerifyResult{}, err
 	}
 	workspace := l.cfg.Workspace.UUID
-	err = l.store.All(ctx, func(rec Record, err error) error {
+	err = l.store.EachRecord(ctx, func(rec Record, err error) error {
 		if err != nil {
 			v.addDamage("%v", err)
 			return ctx.Err()
@@ -63,12 +63,12 @@ func (l *Ledger) Verify(ctx context.Context) (v VerifyResult, err error) {
 	if err != nil {
 		return VerifyResult{}, fmt.Errorf("verify ledger: %w", err)
 	}
-	l.verifySeen(ctx, &v)
+	l.verifySeenCache(ctx, &v)
 	return v, nil
 }
 
-// verifySeen adds what this machine saw and the ledger lacks.
-func (l *Ledger) verifySeen(ctx context.Context, v *VerifyResult) {
+// verifySeenCache adds what this machine saw and the ledger lacks.
+func (l *Ledger) verifySeenCache(ctx context.Context, v *VerifyResult) {
 	seen, _ := ReadBackupFolder(os.DirFS(string(l.seenCache())))
 	for _, rec := range seen.Records {
 		if rec.Workspace != l.cfg.Workspace.UUID {
@@ -181,7 +181,7 @@ func (s *logStore) findGaps(pieces []segment) (wrong []error) {
 	for _, p := range pieces {
 		if first := p.entryBefore(); first > covered {
 			wrong = append(wrong, fmt.Errorf("%w: %s is missing, the first of %d missing entries", ErrDamaged,
-				s.blobs.Place(entryFile(covered+1)), first-covered))
+				s.blobs.Location(entryFile(covered+1)), first-covered))
 		}
 		covered = max(covered, p.Entry)
 	}

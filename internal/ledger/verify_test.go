@@ -57,7 +57,7 @@ func TestVerifyNamesAllDamage(t *testing.T) {
 		t.Errorf("%+v, %v", v, err)
 	}
 	// What is open must be seen by runs that do not know its name.
-	file := blob.FolderStore(dir).Place(entryFile(4))
+	file := blob.FolderStore(dir).Location(entryFile(4))
 	packed, err := os.ReadFile(file)
 	must(t, err)
 	whole := unpacked(t, packed)
@@ -67,7 +67,7 @@ func TestVerifyNamesAllDamage(t *testing.T) {
 		t.Errorf("%+v, %v", v, err)
 	}
 	write(t, file, string(whole))
-	must(t, os.WriteFile(blob.FolderStore(dir).Place(entryFile(2)), []byte("{"), 0o600))
+	must(t, os.WriteFile(blob.FolderStore(dir).Location(entryFile(2)), []byte("{"), 0o600))
 	v, err = open(t, cfg).Verify(t.Context())
 	if text := filepath.ToSlash(strings.Join(v.Damage, "\n")); err != nil || len(v.Damage) != 3 || !strings.Contains(text, entryFile(2)) {
 		t.Errorf("a damaged file: %+v, %v", v, err)
@@ -84,7 +84,7 @@ func TestVerifyKnowsWhatThisMachineHasSeen(t *testing.T) {
 	l := open(t, cfg)
 	turnBack(t, cfg, func() {
 		must(t, tryClaim(t.Context(), l, purgeKey))
-		must(t, l.RecordPosted(t.Context(), purgeKey, Made{}))
+		must(t, l.RecordPosted(t.Context(), purgeKey, AcceptedAnswer{}))
 	})
 	v, err := open(t, cfg).Verify(t.Context())
 	if err != nil || len(v.Damage) != 1 || !strings.Contains(v.Damage[0], "rolled back") {
