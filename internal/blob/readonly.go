@@ -10,8 +10,8 @@ import (
 // ReadOnly is a store that refuses every change with diag.ErrReadOnly.
 type ReadOnly struct{ Store }
 
-// Make refuses.
-func (ReadOnly) Make(context.Context) error { return diag.ErrReadOnly }
+// Prepare refuses.
+func (ReadOnly) Prepare(context.Context) error { return diag.ErrReadOnly }
 
 // Create refuses.
 func (ReadOnly) Create(context.Context, ...Blob) error { return diag.ErrReadOnly }
@@ -20,7 +20,7 @@ func (ReadOnly) Create(context.Context, ...Blob) error { return diag.ErrReadOnly
 func (ReadOnly) Remove(context.Context, ...string) error { return diag.ErrReadOnly }
 
 // CheckRefusesCreation refuses, because it tries to create a blob.
-func (ReadOnly) RefusesCreation(context.Context, string) error { return diag.ErrReadOnly }
+func (ReadOnly) CheckRefusesCreation(context.Context, string) error { return diag.ErrReadOnly }
 
 // Clear refuses.
 func (ReadOnly) Clear(context.Context) error { return diag.ErrReadOnly }

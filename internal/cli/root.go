@@ -31,7 +31,7 @@ func newRoot(run *command.Run) *cobra.Command {
 		},
 	}
 	run.RegisterFlags(root.PersistentFlags())
-	for _, g := range command.CommandGroups(run) {
+	for _, g := range command.AllGroups(run) {
 		root.AddGroup(&cobra.Group{ID: g.Title, Title: g.Title + ":"})
 		for _, cmd := range g.Commands {
 			cmd.GroupID = g.Title

@@ -11,8 +11,8 @@ type Group struct {
 	Commands []*cobra.Command
 }
 
-// CommandGroups returns all commands of a run.
-func CommandGroups(run *Run) []Group {
+// AllGroups returns all commands of a run.
+func AllGroups(run *Run) []Group {
 	status := newStatus(run) // trueup each runs it without the list of purges
 	status.AddCommand(newStatusPurge(run))
 	return []Group{

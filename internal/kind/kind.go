@@ -24,9 +24,9 @@ type Policy uint8
 const (
 	// Converge objects are created and patched until live equals git.
 	Converge Policy = iota
-	// IsCreateOnly objects are created once and never changed.
+	// CreateOnly objects are created once and never changed.
 	CreateOnly
-	// IsRequestOnly objects are requests that are sent once and leave no object behind.
+	// RequestOnly objects are requests that are sent once and leave no object behind.
 	RequestOnly
 )
 

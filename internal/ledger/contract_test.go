@@ -221,7 +221,7 @@ func testIDs() func() string {
 // laxBlobs are blobs whose proof of each run shows nothing.
 type laxBlobs struct{ memoryBlobs }
 
-func (laxBlobs) RefusesCreation(context.Context, string) error { return nil }
+func (laxBlobs) CheckRefusesCreation(context.Context, string) error { return nil }
 
 func (s laxBlobs) SubStore(folder string) blob.Store {
 	return laxBlobs{s.memoryBlobs.SubStore(folder).(memoryBlobs)}

@@ -51,7 +51,7 @@ var mutations = []mutation{
 var hidden = []mutation{
 	{
 		"ignored fields from git", "walk.go", "case n.rules.isExcluded() || n.want == nil && n.rules.isEmpty(n.have):\n\t\treturn w.carryUnmanaged(n), false",
-		"case n.rules.isExcluded() && !n.itemsByKey:\n\t\treturn Sendable(n.rules, n.want), false",
+		"case n.rules.isExcluded() && !n.itemsByKey:\n\t\treturn SendablePart(n.rules, n.want), false",
 	},
 	{"read-only fields left out", "walk.go", "if !w.whole || n.have == nil {", "if !w.whole || n.have == nil || n.rules.isServerOwned() {"},
 	{"sets sent in git's order", "walk.go", "0, l.rules.isSet()", "0, false"},
@@ -63,7 +63,7 @@ var hidden = []mutation{
 	{"a discriminator's old sibling goes unseen", "walk.go", "case stale:\n\t\tw.recordCollateral(n)", "case stale:"},
 	{"removed fields not shown", "walk.go", "\tw.recordChange(n, class)\n", "\tif n.want != nil {\n\t\tw.recordChange(n, class)\n\t}\n"},
 	{"a class that is not shown", "walk.go", "\tw.recordChange(n, class)\n", "\tif class != TakeOver {\n\t\tw.recordChange(n, class)\n\t}\n"},
-	{"the last value shown for the new one", "verdict.go", "Base: n.recordedValue(), Live: n.have, Desired: Sendable(n.rules, n.want),", "Base: n.recordedValue(), Live: n.have, Desired: n.recordedValue(),"},
+	{"the last value shown for the new one", "verdict.go", "Base: n.recordedValue(), Live: n.have, Desired: SendablePart(n.rules, n.want),", "Base: n.recordedValue(), Live: n.have, Desired: n.recordedValue(),"},
 	{
 		"elements under another's name", "walk.go", "c := l.ofGit(i, order[i])",
 		"c := l.ofGit(i, order[i])\n\t\tc.path = l.path + \"[\" + l.names.nameOf(l.git[0], order[i]) + \"]\"",
