@@ -270,7 +270,7 @@ func (s *sendOnceRequest) failedSendOutcome(a attempt) (end *ItemOutcome, record
 		return cmp.Or(s.deferForPurgeLimit(), end), func() error { return s.Journal.RecordOutcome(s.ledgerCtx, key, o) }
 	case api.AsError(a.err).OtherName.String() != "":
 		end = renamedOutcome(key, api.AsError(a.err).OtherName.String())
-		end.Fix = ledger.QuestionCommand(key)
+		end.Fix = ledger.ResolveAdvice(key)
 		return end, s.outcomeRecorder(ledger.OutcomeUnknown, end.Message)
 	case a.result != overdue && s.hold.Terms.Proven:
 		end.Message = "it may have been executed: " + message
@@ -278,7 +278,7 @@ func (s *sendOnceRequest) failedSendOutcome(a attempt) (end *ItemOutcome, record
 			formatTime(s.hold.FirstClaimAt.Add(s.hold.Terms.Window))
 		return end, func() error { return s.Journal.MarkResumable(s.ledgerCtx, key, message) }
 	}
-	end.Verdict, end.Message, end.Fix = NeedsPerson, "it may have been executed: "+message, ledger.QuestionCommand(key)
+	end.Verdict, end.Message, end.Fix = NeedsPerson, "it may have been executed: "+message, ledger.ResolveAdvice(key)
 	return end, s.outcomeRecorder(ledger.OutcomeUnknown, message)
 }
 
@@ -322,7 +322,7 @@ func (w *itemRun) reportUnrecorded(err error, end *ItemOutcome) *ItemOutcome {
 		// The run that changed the record is responsible for it, unless ours was executed.
 		return failedOutcome(verdict, done+" (and another run changed its record meanwhile)", "trueup ledger show "+key.String())
 	}
-	end = failedOutcome(NeedsPerson, done+" (and the ledger could not record it: "+err.Error()+")", ledger.QuestionCommand(key))
+	end = failedOutcome(NeedsPerson, done+" (and the ledger could not record it: "+err.Error()+")", ledger.ResolveAdvice(key))
 	if lacks, ok := errors.AsType[*ledger.UnrecordedError](err); ok {
 		if b, err := json.Marshal(lacks.Record); err == nil {
 			w.reportPhase(PhaseRescue, string(b))

@@ -42,7 +42,7 @@ type SharedState struct {
 	warned   sync.Map
 }
 
-func (o Options) sharedOrEmpty() *SharedState { return cmp.Or(o.Shared, &SharedState{}) }
+func (o Options) sharedStateOrEmpty() *SharedState { return cmp.Or(o.Shared, &SharedState{}) }
 
 // FindPin returns what the environment holds for a project.
 func (o Options) FindPin(p Project) (ProjectPin, error) {
@@ -88,7 +88,7 @@ func (o Options) UnmanagedPins(root string, isManaged func(path, workspace strin
 // allPins returns all pins, and the folder that their paths start from: the top of the repository that has dir, or in which
 // trueup each searches.
 func (o Options) allPins(dir string) (top string, list []ProjectPin, err error) {
-	shared, file := o.sharedOrEmpty(), o.Getenv(ProjectsPin)
+	shared, file := o.sharedStateOrEmpty(), o.Getenv(ProjectsPin)
 	if shared.Root != "" {
 		dir = resolveLinks(shared.Root)
 	}
@@ -187,7 +187,7 @@ func (o Options) checkWrite(pin ProjectPin) error {
 	if o.ReadOnly && o.Writes {
 		return diag.ErrReadOnly
 	}
-	isMany := o.sharedOrEmpty().Root != "" && InCI(o.Getenv)
+	isMany := o.sharedStateOrEmpty().Root != "" && InCI(o.Getenv)
 	if pin.Workspace != "" || !o.Writes || o.Getenv(ProjectsPin) == "" && !isMany {
 		return nil
 	}

@@ -172,7 +172,7 @@ func (o Options) tokenFromFile(file string) (string, error) {
 		return "", fmt.Errorf("%s: %w", file, err)
 	}
 	warning, err := o.checkReaders(file, info, isOnReadOnlyMount(file))
-	if _, isKnown := o.sharedOrEmpty().warned.LoadOrStore(warning, true); warning != "" && !isKnown {
+	if _, isKnown := o.sharedStateOrEmpty().warned.LoadOrStore(warning, true); warning != "" && !isKnown {
 		o.Log(slog.LevelWarn, warning)
 	}
 	return string(data), err

@@ -191,17 +191,17 @@ type PurgeListing struct {
 	Format  string `json:"format"`
 	Sandbox bool   `json:"sandbox"`
 	// PartOfTree is true if only some manifests of the project were read: a purge without File may be in git.
-	PartOfTree bool          `json:"partOfTree"`
-	At         time.Time     `json:"at,omitzero"` // the time for which Active is true
-	Ledger     string        `json:"ledger,omitempty"`
-	Problem    string        `json:"ledgerProblem,omitempty"` // Problem says why the ledger can't be used
-	Fix        string        `json:"ledgerFix,omitempty"`
-	Purges     []ListedPurge `json:"purges"`
-	Hosts      []HostUsage   `json:"hostnames"`
+	PartOfTree bool             `json:"partOfTree"`
+	At         time.Time        `json:"at,omitzero"` // the time for which Active is true
+	Ledger     string           `json:"ledger,omitempty"`
+	Problem    string           `json:"ledgerProblem,omitempty"` // Problem says why the ledger can't be used
+	Fix        string           `json:"ledgerFix,omitempty"`
+	Purges     []PurgeListEntry `json:"purges"`
+	Hosts      []HostUsage      `json:"hostnames"`
 }
 
-// ListedPurge is one purge of a Listing.
-type ListedPurge struct {
+// PurgeListEntry is one purge of a Listing.
+type PurgeListEntry struct {
 	plan.RequestStatus
 	SpecSummary
 	// File and Line are where the manifest is, if git has one.
@@ -239,11 +239,11 @@ func ListPurges(ctx context.Context, env PurgeEnv, paths, statuses []string, all
 	partOfTree := env.Project.ReadsPartly(env.Dir, paths)
 	l := PurgeListing{
 		Format: listingFormat, Sandbox: env.Sandbox, PartOfTree: partOfTree, Ledger: view.ID, At: at,
-		Problem: view.Problem, Fix: view.Fix, Purges: []ListedPurge{}, Hosts: []HostUsage{},
+		Problem: view.Problem, Fix: view.Fix, Purges: []PurgeListEntry{}, Hosts: []HostUsage{},
 	}
 	requests, hosts := plan.ReadRequests(env.Set, view, at)
 	for _, r := range requests {
-		p := ListedPurge{RequestStatus: r, SpecSummary: summaryOf(r.Spec)}
+		p := PurgeListEntry{RequestStatus: r, SpecSummary: summaryOf(r.Spec)}
 		if r.Manifest != nil {
 			p.File, p.Line = r.Manifest.Path, r.Manifest.Line
 		} else if rec := view.Records[p.Key]; !partOfTree && rec.IsOpen() {
@@ -260,7 +260,7 @@ func ListPurges(ctx context.Context, env PurgeEnv, paths, statuses []string, all
 }
 
 // ShownStatus is the status that people are shown.
-func (p ListedPurge) ShownStatus() string {
+func (p PurgeListEntry) ShownStatus() string {
 	if p.Active && p.Status == plan.Accepted {
 		return active
 	}
@@ -268,7 +268,7 @@ func (p ListedPurge) ShownStatus() string {
 }
 
 // DescribeTime says when it was sent, and until when it counts.
-func (p ListedPurge) DescribeTime() string {
+func (p PurgeListEntry) DescribeTime() string {
 	var parts []string
 	if !p.AcceptedAt.IsZero() {
 		parts = append(parts, "accepted "+p.AcceptedAt.UTC().Format(Clock))
@@ -280,7 +280,7 @@ func (p ListedPurge) DescribeTime() string {
 }
 
 // DescribePlace says where the manifest of a purge is.
-func (l PurgeListing) DescribePlace(p ListedPurge) string {
+func (l PurgeListing) DescribePlace(p PurgeListEntry) string {
 	switch {
 	case p.File == "" && l.PartOfTree:
 		return "(not in the manifests that were read)"

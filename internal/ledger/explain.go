@@ -63,13 +63,13 @@ func explainOpen(rec Record) (message, fix string) {
 	perhaps := fmt.Sprintf("%s was about to be sent by %s, and no outcome was recorded: it may have been executed", rec.Key, run)
 	switch {
 	case rec.State == Claimed && !rec.Left:
-		return perhaps, "if that run is still going, wait for it; otherwise " + QuestionCommand(rec.Key)
+		return perhaps, "if that run is still going, wait for it; otherwise " + ResolveAdvice(rec.Key)
 	case rec.gaveUp():
-		return perhaps, QuestionCommand(rec.Key)
+		return perhaps, ResolveAdvice(rec.Key)
 	case rec.NameTaken():
 		return fmt.Sprintf("%s was sent by %s, but %s", rec.Key, run, rec.Outcome.Message), NameTakenCommand(rec.Key)
 	}
-	return fmt.Sprintf("%s was sent by %s and its outcome is unknown%s: it may have been executed", rec.Key, run, quoteAnswer(rec.Outcome)), QuestionCommand(rec.Key)
+	return fmt.Sprintf("%s was sent by %s and its outcome is unknown%s: it may have been executed", rec.Key, run, quoteAnswer(rec.Outcome)), ResolveAdvice(rec.Key)
 }
 
 // DescribeQuestion returns the columns of a question: the request, what the ledger knows, and what each wrong answer costs.
@@ -107,8 +107,8 @@ func ExplainInFlight(rec Record) (message, fix string) {
 		fmt.Sprintf("run apply again when that run has ended, or after %s if it died: it sends it only if that run did not", end.UTC().Format(time.RFC3339))
 }
 
-// QuestionCommand returns how to record whether a request was executed.
-func QuestionCommand(key kind.Key) string {
+// ResolveAdvice returns how to record whether a request was executed.
+func ResolveAdvice(key kind.Key) string {
 	return resolveCommand(key) + "--posted (it was executed), --repost (it was not: the next apply sends it) or --abandon (never send it)"
 }
 

@@ -325,7 +325,7 @@ func (l *Ledger) ReadQuestions(ctx context.Context, patterns []string) (view Vie
 
 // AddToView adds the records of more keys to a view.
 func (l *Ledger) AddToView(ctx context.Context, v *View, keys []kind.Key) error {
-	found, err := l.readChecked(ctx, keys)
+	found, err := l.readUnlessRolledBack(ctx, keys)
 	if err != nil {
 		return err
 	}

@@ -82,8 +82,8 @@ func isSendOnce(key kind.Key) bool {
 	return ok && k.IsSendOnce()
 }
 
-// readChecked reads records, and returns a *ProblemError if the ledger was rolled back.
-func (l *Ledger) readChecked(ctx context.Context, keys []kind.Key) (map[kind.Key]Record, error) {
+// readUnlessRolledBack reads records, and returns a *ProblemError if the ledger was rolled back.
+func (l *Ledger) readUnlessRolledBack(ctx context.Context, keys []kind.Key) (map[kind.Key]Record, error) {
 	cache := l.seenCache()
 	found, err := l.store.Read(ctx, keys)
 	if err != nil {

@@ -74,7 +74,7 @@ func (l *Ledger) verifySeenCache(ctx context.Context, v *VerifyResult) {
 		if rec.Workspace != l.cfg.Workspace.UUID {
 			continue
 		}
-		_, err := l.readChecked(ctx, []kind.Key{rec.Key})
+		_, err := l.readUnlessRolledBack(ctx, []kind.Key{rec.Key})
 		if back, ok := errors.AsType[*ProblemError](err); ok {
 			v.addDamage("record of %s: %s: %s", rec.Key, back.Problem, back.Fix)
 		}

@@ -187,7 +187,7 @@ func dropGeneralFindings(f *FileState) {
 	for _, x := range f.DocumentFindings() {
 		best[x.Field] = max(best[x.Field], precisionOf(x))
 	}
-	f.SetDocumentFindings(slices.DeleteFunc(f.DocumentFindings(), func(x diag.Finding) bool {
+	f.SetCurrentDocumentFindings(slices.DeleteFunc(f.DocumentFindings(), func(x diag.Finding) bool {
 		return slices.Contains([]string{RuleUnknownField, ruleSchema, ruleUnquoted, ruleEmpty}, x.Rule) && precisionOf(x) < best[x.Field]
 	}))
 	f.EndDocument()

@@ -85,7 +85,7 @@ func commentProblem(m CommentMark) (message, fix string) {
 func (w *worker) applySilences(o *Object) {
 	f := w.file
 	shown, silenced := o.SplitSilenced(slices.Clone(f.DocumentFindings()))
-	f.SetDocumentFindings(shown)
+	f.SetCurrentDocumentFindings(shown)
 	w.silenced = append(w.silenced, silenced...)
 	if shown.HasErrors() || f.HasDroppedFindings() {
 		return

@@ -98,8 +98,8 @@ func (f *FileState) StartDocument() { f.from, f.beyondDocument = len(f.Findings)
 // DocumentFindings returns the findings of the current document.
 func (f *FileState) DocumentFindings() diag.List { return f.Findings[f.from:] }
 
-// SetDocumentFindings sets the findings of the current document.
-func (f *FileState) SetDocumentFindings(own diag.List) {
+// SetCurrentDocumentFindings sets the findings of the current document.
+func (f *FileState) SetCurrentDocumentFindings(own diag.List) {
 	f.Findings = append(f.Findings[:f.from], own...)
 }
 

@@ -57,7 +57,7 @@ func (d *objectPlanner) planAgainstBase() {
 	d.beginItem()
 	o, item := d.manifest, &d.item
 	if !d.exists {
-		d.planNewObject(item, o)
+		d.planObjectNewInGit(item, o)
 		return
 	}
 	if SpecDigest(o.Kind, d.live.Spec) == SpecDigest(o.Kind, o.Spec) {
@@ -97,8 +97,8 @@ func (p *Planner) blockTakenHost(item *Item, o *manifest.Object) {
 	}
 }
 
-// planNewObject plans an object that git did not have.
-func (p *Planner) planNewObject(item *Item, o *manifest.Object) {
+// planObjectNewInGit plans an object that git did not have.
+func (p *Planner) planObjectNewInGit(item *Item, o *manifest.Object) {
 	item.Op, item.Cause, item.By = Create, FromThisChange, ByThisChange
 	item.Spec = p.specToSend(o)
 	if !o.Kind.IsRequestOnly() {

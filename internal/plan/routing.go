@@ -67,7 +67,7 @@ func (p *Planner) newSite() *routing.Site {
 			c.Key = o.Key()
 		}
 		hosts[i] = kind.HostKey(o.Host)
-		c.Read, c.Claims = p.readLive, routing.AppendHosts(hosts[i:i+1:i+1], o.Spec)
+		c.Read, c.Claims = p.readLiveConfig, routing.AppendHosts(hosts[i:i+1:i+1], o.Spec)
 		if i < len(set) && set[i].Digest != o.Digest {
 			c.Claims = append(c.Claims, routing.ClaimsOf(set[i].Spec)...)
 		}
@@ -92,8 +92,8 @@ func (p *Planner) findLive(key kind.Key) kind.LiveObject {
 	return kind.LiveObject{}
 }
 
-// readLive returns the config of a live object, which study releases only if nobody else may claim its hosts.
-func (p *Planner) readLive(key kind.Key) *routing.CDNConfig {
+// readLiveConfig returns the config of a live object, which study releases only if nobody else may claim its hosts.
+func (p *Planner) readLiveConfig(key kind.Key) *routing.CDNConfig {
 	o := p.findLive(key)
 	if i := slices.IndexFunc(p.in.Live.Unmanaged, func(o kind.LiveObject) bool { return o.Key() == key }); o.Kind == nil && i >= 0 {
 		o = p.in.Live.Unmanaged[i]

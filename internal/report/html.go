@@ -72,7 +72,7 @@ func writeHTML(w io.Writer, doc Document, opts view.TextOptions) error {
 }
 
 // write writes the page. If the details of all objects are too large, the last objects are Named.
-func (p *htmlPage) write(w io.Writer, tmpl *template.Template) error {
+func (p *htmlPageData) write(w io.Writer, tmpl *template.Template) error {
 	if err := tmpl.ExecuteTemplate(w, "begin", p); err != nil {
 		return err
 	}
@@ -112,8 +112,8 @@ func cspHash(text string) string {
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// htmlPage is a Document and what its page shows beyond it.
-type htmlPage struct {
+// htmlPageData is a Document and what its page shows beyond it.
+type htmlPageData struct {
 	Document
 	Style   template.CSS
 	Script  template.JS
@@ -164,8 +164,8 @@ type htmlList struct {
 	Lines []safeText
 }
 
-func newHTMLPage(doc Document, opts view.TextOptions) *htmlPage {
-	p := &htmlPage{
+func newHTMLPage(doc Document, opts view.TextOptions) *htmlPageData {
+	p := &htmlPageData{
 		Document: doc, Settings: view.SettingsOf(doc.Plan), links: map[kind.Key]safeText{},
 		Found: shownFindings(doc, view.TextOptions{Verbose: true}), FoundOf: findingCounts(doc),
 		MaxOpen: maxUnfoldedObjects, Ask: "trueup plan --target KIND/NAME",
@@ -192,7 +192,7 @@ func newHTMLPage(doc Document, opts view.TextOptions) *htmlPage {
 	return p
 }
 
-func (p *htmlPage) addPlan(pl *plan.Plan, opts view.TextOptions) {
+func (p *htmlPageData) addPlan(pl *plan.Plan, opts view.TextOptions) {
 	p.Context = clean(pl.Target.Workspace.Name).Truncate(view.MaxPath)
 	p.Notices, p.Facts, p.Notes = view.Notices(pl), factsOfRun(p.Document), toMessages(pl.Notes)
 	if _, problem, fix := view.DescribeBase(pl.Blame); !problem.Empty() {
@@ -226,7 +226,7 @@ func (p *htmlPage) addPlan(pl *plan.Plan, opts view.TextOptions) {
 }
 
 // addManifestSummary adds the summary of a run without a plan.
-func (p *htmlPage) addManifestSummary() {
+func (p *htmlPageData) addManifestSummary() {
 	p.Heading, p.Output = "Manifests", commandLines(p.Document)
 	if p.Output != nil {
 		p.Heading = "Result"
@@ -236,7 +236,7 @@ func (p *htmlPage) addManifestSummary() {
 	}
 }
 
-func (p *htmlPage) collectOutcomes() {
+func (p *htmlPageData) collectOutcomes() {
 	for _, o := range p.Apply.Outcomes {
 		if isUntouched(o) {
 			p.Untouched++
@@ -284,11 +284,11 @@ type htmlFilter struct {
 }
 
 // NamedObjects counts the objects of Named.
-func (p *htmlPage) NamedObjects() int {
+func (p *htmlPageData) NamedObjects() int {
 	return sum(p.Named, func(i htmlItem) int { return max(len(i.Keys), 1) })
 }
 
-func (p *htmlPage) addFilters(pl *plan.Plan, opts view.TextOptions) {
+func (p *htmlPageData) addFilters(pl *plan.Plan, opts view.TextOptions) {
 	filters := []htmlFilter{{"Cause", "why", view.CountCauses(pl, opts)}, {Name: "What", By: "op"}, {Name: "Kind", By: "kind"}}
 	for _, i := range p.Items {
 		n := max(len(i.Keys), 1)
@@ -319,7 +319,7 @@ func firstFindings(found []equalFindings) (first []equalFindings, more int) {
 	return found[:maxHTMLFindings], len(found) - maxHTMLFindings
 }
 
-func (p *htmlPage) addList(name, noun string, lines []safeText) {
+func (p *htmlPageData) addList(name, noun string, lines []safeText) {
 	if len(lines) > 0 {
 		p.Lists = append(p.Lists, htmlList{name, safetext.Count(len(lines), noun), lines})
 	}

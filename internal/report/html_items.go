@@ -16,7 +16,7 @@ import (
 type htmlItem struct {
 	view.ObjectView
 	ID   safeText
-	page *htmlPage
+	page *htmlPageData
 	// Open is set if the details are unfolded.
 	Open bool
 }
@@ -69,7 +69,7 @@ func (i htmlItem) Name() safeText {
 }
 
 // addObjects adds the visible objects and their anchors. Equal changes of many projects, or of many objects, are one object.
-func (p *htmlPage) addObjects(pl *plan.Plan, opts view.TextOptions) {
+func (p *htmlPageData) addObjects(pl *plan.Plan, opts view.TextOptions) {
 	shown, taken := 0, map[safeText]bool{}
 	opts.Brief = false
 	objects := view.ShownObjects(pl, opts, len(p.Projects) > 0)

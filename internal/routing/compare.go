@@ -85,7 +85,7 @@ func Compare(changes []CDNChange, others *Site, precedences []Precedence) SiteEf
 	for _, change := range changes {
 		renamed[c.addRename(change)] = true
 	}
-	for _, host := range c.changedHosts() {
+	for _, host := range c.hostsOfChangedCDNs() {
 		if !renamed[host] {
 			c.addHost(host)
 		}
@@ -107,8 +107,8 @@ func Compare(changes []CDNChange, others *Site, precedences []Precedence) SiteEf
 	return c.SiteEffects
 }
 
-// changedHosts returns the hosts that changed CDNs claim, and those below their wildcards.
-func (c *comparison) changedHosts() []string {
+// hostsOfChangedCDNs returns the hosts that changed CDNs claim, and those below their wildcards.
+func (c *comparison) hostsOfChangedCDNs() []string {
 	hosts := map[string]bool{}
 	for _, side := range c.sides {
 		for host := range side.hosts {

@@ -118,7 +118,7 @@ func (c *apiRequest) encodeShown(raw []byte) ([]byte, error) {
 	if err != nil || c.isGone(obj) {
 		return nil, err
 	}
-	return json.Marshal(c.prepareForAnswer(obj))
+	return json.Marshal(c.addStatusAndQuirks(obj))
 }
 
 // parsePaging parses limit, where 0 means all, and continue.
@@ -145,8 +145,8 @@ func (c *apiRequest) parsePaging() (limit int, after string, err error) {
 	return limit, token.After, nil
 }
 
-// prepareForAnswer prepares an object for an answer: it adds the status and applies quirks.
-func (c *apiRequest) prepareForAnswer(obj object) object {
+// addStatusAndQuirks prepares an object for an answer: it adds the status and applies quirks.
+func (c *apiRequest) addStatusAndQuirks(obj object) object {
 	addStatus(c, obj)
 	if spec := obj.spec(); spec != nil && c.isCDN() {
 		applySpecQuirks(spec, c.on)

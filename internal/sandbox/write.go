@@ -54,7 +54,7 @@ func (s *Server) answerCreate(c *apiRequest) (*Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return jsonResponse(http.StatusCreated, c.prepareForAnswer(obj)), nil
+	return jsonResponse(http.StatusCreated, c.addStatusAndQuirks(obj)), nil
 }
 
 // checkEnvelope checks apiVersion, kind and metadata of a new object (docs/platform.md 2).
@@ -162,7 +162,7 @@ func (s *Server) answerPatch(c *apiRequest) (*Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return jsonResponse(http.StatusOK, c.prepareForAnswer(obj)), nil
+	return jsonResponse(http.StatusOK, c.addStatusAndQuirks(obj)), nil
 }
 
 func (c *apiRequest) checkPatch(old, change object) error {
@@ -235,5 +235,5 @@ func (s *Server) answerDelete(c *apiRequest) (*Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return jsonResponse(http.StatusOK, c.prepareForAnswer(obj)), nil
+	return jsonResponse(http.StatusOK, c.addStatusAndQuirks(obj)), nil
 }
