@@ -63,8 +63,8 @@ func (d DuplicateAnswer) matchesAnswer(status int, body []byte, message string) 
 // statusClientClosed is nginx's status for a client that did not wait.
 const statusClientClosed = 499
 
-// reply is an unsuccessful answer, as the table of answers sees it.
-type reply struct {
+// errorResponse is an unsuccessful answer, as the table of answers sees it.
+type errorResponse struct {
 	errorBody
 	verb      kind.Verb
 	status    int
@@ -74,16 +74,16 @@ type reply struct {
 	permitted bool // the platform carried the same operation out before, for another object of the kind
 }
 
-// fromPlatform reports whether the body may be the platform's: Kubernetes answers a missing
+// mayBeFromPlatform reports whether the body may be the platform's: Kubernetes answers a missing
 // object with JSON, and an unknown path with plain text.
-func (r reply) fromPlatform() bool { return r.isJSON || r.empty }
+func (r errorResponse) mayBeFromPlatform() bool { return r.isJSON || r.empty }
 
-func (r reply) matchesRow(w row) bool {
+func (r errorResponse) matchesRow(w answerRule) bool {
 	return (w.verbs == nil || slices.Contains(w.verbs, r.verb)) &&
 		r.status >= w.from && r.status <= max(w.from, w.to) && (w.when == nil || w.when(r))
 }
 
-func (r reply) saysExists() bool {
+func (r errorResponse) saysExists() bool {
 	// Some servers write a sentence as the reason.
 	word := !strings.Contains(r.reason, " ") && r.reason != ""
 	return r.shows || r.reason == "AlreadyExists" || !word && strings.Contains(r.message+r.reason, "already exists")
@@ -94,50 +94,52 @@ var limitReached = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)exceeded quota|\b(quota|limit)\b.{0,100}\b(exceeded|reached)\b|exceeds the (quota|limit)|maximum number of`)
 })
 
-func (r reply) saysLimited() bool { return limitReached().MatchString(r.message) }
+func (r errorResponse) saysLimitReached() bool { return limitReached().MatchString(r.message) }
 
 // policy matches what admission policies and firewalls say about one request.
 var policy = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)denied (the )?request|violates? .{0,100}polic(y|ies)|\b(denied|rejected|blocked) by .{0,100}\b(policy|firewall|waf)\b|(request|you) (is|was|has been|have been) blocked`)
 })
 
-// aboutObject reports whether a 403 is about this object, and not about the token.
-func (r reply) aboutObject() bool { return r.permitted || policy().MatchString(r.message) }
+// isAboutObject reports whether a 403 is about this object, and not about the token.
+func (r errorResponse) isAboutObject() bool { return r.permitted || policy().MatchString(r.message) }
 
-// row is a rule of the table of answers. The first rule that matches applies.
-type row struct {
-	verbs    []kind.Verb      // nil means all
-	from, to int              // the range of the status; to is 0 for a single one
-	says     string           // describes when, for people
-	when     func(reply) bool // nil means always
-	class    ErrorClass       // empty means Unknown for a write, Unavailable for a read
+// answerRule is a rule of the table of answers. The first rule that matches applies.
+type answerRule struct {
+	verbs    []kind.Verb              // nil means all
+	from, to int                      // the range of the status; to is 0 for a single one
+	says     string                   // describes when, for people
+	when     func(errorResponse) bool // nil means always
+	class    ErrorClass               // empty means Unknown for a write, Unavailable for a read
 }
 
 // answerTable returns the table that gives the class of each unsuccessful answer. The platform documents only 401 and 403
 // (docs/platform.md 7); the rest follows HTTP and the reasons of Kubernetes, which similar services use. A write is
 // refused only by an answer that is a refusal for certain.
-func answerTable() []row {
+func answerTable() []answerRule {
 	reads, named := []kind.Verb{kind.List, kind.Get}, []kind.Verb{kind.Get, kind.Patch, kind.Delete}
 	writes, create := []kind.Verb{kind.Create, kind.Patch, kind.Delete}, []kind.Verb{kind.Create}
-	return []row{
-		{verbs: create, from: 409, says: "reason `Conflict`", when: func(r reply) bool { return r.reason == "Conflict" }, class: Contended},
-		{verbs: create, from: 400, to: 499, says: "matches `duplicate:` of trueup.yaml", when: func(r reply) bool { return r.duplicate }, class: Taken},
-		{verbs: create, from: 409, says: "reason `AlreadyExists`, or without a reason “already exists” or the object itself", when: reply.saysExists, class: Taken},
+	return []answerRule{
+		{verbs: create, from: 409, says: "reason `Conflict`", when: func(r errorResponse) bool { return r.reason == "Conflict" }, class: Contended},
+		{verbs: create, from: 400, to: 499, says: "matches `duplicate:` of trueup.yaml", when: func(r errorResponse) bool { return r.duplicate }, class: Taken},
+		{verbs: create, from: 409, says: "reason `AlreadyExists`, or without a reason “already exists” or the object itself", when: errorResponse.saysExists, class: Taken},
 		{verbs: create, from: 409, says: "anything else: the name may exist, or the request may be carried out", class: Unknown},
 		{verbs: writes, from: 409, class: Contended},
 		{verbs: reads, from: 409, class: Rejected},
-		{verbs: writes, from: 400, to: 499, says: "not the platform's form of error, or a status that its documents do not have", when: func(r reply) bool { return !r.isRefusal() }, class: Unknown},
+		{verbs: writes, from: 400, to: 499, says: "not the platform's form of error, or a status that its documents do not have", when: func(r errorResponse) bool { return !r.isRefusal() }, class: Unknown},
 		{from: 401, class: Denied},
-		{verbs: writes, from: 400, to: 403, says: "a message that a quota or limit is reached", when: reply.saysLimited, class: Limited},
-		{verbs: writes, from: 422, says: "a message that a quota or limit is reached", when: reply.saysLimited, class: Limited},
-		{from: 403, says: "a policy or a firewall denied the request, or the token did the same with another object of the kind before", when: reply.aboutObject, class: Rejected},
+		{verbs: writes, from: 400, to: 403, says: "a message that a quota or limit is reached", when: errorResponse.saysLimitReached, class: Limited},
+		{verbs: writes, from: 422, says: "a message that a quota or limit is reached", when: errorResponse.saysLimitReached, class: Limited},
+		{from: 403, says: "a policy or a firewall denied the request, or the token did the same with another object of the kind before", when: errorResponse.isAboutObject, class: Rejected},
 		{from: 403, class: Denied},
-		{verbs: writes, from: 429, says: "a message that a quota is reached", when: func(r reply) bool { return r.saysLimited() && strings.Contains(strings.ToLower(r.message), "quota") }, class: Limited},
+		{verbs: writes, from: 429, says: "a message that a quota is reached", when: func(r errorResponse) bool {
+			return r.saysLimitReached() && strings.Contains(strings.ToLower(r.message), "quota")
+		}, class: Limited},
 		{from: 429, class: Unsent},
 		{verbs: reads, from: http.StatusRequestTimeout},
 		{verbs: reads, from: http.StatusNotAcceptable},
 		{verbs: reads, from: statusClientClosed},
-		{verbs: named, from: 404, says: "JSON or an empty body; any body, if trueup has listed the whole kind before", when: func(r reply) bool { return r.fromPlatform() || r.listed }, class: Absent},
+		{verbs: named, from: 404, says: "JSON or an empty body; any body, if trueup has listed the whole kind before", when: func(r errorResponse) bool { return r.mayBeFromPlatform() || r.listed }, class: Absent},
 		{from: 404, class: Misdirected},
 		{from: 400, to: 499, class: Rejected},
 		{from: 500, to: 999},
@@ -147,7 +149,7 @@ func answerTable() []row {
 	}
 }
 
-func unknownOutcome(verb kind.Verb) ErrorClass {
+func classWithoutAnswer(verb kind.Verb) ErrorClass {
 	if isWrite(verb) {
 		return Unknown
 	}
@@ -157,15 +159,15 @@ func unknownOutcome(verb kind.Verb) ErrorClass {
 // classifyAnswer returns the class of an unsuccessful answer, and the object that already has the name if the answer shows it.
 func (r *Reader) classifyAnswer(c *operation, status int, body []byte, said errorBody) (ErrorClass, *kind.LiveObject) {
 	_, listed := r.cfg.Listed.kinds.Load(c.kind.Name)
-	_, permitted := r.permitted.Load(c.operation() + " " + c.kind.Name)
-	re := reply{errorBody: said, verb: c.verb, status: status, listed: listed, permitted: permitted}
+	_, permitted := r.permitted.Load(c.operationName() + " " + c.kind.Name)
+	re := errorResponse{errorBody: said, verb: c.verb, status: status, listed: listed, permitted: permitted}
 	var existing *kind.LiveObject
 	if c.verb == kind.Create {
 		existing = r.findExisting(c, said.body)
 		re.shows = existing != nil
-		re.duplicate = c.kind.RequestOnly() && r.cfg.Duplicate.matchesAnswer(status, body, said.message)
+		re.duplicate = c.kind.IsRequestOnly() && r.cfg.Duplicate.matchesAnswer(status, body, said.message)
 	}
-	class := unknownOutcome(c.verb)
+	class := classWithoutAnswer(c.verb)
 	table := answerTable()
 	if i := slices.IndexFunc(table, re.matchesRow); i >= 0 {
 		class = cmp.Or(table[i].class, class)
@@ -179,12 +181,12 @@ func (r *Reader) classifyAnswer(c *operation, status int, body []byte, said erro
 // findExisting returns the object that has the name, from the body of a refusal or from
 // one of its members. Of two such members, one may echo the request, so it returns nil.
 func (r *Reader) findExisting(c *operation, body map[string]any) *kind.LiveObject {
-	if o := r.sameObject(c, body); o != nil {
+	if o := r.parseRequestedObject(c, body); o != nil {
 		return o
 	}
 	var found []*kind.LiveObject
 	for name := range body {
-		if o := r.sameObject(c, objectOf(body, name)); o != nil {
+		if o := r.parseRequestedObject(c, objectOf(body, name)); o != nil {
 			found = append(found, o)
 		}
 	}
@@ -194,12 +196,12 @@ func (r *Reader) findExisting(c *operation, body map[string]any) *kind.LiveObjec
 	return found[0]
 }
 
-// sameObject returns the call's object if the tree is one, with its spec, else nil.
-func (r *Reader) sameObject(c *operation, tree map[string]any) *kind.LiveObject {
+// parseRequestedObject returns the call's object if the tree is one, with its spec, else nil.
+func (r *Reader) parseRequestedObject(c *operation, tree map[string]any) *kind.LiveObject {
 	if tree["kind"] != c.kind.Name {
 		return nil
 	}
-	o, err := readObject(canon.Bytes(tree), c.kind, r.cfg.Workspace)
+	o, err := readObject(canon.Encode(tree), c.kind, r.cfg.Workspace)
 	made := o.UID != "" || o.CreationTimestamp != "" // without these it may echo the request
 	if err != nil || o.Name != c.name || o.Spec == nil || !made {
 		return nil
@@ -230,17 +232,17 @@ func readErrorBody(body []byte) errorBody {
 		return readErrorObject(t)
 	case []any, string:
 		if err == nil {
-			return errorBody{message: messageFor(v, 0), limit: messageSize}
+			return errorBody{message: findMessage(v, 0), limit: messageSize}
 		}
 	}
 	if looksHTML(body) {
-		return errorBody{message: cmp.Or(pageText(string(body)), "an HTML page"), limit: messageSize}
+		return errorBody{message: cmp.Or(htmlPageText(string(body)), "an HTML page"), limit: messageSize}
 	}
 	return errorBody{message: string(body), limit: excerptSize}
 }
 
 func readErrorObject(o map[string]any) errorBody {
-	c := errorBody{isJSON: true, body: o, message: messageFor(o, 0), limit: messageSize, reason: textOf(o, "reason")}
+	c := errorBody{isJSON: true, body: o, message: findMessage(o, 0), limit: messageSize, reason: textOf(o, "reason")}
 	details := objectOf(o, "details")
 	if n, ok := details["retryAfterSeconds"].(json.Number); ok {
 		c.retryAfter = parseSeconds(string(n), maxAsked)
@@ -289,8 +291,8 @@ func textOf(o map[string]any, name string) string {
 	return s
 }
 
-// messageFor returns the message for people in a decoded body, or "".
-func messageFor(v any, depth int) string {
+// findMessage returns the message for people in a decoded body, or "".
+func findMessage(v any, depth int) string {
 	const deepest, longest = 4, 10
 	if depth > deepest {
 		return ""
@@ -301,7 +303,7 @@ func messageFor(v any, depth int) string {
 	case []any:
 		var parts []string
 		for _, e := range t[:min(len(t), longest)] {
-			if s := messageFor(e, depth+1); s != "" {
+			if s := findMessage(e, depth+1); s != "" {
 				parts = append(parts, s)
 			}
 		}
@@ -309,7 +311,7 @@ func messageFor(v any, depth int) string {
 	case map[string]any:
 		title := textOf(t, "title")
 		for _, key := range []string{"message", "detail", "error", "errors", "details", "error_description", "description", "msg"} {
-			switch s := messageFor(t[key], depth+1); s {
+			switch s := findMessage(t[key], depth+1); s {
 			case "":
 			case title:
 				return s
@@ -347,7 +349,7 @@ var (
 
 func looksHTML(body []byte) bool { return pageStart().Match(body) }
 
-func pageText(page string) string {
+func htmlPageText(page string) string {
 	text, title := strings.Join(strings.Fields(pageTag().ReplaceAllString(page, " ")), " "), ""
 	if found := pageTitle().FindStringSubmatch(page); found != nil {
 		title = strings.Join(strings.Fields(found[1]), " ")

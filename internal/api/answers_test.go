@@ -38,7 +38,7 @@ func TestAnswersPage(t *testing.T) {
 func TestAWholeListProvesThatTheAddressIsRight(t *testing.T) {
 	list := `{"items":[]}`
 	for name, whole := range map[string]bool{"after a list": true, "before one": false} {
-		listed := new(api.Listed)
+		listed := new(api.ListedKinds)
 		with := func(cfg *api.ClientConfig) { cfg.Listed = listed }
 		if whole {
 			if _, err := serve(t, say(200, jsonType, list), with).List(t.Context(), named(t, "CDN"), func(kind.LiveObject) error { return nil }); err != nil {

@@ -38,13 +38,13 @@ func token(t testing.TB) api.Token {
 }
 
 // quick is the usual way of retrying, a thousand times as fast.
-func quick() api.Retry {
-	return api.Retry{Initial: time.Millisecond, Max: 2 * time.Millisecond, MaxRetryAfter: 60 * time.Millisecond, Second: time.Millisecond}
+func quick() api.RetryPolicy {
+	return api.RetryPolicy{Initial: time.Millisecond, Max: 2 * time.Millisecond, MaxRetryAfter: 60 * time.Millisecond, Second: time.Millisecond}
 }
 
 func config(t testing.TB, address string) api.ClientConfig {
 	t.Helper()
-	base, err := api.ParseBase(address, "")
+	base, err := api.ParseBaseURL(address, "")
 	if err != nil {
 		t.Fatal(err)
 	}

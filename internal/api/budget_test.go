@@ -15,10 +15,10 @@ import (
 )
 
 // onBudget returns the configuration of a client of one of the runs that share a budget.
-func onBudget(t *testing.T, b *api.Budget, through http.RoundTripper) api.ClientConfig {
+func onBudget(t *testing.T, b *api.SharedLimits, through http.RoundTripper) api.ClientConfig {
 	t.Helper()
 	cfg := config(t, "http://127.0.0.1:1")
-	cfg.Retry, cfg.RequestTimeout, cfg.Transport, cfg.Budget = api.Retry{}, 0, through, b
+	cfg.Retry, cfg.RequestTimeout, cfg.Transport, cfg.Budget = api.RetryPolicy{}, 0, through, b
 	return cfg
 }
 
@@ -34,7 +34,7 @@ func TestBudgetHoldsOverProcesses(t *testing.T) {
 			var all sync.WaitGroup
 			begun := time.Now()
 			for range processes {
-				budget := api.NewBudget(perSecond, processes, 4)
+				budget := api.NewSharedLimits(perSecond, processes, 4)
 				for range runs {
 					late := rand.N(3 * time.Second)
 					all.Go(func() {
@@ -42,7 +42,7 @@ func TestBudgetHoldsOverProcesses(t *testing.T) {
 						client := api.NewClient(onBudget(t, budget, nil))
 						defer client.Close()
 						for range 20 {
-							if err := client.WaitForTurn(t.Context(), named(t, "CDN")); err != nil {
+							if err := client.WaitForRateLimit(t.Context(), named(t, "CDN")); err != nil {
 								t.Error(err)
 							}
 							mu.Lock()
@@ -91,7 +91,7 @@ func TestBudgetLimitsReads(t *testing.T) {
 				time.Sleep(time.Second)
 				return found(r), nil
 			})
-			budget := api.NewBudget(0, 1, most)
+			budget := api.NewSharedLimits(0, 1, most)
 			var all sync.WaitGroup
 			for range 8 {
 				all.Go(func() {
@@ -111,7 +111,7 @@ func TestBudgetLimitsReads(t *testing.T) {
 // TestBudgetSharesNoPause: if the platform asks one run for a pause, the others, which have other workspaces, go on.
 func TestBudgetSharesNoPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		budget, begun, k := api.NewBudget(0, 1, 4), time.Now(), named(t, "CDN")
+		budget, begun, k := api.NewSharedLimits(0, 1, 4), time.Now(), named(t, "CDN")
 		asked := false
 		paused := api.NewReader(onBudget(t, budget, roundTrip(func(r *http.Request) (*http.Response, error) {
 			if asked {
@@ -129,7 +129,7 @@ func TestBudgetSharesNoPause(t *testing.T) {
 		time.Sleep(time.Second)
 		through := roundTrip(func(r *http.Request) (*http.Response, error) { return found(r), nil })
 		_, err := api.NewReader(onBudget(t, budget, through)).Get(t.Context(), k, "shop")
-		if turn := api.NewClient(onBudget(t, budget, through)).WaitForTurn(t.Context(), k); err != nil || turn != nil || time.Since(begun) > 2*time.Second {
+		if turn := api.NewClient(onBudget(t, budget, through)).WaitForRateLimit(t.Context(), k); err != nil || turn != nil || time.Since(begun) > 2*time.Second {
 			t.Errorf("%v and %v after %s", err, turn, time.Since(begun))
 		}
 		all.Wait()
@@ -147,14 +147,14 @@ func TestBudgetSharesARefusal(t *testing.T) {
 		}
 		return respond(r, 401, nil, `{"message":"who are you"}`), nil
 	})
-	budget := api.NewBudget(0, 1, 4)
+	budget := api.NewSharedLimits(0, 1, 4)
 	var said []string
 	for range 3 {
 		_, err := api.NewReader(onBudget(t, budget, through)).Get(t.Context(), k, "shop")
 		if asError(t, err).Class != api.Denied {
 			t.Errorf("%v", err)
 		}
-		said = append(said, api.RefusalOf(err))
+		said = append(said, api.TokenRefusal(err))
 	}
 	if sent != 1 || said[0] != "the platform refused the token, 401 Unauthorized: who are you: check TRUEUP_DELIVERY_TOKEN" || said[1] != said[0] || said[2] != said[0] {
 		t.Errorf("%d requests: %q", sent, said)
@@ -168,7 +168,7 @@ func TestBudgetSharesARefusal(t *testing.T) {
 	}
 	other.Endpoints = map[kind.Area]api.Endpoint{kind.Delivery: e}
 	for _, cfg := range []api.ClientConfig{other, elsewhere} {
-		if _, err := api.NewReader(cfg).Get(t.Context(), k, "shop"); err != nil || api.RefusalOf(err) != "" {
+		if _, err := api.NewReader(cfg).Get(t.Context(), k, "shop"); err != nil || api.TokenRefusal(err) != "" {
 			t.Error(err)
 		}
 	}
@@ -179,9 +179,9 @@ func TestBudgetOnLoopback(t *testing.T) {
 	for perSecond, limited := range map[float64]bool{0: false, 2: true} {
 		synctest.Test(t, func(t *testing.T) {
 			begun := time.Now()
-			client := api.NewClient(onBudget(t, api.NewBudget(perSecond, 1, 4), nil))
+			client := api.NewClient(onBudget(t, api.NewSharedLimits(perSecond, 1, 4), nil))
 			for range 3 {
-				if err := client.WaitForTurn(t.Context(), named(t, "CDN")); err != nil {
+				if err := client.WaitForRateLimit(t.Context(), named(t, "CDN")); err != nil {
 					t.Error(err)
 				}
 			}
@@ -192,11 +192,11 @@ func TestBudgetOnLoopback(t *testing.T) {
 	}
 	k := named(t, "CDN")
 	cfg := config(t, "https://platform.example/")
-	cfg.Budget = api.NewBudget(0, 5, 4)
+	cfg.Budget = api.NewSharedLimits(0, 5, 4)
 	synctest.Test(t, func(t *testing.T) {
 		begun, client := time.Now(), api.NewClient(cfg)
 		for range 2 {
-			if err := client.WaitForTurn(t.Context(), k); err != nil {
+			if err := client.WaitForRateLimit(t.Context(), k); err != nil {
 				t.Error(err)
 			}
 		}

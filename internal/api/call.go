@@ -26,14 +26,14 @@ type operation struct {
 	endpoint Endpoint
 	url      *url.URL
 	body     []byte
-	turn     bool        // this is a WaitForTurn
+	turn     bool        // this is a WaitForRateLimit
 	requests int         // how many were started
 	seen     TimeReading // the time of the last answer
 }
 
-// newCall returns a call, or an error if the platform doesn't document the operation,
+// newOperation returns a call, or an error if the platform doesn't document the operation,
 // or a setting is missing or invalid.
-func (r *Reader) newCall(verb kind.Verb, k *kind.Kind, name string) (*operation, error) {
+func (r *Reader) newOperation(verb kind.Verb, k *kind.Kind, name string) (*operation, error) {
 	c := &operation{verb: verb, kind: k, name: name, endpoint: r.cfg.Endpoints[k.Area]}
 	path := k.CollectionPath(r.cfg.Workspace)
 	byName := verb == kind.Get || verb == kind.Patch || verb == kind.Delete
@@ -42,7 +42,7 @@ func (r *Reader) newCall(verb kind.Verb, k *kind.Kind, name string) (*operation,
 	}
 	switch {
 	case !k.Documents(verb):
-		return nil, c.errorWithoutAnswer(Unsent, "the platform documents no %s of a %s", c.operation(), k.Name)
+		return nil, c.errorWithoutAnswer(Unsent, "the platform documents no %s of a %s", c.operationName(), k.Name)
 	case byName && slices.Contains([]string{"", ".", ".."}, name):
 		return nil, c.errorWithoutAnswer(Unsent, "%q can't be the name of an object", name)
 	case slices.ContainsFunc([]string{r.cfg.Workspace.Name, r.cfg.Workspace.UUID}, isDotSegment):
@@ -62,7 +62,7 @@ func (r *Reader) newCall(verb kind.Verb, k *kind.Kind, name string) (*operation,
 	return c, nil
 }
 
-func (c *operation) operation() string {
+func (c *operation) operationName() string {
 	if c.turn {
 		return "write"
 	}
@@ -105,8 +105,8 @@ func (c *operation) buildRequest(ctx context.Context, userAgent string) (*http.R
 	return req, nil
 }
 
-// answer is a response whose body ends when the request's time is over.
-type answer struct {
+// timedResponse is a response whose body ends when the request's time is over.
+type timedResponse struct {
 	*http.Response
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -117,7 +117,7 @@ type answer struct {
 }
 
 // Read reads the body. It rejects encodings that trueup did not ask for.
-func (a *answer) Read(p []byte) (int, error) {
+func (a *timedResponse) Read(p []byte) (int, error) {
 	if encoding := a.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return 0, fmt.Errorf("the answer is encoded as %s, which trueup did not ask for", diag.QuoteAnswer(encoding, excerptSize))
 	}
@@ -132,7 +132,7 @@ func (a *answer) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (a *answer) closeBody() {
+func (a *timedResponse) closeBody() {
 	a.timer.Stop()
 	if a.whole != nil {
 		a.whole.Stop()
@@ -144,9 +144,9 @@ func (a *answer) closeBody() {
 }
 
 // sendAttempt makes one attempt, and calls use with the answer, whatever its status.
-func (r *Reader) sendAttempt(ctx context.Context, client *http.Client, c *operation, attempt int, use func(*answer) error) error {
+func (r *Reader) sendAttempt(ctx context.Context, client *http.Client, c *operation, attempt int, use func(*timedResponse) error) error {
 	c.requests++
-	leave, err := r.waitToEnter(ctx, c, attempt)
+	leave, err := r.waitToSend(ctx, c, attempt)
 	if err != nil {
 		return err
 	}
@@ -155,11 +155,11 @@ func (r *Reader) sendAttempt(ctx context.Context, client *http.Client, c *operat
 		return err
 	}
 	limit := r.cfg.RequestTimeout
-	a := &answer{}
+	a := &timedResponse{}
 	a.ctx, a.cancel = context.WithCancelCause(ctx)
 	a.timer = a.cancelAfter(limit, "no answer within %s, the time limit of a request (TRUEUP_REQUEST_TIMEOUT)")
 	defer a.closeBody()
-	watch := &sending{provable: r.cfg.Transport == nil}
+	watch := &writeTracker{provable: r.cfg.Transport == nil}
 	req, err := c.buildRequest(httptrace.WithClientTrace(a.ctx, &httptrace.ClientTrace{
 		GotConn: func(info httptrace.GotConnInfo) { watch.gotConn(info.Conn) },
 	}), r.cfg.UserAgent)
@@ -183,7 +183,7 @@ func (r *Reader) sendAttempt(ctx context.Context, client *http.Client, c *operat
 	}
 	err = use(a)
 	if err == nil && a.StatusCode/100 == 2 {
-		r.permitted.Store(c.operation()+" "+c.kind.Name, nil)
+		r.permitted.Store(c.operationName()+" "+c.kind.Name, nil)
 	}
 	return err
 }
@@ -205,7 +205,7 @@ func (c *operation) addToken(ctx context.Context) (err error) {
 	return e
 }
 
-func (a *answer) cancelAfter(limit time.Duration, format string) *time.Timer {
+func (a *timedResponse) cancelAfter(limit time.Duration, format string) *time.Timer {
 	return time.AfterFunc(limit, func() {
 		a.cancel(fmt.Errorf(format+": %w", limit, context.DeadlineExceeded))
 	})
@@ -227,7 +227,7 @@ func (r *Reader) observeAnswer(c *operation, resp *http.Response) {
 	}
 	warnings := resp.Header.Values("Warning")
 	for _, w := range warnings[:min(len(warnings), maxWarnings)] {
-		r.cfg.Warn(Warning{c.operation(), c.kind.Name, c.name, warningText(w)})
+		r.cfg.Warn(Warning{c.operationName(), c.kind.Name, c.name, warningText(w)})
 	}
 }
 
@@ -243,7 +243,7 @@ func (r *Reader) traceRequest(c *operation, req *http.Request, attempt int, star
 	}
 	if resp != nil {
 		event.Status, event.RequestID = resp.StatusCode, c.requestID(resp)
-		event.Answer, event.AnswerBytes = c.shownHeader(resp.Header), resp.ContentLength
+		event.Answer, event.AnswerBytes = c.redactHeader(resp.Header), resp.ContentLength
 	}
 	if failure != nil {
 		event.Err = failure.Error()
@@ -251,8 +251,8 @@ func (r *Reader) traceRequest(c *operation, req *http.Request, attempt int, star
 	r.cfg.Trace(event)
 }
 
-// shownHeader returns the header of an answer without tokens and cookies.
-func (c *operation) shownHeader(header http.Header) http.Header {
+// redactHeader returns the header of an answer without tokens and cookies.
+func (c *operation) redactHeader(header http.Header) http.Header {
 	shown := make(http.Header, len(header))
 	for name, values := range header {
 		name = diag.QuoteAnswer(name, excerptSize).String()

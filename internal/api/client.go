@@ -30,13 +30,13 @@ type Reader struct {
 	transport http.RoundTripper
 	gets      *http.Client
 	date      atomic.Pointer[time.Time]
-	gates     map[kind.Area]*gate
+	gates     map[kind.Area]*requestGate
 	permitted sync.Map // has each operation and kind that the platform carried out
 	// patience is how many consecutive reads of an area may end in a server error before the Reader starts no new
 	// ones. A Client has no limit: its caller counts failures (docs/design.md C3).
 	patience int
 	// budget limits the reads at once; nil for a Client, whose reads follow its writes.
-	budget *Budget
+	budget *SharedLimits
 }
 
 // NewReader returns a Reader that connects when it is first used.
@@ -47,15 +47,15 @@ func NewReader(cfg ClientConfig) *Reader {
 }
 
 func newReader(cfg ClientConfig, http2 bool) *Reader {
-	r := &Reader{cfg: cfg.withDefaults(), gates: map[kind.Area]*gate{}, patience: math.MaxInt}
+	r := &Reader{cfg: cfg.withDefaults(), gates: map[kind.Area]*requestGate{}, patience: math.MaxInt}
 	for _, area := range kind.Areas() {
-		r.gates[area] = &gate{endPause: func() {}, refused: make(chan struct{})}
+		r.gates[area] = &requestGate{endPause: func() {}, refused: make(chan struct{})}
 	}
 	r.transport = r.cfg.Transport
 	if r.transport == nil {
 		r.transport = newTransport(r.cfg, http2)
 	}
-	r.gets = newHTTP(getOnly{r.transport})
+	r.gets = newHTTPClient(getOnlyTransport{r.transport})
 	return r
 }
 
@@ -70,22 +70,22 @@ func (r *Reader) ServerTime() time.Time {
 // Get reads one object (docs/platform.md 4 rows 2 and 6). The object does not exist if
 // the error is an *Error with NotFound; after any other error it may.
 func (r *Reader) Get(ctx context.Context, k *kind.Kind, name string) (o kind.LiveObject, err error) {
-	c, err := r.newCall(kind.Get, k, name)
+	c, err := r.newOperation(kind.Get, k, name)
 	if err != nil {
 		return kind.LiveObject{}, err
 	}
-	err = r.readWithRetries(ctx, c, func(a *answer) error {
+	err = r.readWithRetries(ctx, c, func(a *timedResponse) error {
 		body, err := r.readBody(a)
 		if err != nil {
-			return c.unreadableBody(a, err, nil)
+			return c.unreadableBodyError(a, err, nil)
 		}
 		o, err = parseObject(body, c.kind, r.cfg.Workspace)
 		if err == nil && o.Name != c.name {
-			err = c.aboutOther(o.Name)
+			err = c.otherNameError(o.Name)
 		}
 		if err != nil {
 			o = kind.LiveObject{}
-			return c.unreadableBody(a, err, body)
+			return c.unreadableBodyError(a, err, body)
 		}
 		return nil
 	})
@@ -93,9 +93,9 @@ func (r *Reader) Get(ctx context.Context, k *kind.Kind, name string) (o kind.Liv
 }
 
 // readWithRetries sends a read, with retries, and calls use with a successful answer.
-func (r *Reader) readWithRetries(ctx context.Context, c *operation, use func(*answer) error) error {
+func (r *Reader) readWithRetries(ctx context.Context, c *operation, use func(*timedResponse) error) error {
 	return r.retryRead(ctx, func(attempt int) error {
-		return r.sendAttempt(ctx, r.gets, c, attempt, func(a *answer) error {
+		return r.sendAttempt(ctx, r.gets, c, attempt, func(a *timedResponse) error {
 			if a.StatusCode/100 != 2 {
 				return r.errorOfAnswer(c, a)
 			}
@@ -104,7 +104,7 @@ func (r *Reader) readWithRetries(ctx context.Context, c *operation, use func(*an
 	})
 }
 
-func (r *Reader) readBody(a *answer) ([]byte, error) {
+func (r *Reader) readBody(a *timedResponse) ([]byte, error) {
 	body, err := io.ReadAll(io.LimitReader(a, r.cfg.MaxObject+1))
 	switch {
 	case err != nil:
@@ -126,19 +126,19 @@ type TimeReading struct {
 // ReadClock asks the platform for the time. It GETs an object, which need not exist, over
 // the network. The kind must have a GET.
 func (r *Reader) ReadClock(ctx context.Context, k *kind.Kind, name string) (TimeReading, error) {
-	c, err := r.newCall(kind.Get, k, name)
+	c, err := r.newOperation(kind.Get, k, name)
 	if err != nil {
 		return TimeReading{}, err
 	}
-	err = r.readWithRetries(ctx, c, func(a *answer) error {
+	err = r.readWithRetries(ctx, c, func(a *timedResponse) error {
 		// Reading the body to its end keeps the connection for the next request.
 		body, _ := io.ReadAll(io.LimitReader(a, maxErrorBody))
 		if looksHTML(body) {
-			return c.unreadableBody(a, errors.New("it is a page"), body)
+			return c.unreadableBodyError(a, errors.New("it is a page"), body)
 		}
 		return nil
 	})
-	if err == nil || AnswerOf(err).NotFound() {
+	if err == nil || AsError(err).NotFound() {
 		return c.seen, nil
 	}
 	return TimeReading{}, err
@@ -154,7 +154,7 @@ func (r *Reader) clockReading(resp *http.Response) TimeReading {
 	return at
 }
 
-// Client is a Reader that can also write. It sends each write once. Call WaitForTurn before
+// Client is a Reader that can also write. It sends each write once. Call WaitForRateLimit before
 // each write, and decide by its Error whether to try again.
 type Client struct {
 	*Reader
@@ -165,19 +165,19 @@ type Client struct {
 // NewClient returns a Client that connects when it is first used.
 func NewClient(cfg ClientConfig) *Client {
 	r := newReader(cfg, false)
-	writes := newHTTP(r.transport)
+	writes := newHTTPClient(r.transport)
 	if cfg.ReadOnly {
 		writes = r.gets
 	}
 	return &Client{Reader: r, writes: writes, limit: r.cfg.writeLimiter()}
 }
 
-// WaitForTurn waits until the rate limit and the platform's pauses allow the next write of a
+// WaitForRateLimit waits until the rate limit and the platform's pauses allow the next write of a
 // kind. A write itself never waits, so that no time passes between the last read and
 // the write that depends on it (docs/design.md 0.8). The error is a NotSent.
-func (c *Client) WaitForTurn(ctx context.Context, k *kind.Kind) error {
+func (c *Client) WaitForRateLimit(ctx context.Context, k *kind.Kind) error {
 	w := &operation{kind: k, turn: true}
-	if _, err := c.lookAtGate(w); err != nil {
+	if _, err := c.checkGate(w); err != nil {
 		return err
 	}
 	if err := c.limit.Wait(ctx); err != nil {
@@ -208,32 +208,32 @@ func (c *Client) Delete(ctx context.Context, k *kind.Kind, name string) error {
 }
 
 func (c *Client) sendWrite(ctx context.Context, verb kind.Verb, k *kind.Kind, name string, body []byte) (o kind.LiveObject, err error) {
-	w, err := c.newCall(verb, k, name)
+	w, err := c.newOperation(verb, k, name)
 	if err != nil {
 		return kind.LiveObject{}, err
 	}
 	w.body = body
-	err = c.sendAttempt(ctx, c.writes, w, 1, func(a *answer) error {
+	err = c.sendAttempt(ctx, c.writes, w, 1, func(a *timedResponse) error {
 		if a.StatusCode/100 != 2 {
 			return c.errorOfAnswer(w, a)
 		}
 		body, err := c.readBody(a)
 		if err == nil {
-			o, err = c.readWritten(w, body)
+			o, err = c.readWriteAnswer(w, body)
 		}
 		if err != nil {
 			o = kind.LiveObject{}
-			return w.unreadableBody(a, err, body)
+			return w.unreadableBodyError(a, err, body)
 		}
 		return nil
 	})
 	return o, err
 }
 
-// readWritten reads the answer to an accepted write: an object, any other JSON, or nothing.
+// readWriteAnswer reads the answer to an accepted write: an object, any other JSON, or nothing.
 // If it is not JSON, is about another object, or reports a failure, the outcome is
 // unknown. It ignores the version, because purges have two (docs/platform.md 2.3).
-func (c *Client) readWritten(w *operation, body []byte) (kind.LiveObject, error) {
+func (c *Client) readWriteAnswer(w *operation, body []byte) (kind.LiveObject, error) {
 	bare := kind.LiveObject{Kind: w.kind, Name: w.name}
 	if len(bytes.TrimSpace(body)) == 0 {
 		return bare, nil
@@ -247,7 +247,7 @@ func (c *Client) readWritten(w *operation, body []byte) (kind.LiveObject, error)
 	case !ok || other == "Status" && tree["status"] != "Failure":
 		return bare, nil
 	case other != "Status" && textOf(objectOf(tree, "metadata"), "name") != "":
-		return c.readShown(w, tree)
+		return c.readWrittenObject(w, tree)
 	case failureIn(tree) != "":
 		return kind.LiveObject{}, errors.New("the answer says that it failed: " + failureIn(tree))
 	case other != nil && other != w.kind.Name:
@@ -256,12 +256,12 @@ func (c *Client) readWritten(w *operation, body []byte) (kind.LiveObject, error)
 	return bare, nil
 }
 
-func (c *Client) readShown(w *operation, tree map[string]any) (kind.LiveObject, error) {
-	o, err := readObject(canon.Bytes(tree), w.kind, c.cfg.Workspace)
+func (c *Client) readWrittenObject(w *operation, tree map[string]any) (kind.LiveObject, error) {
+	o, err := readObject(canon.Encode(tree), w.kind, c.cfg.Workspace)
 	// The platform may rename a snapshot (docs/platform.md 1).
-	mayRename := w.verb == kind.Create && w.kind.CreateOnly()
+	mayRename := w.verb == kind.Create && w.kind.IsCreateOnly()
 	if err == nil && o.Name != w.name && !mayRename {
-		err = w.aboutOther(o.Name)
+		err = w.otherNameError(o.Name)
 	}
 	return o, err
 }
@@ -273,12 +273,12 @@ func failureIn(tree map[string]any) string {
 		failed = failed || meansFailure(tree[key])
 	}
 	for _, key := range []string{"error", "errors"} {
-		failed = failed || !isNothing(tree[key])
+		failed = failed || !isEmptyValue(tree[key])
 	}
 	if !failed {
 		return ""
 	}
-	return cmp.Or(messageFor(tree, 0), "it gives no reason")
+	return cmp.Or(findMessage(tree, 0), "it gives no reason")
 }
 
 // meansFailure reports whether a value means failure: false, a word, or an HTTP status.
@@ -295,8 +295,8 @@ func meansFailure(v any) bool {
 	return false
 }
 
-// isNothing reports whether a value is absent, false or empty.
-func isNothing(v any) bool {
+// isEmptyValue reports whether a value is absent, false or empty.
+func isEmptyValue(v any) bool {
 	switch t := v.(type) {
 	case bool:
 		return !t

@@ -31,11 +31,11 @@ type ClientConfig struct {
 	// The most pages of a list, default 10,000, and objects, default 100,000: many
 	// small objects take more memory than few large ones.
 	MaxPages, MaxItems int
-	Retry              Retry
+	Retry              RetryPolicy
 	// WritesPerSecond is the rate of Turns, default 5 (docs/design.md 0.15). There is
 	// no limit if all endpoints are on loopback.
 	WritesPerSecond float64
-	Budget          *Budget         // shared with the clients of other runs, instead of WritesPerSecond; nil means alone
+	Budget          *SharedLimits   // shared with the clients of other runs, instead of WritesPerSecond; nil means alone
 	Duplicate       DuplicateAnswer // how the platform rejects a send-once request whose name exists
 	Parallelism     int             // an eighth of the connections to a host; default 4
 	UserAgent       string
@@ -50,13 +50,13 @@ type ClientConfig struct {
 	RootCAs *x509.CertPool                        // nil means the system's
 	// ReadOnly makes a Client refuse every request but GET, with diag.ErrReadOnly.
 	ReadOnly bool
-	Listed   *Listed // shared by all clients of a run; nil means a new one
+	Listed   *ListedKinds // shared by all clients of a run; nil means a new one
 	// Transport replaces the network in tests. It can't prove that a failed write was not sent.
 	Transport http.RoundTripper
 }
 
-// Retry configures the retries of reads. Writes are never retried.
-type Retry struct {
+// RetryPolicy configures the retries of reads. Writes are never retried.
+type RetryPolicy struct {
 	Tries uint // including the first; default 5
 	// Each delay is random, from zero to a bound that doubles from Initial to Max; default 0.5 s and 20 s.
 	Initial, Max time.Duration
@@ -100,7 +100,7 @@ func (c ClientConfig) withDefaults() ClientConfig {
 	c.Retry.Second = cmp.Or(c.Retry.Second, time.Second)
 	c.WritesPerSecond = cmp.Or(c.WritesPerSecond, usualWrites)
 	c.Parallelism = cmp.Or(c.Parallelism, 4)
-	c.Listed = cmp.Or(c.Listed, new(Listed))
+	c.Listed = cmp.Or(c.Listed, new(ListedKinds))
 	c.UserAgent = cmp.Or(c.UserAgent, "trueup")
 	if c.Now == nil {
 		c.Now = func() time.Time { return time.Time{} }
@@ -119,7 +119,7 @@ const (
 
 // Endpoint is the address of one area of the platform, and the token for it.
 type Endpoint struct {
-	Base  *url.URL // from ParseBase
+	Base  *url.URL // from ParseBaseURL
 	Token Token
 	// Ask returns the token when it is first needed, if Token is zero. Several goroutines may call it.
 	Ask func(context.Context) (Token, error) `json:"-"`
@@ -127,10 +127,10 @@ type Endpoint struct {
 	BaseFrom, TokenFrom string
 }
 
-// ParseBase parses the base address of an area: https, or http on loopback, without user, query, fragment or dot
+// ParseBaseURL parses the base address of an area: https, or http on loopback, without user, query, fragment or dot
 // segments, and not at or below deprecatedPurge (docs/platform.md 9), unless that is empty. Errors never quote the
 // address, which might contain a password.
-func ParseBase(raw, deprecatedPurge string) (*url.URL, error) {
+func ParseBaseURL(raw, deprecatedPurge string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	if err != nil || strings.ContainsAny(raw, " \t\r\n") {
 		return nil, errors.New("base address is not a URL")
@@ -204,7 +204,7 @@ func NewToken(text string) (Token, error) {
 			return Token{}, errors.New("token contains white space, a control character or a character outside ASCII")
 		}
 	}
-	diag.KnowSecret(text)
+	diag.RegisterSecret(text)
 	return Token{reveal: func() string { return text }}, nil
 }
 

@@ -26,8 +26,8 @@ type FieldError struct {
 
 // Error says why an operation failed. Its text is one line without secrets.
 type Error struct {
-	Op, Kind     string // Op is list, get, create, patch or delete; or write, for a WaitForTurn
-	Name         string // empty for a list and a WaitForTurn
+	Op, Kind     string // Op is list, get, create, patch or delete; or write, for a WaitForRateLimit
+	Name         string // empty for a list and a WaitForRateLimit
 	Method, Path string // empty if there was no request
 	Status       int    // 0 if there was no answer
 	ContentType  diag.Quotation
@@ -35,7 +35,7 @@ type Error struct {
 	Message      string         // what trueup adds
 	Causes       []FieldError
 	RequestID    diag.Quotation
-	RetryAfter   time.Duration // the pause that the server asked for, or 0; WaitForTurn and reads wait for it
+	RetryAfter   time.Duration // the pause that the server asked for, or 0; WaitForRateLimit and reads wait for it
 	Class        ErrorClass
 	Hopeless     bool             // a retry would fail in the same way: a setting or certificate is wrong
 	Existing     *kind.LiveObject // the object that has the name, if the answer contains it
@@ -115,17 +115,17 @@ func (e *Error) Field() string {
 // fieldPath matches the path of a field in a sentence.
 var fieldPath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bspec(\.[A-Za-z0-9_-]+|\[[0-9]+\])+`) })
 
-// AnswerOf returns the Error that err is or wraps, or an empty one.
-func AnswerOf(err error) *Error {
+// AsError returns the Error that err is or wraps, or an empty one.
+func AsError(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
 	}
 	return new(Error)
 }
 
-// RefusalOf returns that the platform refused a token, "" if that is not why a request failed. It is the same for all
+// TokenRefusal returns that the platform refused a token, "" if that is not why a request failed. It is the same for all
 // requests that need the same right.
-func RefusalOf(err error) string {
+func TokenRefusal(err error) string {
 	for {
 		e, ok := errors.AsType[*Error](err)
 		switch {
@@ -140,8 +140,8 @@ func RefusalOf(err error) string {
 	}
 }
 
-// worded is an error whose text can be shown to users.
-type worded struct {
+// displayError is an error whose text can be shown to users.
+type displayError struct {
 	text        string
 	err         error
 	hopeless    bool           // a retry would fail in the same way
@@ -149,19 +149,19 @@ type worded struct {
 	other       diag.Quotation // the name of the object that the answer shows instead of the requested one
 }
 
-func (w *worded) Error() string { return w.text }
+func (w *displayError) Error() string { return w.text }
 
-func (w *worded) Unwrap() error { return w.err }
+func (w *displayError) Unwrap() error { return w.err }
 
-// aboutOther returns an error for an answer that shows an object of another name.
-func (c *operation) aboutOther(name string) error {
+// otherNameError returns an error for an answer that shows an object of another name.
+func (c *operation) otherNameError(name string) error {
 	other := diag.QuoteAnswer(name, excerptSize)
-	return &worded{text: fmt.Sprintf("the answer is about %s, not %s", other, c.name), other: other}
+	return &displayError{text: fmt.Sprintf("the answer is about %s, not %s", other, c.name), other: other}
 }
 
 // newError returns an Error for the call; a may be nil.
-func (c *operation) newError(class ErrorClass, a *answer) *Error {
-	e := &Error{Op: c.operation(), Kind: c.kind.Name, Name: c.name, Class: class}
+func (c *operation) newError(class ErrorClass, a *timedResponse) *Error {
+	e := &Error{Op: c.operationName(), Kind: c.kind.Name, Name: c.name, Class: class}
 	if c.url != nil {
 		e.Method, e.Path = c.method(), c.url.EscapedPath()
 	}
@@ -180,13 +180,13 @@ func (c *operation) errorWithoutAnswer(class ErrorClass, format string, args ...
 }
 
 // failedRequest returns the error for a request without an answer.
-func (c *operation) failedRequest(ctx context.Context, err error, watch *sending) *Error {
-	e := c.newError(unknownOutcome(c.verb), nil)
+func (c *operation) failedRequest(ctx context.Context, err error, watch *writeTracker) *Error {
+	e := c.newError(classWithoutAnswer(c.verb), nil)
 	if watch.nothingWritten(ctx) {
 		e.Class = Unsent
 	}
 	e.Hopeless = isHopeless(err)
-	e.err = cmp.Or(context.Cause(ctx), innerError(err))
+	e.err = cmp.Or(context.Cause(ctx), withoutURL(err))
 	text := e.err.Error()
 	if errors.Is(e.err, io.EOF) {
 		text = "the connection was closed without an answer (" + text + ")"
@@ -195,13 +195,13 @@ func (c *operation) failedRequest(ctx context.Context, err error, watch *sending
 	return e
 }
 
-// innerError removes the URL that net/http puts before an error, and names a proxy that can't be reached.
-func innerError(err error) error {
+// withoutURL removes the URL that net/http puts before an error, and names a proxy that can't be reached.
+func withoutURL(err error) error {
 	if outer, ok := errors.AsType[*url.Error](err); ok {
 		err = outer.Err
 	}
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "proxyconnect" {
-		return &worded{
+		return &displayError{
 			text: fmt.Sprintf("the proxy can't be reached: %v: check HTTPS_PROXY, NO_PROXY, or proxy in the profile", op.Err),
 			err:  err,
 		}
@@ -212,7 +212,7 @@ func innerError(err error) error {
 // isHopeless reports whether a retry would fail in the same way: an untrusted
 // certificate, a server without TLS, an unknown host, or a proxy that wants a password.
 func isHopeless(err error) bool {
-	if proxy, ok := errors.AsType[*worded](innerError(err)); ok {
+	if proxy, ok := errors.AsType[*displayError](withoutURL(err)); ok {
 		return proxy.hopeless
 	}
 	_, cert := errors.AsType[*tls.CertificateVerificationError](err)
@@ -222,7 +222,7 @@ func isHopeless(err error) bool {
 }
 
 // errorOfAnswer returns the error for an unsuccessful answer.
-func (r *Reader) errorOfAnswer(c *operation, a *answer) *Error {
+func (r *Reader) errorOfAnswer(c *operation, a *timedResponse) *Error {
 	limit := int64(maxErrorBody)
 	if c.verb == kind.Create {
 		limit = r.cfg.MaxObject // it may show an object
@@ -243,15 +243,15 @@ func (r *Reader) errorOfAnswer(c *operation, a *answer) *Error {
 		e.Message = "the answer was cut: " + diag.QuoteAnswer(err.Error(), messageSize).String()
 	}
 	e.RetryAfter = r.retryAfter(a.Response, said.retryAfter)
-	c.adviseOn(a, e)
-	r.applyAnswer(c, e)
-	if s := r.gates[c.kind.Area].gateState(); s.pause != nil && !s.waited {
-		e.Message = joinSentences(e.Message, "the platform asks to wait until "+pauseStamp(s.pause))
+	c.addAdvice(a, e)
+	r.updateGate(c, e)
+	if s := r.gates[c.kind.Area].currentState(); s.pause != nil && !s.waited {
+		e.Message = joinSentences(e.Message, "the platform asks to wait until "+formatPauseEnd(s.pause))
 	}
 	return e
 }
 
-func (c *operation) adviseOn(a *answer, e *Error) {
+func (c *operation) addAdvice(a *timedResponse, e *Error) {
 	area := c.kind.Area
 	advice := ""
 	switch {
@@ -266,13 +266,13 @@ func (c *operation) adviseOn(a *answer, e *Error) {
 	case a.StatusCode == http.StatusForbidden && e.Class == Rejected:
 		advice = "the platform refuses this object, not the token: a policy or a firewall there decides"
 	case e.Class == Denied:
-		advice = "the token in " + c.endpoint.tokenSetting(area) + " must be of " + c.tokenHolder()
+		advice = "the token in " + c.endpoint.tokenSetting(area) + " must be of " + c.requiredTokenOwner()
 	}
 	e.Message = joinSentences(e.Message, advice)
 }
 
-// tokenHolder returns who must own the token (docs/platform.md 5).
-func (c *operation) tokenHolder() string {
+// requiredTokenOwner returns who must own the token (docs/platform.md 5).
+func (c *operation) requiredTokenOwner() string {
 	if c.kind.Area == kind.Compute {
 		return "a service user with the access compute-admin"
 	}
@@ -286,11 +286,11 @@ func (c *operation) tokenHolder() string {
 // pageHead is how many bytes of a body show that it is an HTML page.
 const pageHead = 1024
 
-// unreadableBody returns the error for a successful answer with an invalid body, which may be only the start of it.
-func (c *operation) unreadableBody(a *answer, err error, body []byte) *Error {
+// unreadableBodyError returns the error for a successful answer with an invalid body, which may be only the start of it.
+func (c *operation) unreadableBodyError(a *timedResponse, err error, body []byte) *Error {
 	e := c.newError(Unreadable, a)
 	e.err = err
-	fit, _ := errors.AsType[*worded](err)
+	fit, _ := errors.AsType[*displayError](err)
 	cut := a.cut || errors.Is(err, io.ErrUnexpectedEOF) || context.Cause(a.ctx) != nil
 	if fit != nil && c.verb == kind.Create {
 		e.OtherName = fit.other
@@ -306,7 +306,7 @@ func (c *operation) unreadableBody(a *answer, err error, body []byte) *Error {
 	e.Hopeless = !cut
 	text := err.Error()
 	if looksHTML(body) {
-		text = "an HTML page instead of JSON: " + pageText(string(body[:min(len(body), pageHead)]))
+		text = "an HTML page instead of JSON: " + htmlPageText(string(body[:min(len(body), pageHead)]))
 	}
 	e.Said = diag.QuoteAnswer(text, messageSize)
 	if diag.HasSecret(string(body[:min(len(body), maxChecked)])) {
@@ -318,10 +318,10 @@ func (c *operation) unreadableBody(a *answer, err error, body []byte) *Error {
 // isRefusal reports whether an answer to a write proves that the platform has not carried the request out: the
 // platform's documents have its status for such a request, and it is in the platform's form of error, which is JSON
 // (docs/platform.md 7). A proxy may answer anything else after it sent the request on.
-func (r reply) isRefusal() bool {
+func (r errorResponse) isRefusal() bool {
 	switch r.status {
 	case http.StatusUnauthorized, http.StatusForbidden: // the documents show no body
-		return r.fromPlatform()
+		return r.mayBeFromPlatform()
 	case http.StatusBadRequest, http.StatusUnprocessableEntity: // a parameter is not valid: the body has a message
 		return r.isJSON && (r.message != "" || r.reason != "")
 	case http.StatusNotFound:

@@ -47,7 +47,7 @@ func AnswersPage() string {
 			status = fmt.Sprintf("%d to %d", w.from, w.to)
 		}
 		for i, v := range w.verbs {
-			names[i] = (&operation{verb: v}).operation()
+			names[i] = (&operation{verb: v}).operationName()
 		}
 		line := func(operations string, class ErrorClass) {
 			fmt.Fprintf(&b, "| %s | %s | %s | `%s` | %s |\n", operations, status, cmp.Or(w.says, "anything"), class, consequences()[class])

@@ -80,8 +80,8 @@ func FetchState(ctx context.Context, r ObjectReader, set *manifest.Set, opts Fet
 	return f.state, nil
 }
 
-// FetchEach is FetchState for each area alone. It returns what it read of all.
-func FetchEach(ctx context.Context, r ObjectReader, set *manifest.Set, opts FetchOptions) (kind.LiveState, kind.Unread) {
+// FetchAreas is FetchState for each area alone. It returns what it read of all.
+func FetchAreas(ctx context.Context, r ObjectReader, set *manifest.Set, opts FetchOptions) (kind.LiveState, kind.Unread) {
 	all, unread := newState(len(set.Objects)), kind.Unread{}
 	for _, area := range kind.Areas() {
 		part := opts
@@ -130,7 +130,7 @@ func (f *fetch) kindsToList(set *manifest.Set) []*kind.Kind {
 		needed[key.Kind] = true
 	}
 	requests := slices.ContainsFunc(set.Objects, func(o *manifest.Object) bool {
-		return o.Kind.RequestOnly() && o.Kind.HostField != ""
+		return o.Kind.IsRequestOnly() && o.Kind.HostField != ""
 	})
 	var kinds []*kind.Kind
 	for _, k := range kind.AllKinds() {
@@ -156,7 +156,7 @@ func (f *fetch) listKind(ctx context.Context, k *kind.Kind) error {
 		if doubtful || o.Spec == nil && (f.wanted[key] != nil || k.HostField != "" || f.opts.Whole) {
 			f.open = append(f.open, key)
 		} else {
-			f.placeObject(key, o)
+			f.addObject(key, o)
 		}
 		return nil
 	})
@@ -189,14 +189,14 @@ func (f *fetch) getObject(ctx context.Context, key kind.Key) error {
 		info.Complete = false
 		f.state.Lists[key.Kind] = info
 	}
-	f.placeObject(cmp.Or(f.inGit[o.Key()], o.Key()), o)
+	f.addObject(cmp.Or(f.inGit[o.Key()], o.Key()), o)
 	return nil
 }
 
-// placeObject adds an object to the state. It drops what nobody needs of unmanaged objects, and shares the bytes of
+// addObject adds an object to the state. It drops what nobody needs of unmanaged objects, and shares the bytes of
 // a spec with an equal manifest. If two objects serve one hostname, the first by name counts; a terminating
 // one serves nothing.
-func (f *fetch) placeObject(key kind.Key, o kind.LiveObject) {
+func (f *fetch) addObject(key kind.Key, o kind.LiveObject) {
 	if wanted := f.wanted[key]; wanted != nil {
 		if bytes.Equal(o.Spec, wanted.Spec) {
 			o.Spec = wanted.Spec
@@ -204,7 +204,7 @@ func (f *fetch) placeObject(key kind.Key, o kind.LiveObject) {
 		f.state.Objects[key] = o
 	} else {
 		answers := o.Kind.CanPatch() && o.Kind.HostField != "" // requests for a host that git may be about, too
-		if o.Status = nil; !answers && !o.Kind.CreateOnly() && !f.opts.Whole {
+		if o.Status = nil; !answers && !o.Kind.IsCreateOnly() && !f.opts.Whole {
 			o.Spec = nil
 		}
 		f.state.Unmanaged = append(f.state.Unmanaged, o)

@@ -31,7 +31,7 @@ func FuzzAnswer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, status uint16, header, body string) {
 		requests := 0
 		cfg := config(t, "http://127.0.0.1:1")
-		cfg.Retry = api.Retry{Tries: 1, Initial: time.Nanosecond, MaxRetryAfter: time.Nanosecond, Second: time.Nanosecond}
+		cfg.Retry = api.RetryPolicy{Tries: 1, Initial: time.Nanosecond, MaxRetryAfter: time.Nanosecond, Second: time.Nanosecond}
 		cfg.MaxPages = 3
 		cfg.Warn = func(w api.Warning) { visible(t, w.Text.String()) }
 		cfg.Trace = func(e api.TraceEvent) {
@@ -75,7 +75,7 @@ func FuzzAddress(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, base, name, workspace, uuid string) {
-		u, err := api.ParseBase(base, "")
+		u, err := api.ParseBaseURL(base, "")
 		if err != nil {
 			if len(base) > 20 && strings.Contains(err.Error(), base) {
 				t.Fatalf("%q is quoted: %v", base, err)

@@ -15,15 +15,15 @@ import (
 	"trueup/internal/diag"
 )
 
-// gate decides when requests of one area may be sent (docs/design.md C3 and C4).
-type gate struct {
+// requestGate decides when requests of one area may be sent (docs/design.md C3 and C4).
+type requestGate struct {
 	mu       sync.Mutex
 	state    gateState
 	endPause context.CancelFunc // frees the pause
 	refused  chan struct{}      // closed when the token was rejected, so that those who wait look again
 }
 
-// gateState is what the answers of an area have shown.
+// currentState is what the answers of an area have shown.
 type gateState struct {
 	// pause ends when requests may be sent again; nil means now. waited reports whether the
 	// pause is short enough to wait for.
@@ -35,8 +35,8 @@ type gateState struct {
 	last     *Error
 }
 
-// gateState returns the state, without a pause that is over, or if the token was rejected.
-func (g *gate) gateState() gateState {
+// currentState returns the state, without a pause that is over, or if the token was rejected.
+func (g *requestGate) currentState() gateState {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	s := g.state
@@ -48,7 +48,7 @@ func (g *gate) gateState() gateState {
 
 // startPause starts a pause, unless the current one ends later. It returns when the pause ends, and whether there was none
 // before.
-func (g *gate) startPause(asked time.Duration, waited bool) (until string, first bool) {
+func (g *requestGate) startPause(asked time.Duration, waited bool) (until string, first bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	s := &g.state
@@ -56,11 +56,11 @@ func (g *gate) startPause(asked time.Duration, waited bool) (until string, first
 	first = s.pause == nil || s.pause.Err() != nil
 	if !first && pauseEnd(pause).Before(pauseEnd(s.pause)) {
 		end()
-		return pauseStamp(s.pause), false
+		return formatPauseEnd(s.pause), false
 	}
 	g.endPause()
 	s.pause, s.waited, g.endPause = pause, waited, end
-	return pauseStamp(pause), first
+	return formatPauseEnd(pause), first
 }
 
 func pauseEnd(pause context.Context) time.Time {
@@ -68,10 +68,10 @@ func pauseEnd(pause context.Context) time.Time {
 	return at
 }
 
-func pauseStamp(ctx context.Context) string { return pauseEnd(ctx).UTC().Format(time.RFC3339) }
+func formatPauseEnd(ctx context.Context) string { return pauseEnd(ctx).UTC().Format(time.RFC3339) }
 
 // noteAnswer records what an answer means for other requests; e is nil if it is not an error.
-func (g *gate) noteAnswer(c *operation, e *Error) {
+func (g *requestGate) noteAnswer(c *operation, e *Error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch {
@@ -86,8 +86,8 @@ func (g *gate) noteAnswer(c *operation, e *Error) {
 	}
 }
 
-// applyAnswer records an answer in the area's gate, and starts the pause that it asks for.
-func (r *Reader) applyAnswer(c *operation, e *Error) {
+// updateGate records an answer in the area's gate, and starts the pause that it asks for.
+func (r *Reader) updateGate(c *operation, e *Error) {
 	g := r.gates[c.kind.Area]
 	g.noteAnswer(c, e)
 	if e.Status == http.StatusUnauthorized {
@@ -101,7 +101,7 @@ func (r *Reader) applyAnswer(c *operation, e *Error) {
 		if first && waited && r.cfg.Warn != nil {
 			// The run would otherwise be silent for so long.
 			r.cfg.Warn(Warning{
-				Op: c.operation(), Kind: c.kind.Name, Name: c.name,
+				Op: c.operationName(), Kind: c.kind.Name, Name: c.name,
 				Text: diag.QuoteAnswer(fmt.Sprintf("wait until %s; trueup sends no request to the %s area before that", until, c.kind.Area), messageSize),
 			})
 		}
@@ -110,23 +110,23 @@ func (r *Reader) applyAnswer(c *operation, e *Error) {
 	}
 }
 
-// lookAtGate returns the state of the area's gate, or an error if the token was rejected.
-func (r *Reader) lookAtGate(c *operation) (gateState, error) {
-	s := r.gates[c.kind.Area].gateState()
+// checkGate returns the state of the area's gate, or an error if the token was rejected.
+func (r *Reader) checkGate(c *operation) (gateState, error) {
+	s := r.gates[c.kind.Area].currentState()
 	if s.refused == nil {
 		return s, nil
 	}
-	return s, c.refusedBefore(s.refused)
+	return s, c.tokenRefusedError(s.refused)
 }
 
-func (c *operation) refusedBefore(answer *Error) *Error {
+func (c *operation) tokenRefusedError(answer *Error) *Error {
 	return c.errorWithoutAnswer(Denied, "not sent, because the token of the %s area was refused before: %w", c.kind.Area, answer)
 }
 
 // admitAttempt returns nil when an attempt may be sent. A read waits for the platform's pause. A write never waits here:
 // Turn did, and waiting now would separate the write from the read that it depends on.
 func (r *Reader) admitAttempt(ctx context.Context, c *operation, attempt int) error {
-	s, err := r.lookAtGate(c)
+	s, err := r.checkGate(c)
 	switch {
 	case err != nil || isWrite(c.verb) && s.pause == nil:
 		return err
@@ -141,9 +141,9 @@ func (r *Reader) admitAttempt(ctx context.Context, c *operation, attempt int) er
 	return r.awaitPause(ctx, c)
 }
 
-// waitToEnter waits until an attempt may be sent, and returns what to call after its answer. The wait for other reads may be
+// waitToSend waits until an attempt may be sent, and returns what to call after its answer. The wait for other reads may be
 // long enough for a new pause.
-func (r *Reader) waitToEnter(ctx context.Context, c *operation, attempt int) (leave func(), err error) {
+func (r *Reader) waitToSend(ctx context.Context, c *operation, attempt int) (leave func(), err error) {
 	for {
 		if err := r.admitAttempt(ctx, c, attempt); err != nil || r.budget == nil {
 			return func() {}, err
@@ -152,7 +152,7 @@ func (r *Reader) waitToEnter(ctx context.Context, c *operation, attempt int) (le
 		if err != nil {
 			return nil, c.errorWithoutAnswer(Unsent, "waiting for other reads: %w", err)
 		}
-		if r.gates[c.kind.Area].gateState().pause == nil {
+		if r.gates[c.kind.Area].currentState().pause == nil {
 			return leave, nil
 		}
 		leave()
@@ -164,16 +164,16 @@ func (r *Reader) awaitPause(ctx context.Context, c *operation) error {
 	limit, bounded := ctx.Deadline()
 	refused := r.gates[c.kind.Area].refused
 	for {
-		s, err := r.lookAtGate(c)
+		s, err := r.checkGate(c)
 		switch {
 		case err != nil || s.pause == nil:
 			return err
 		case !s.waited && !bounded:
 			return c.pausedError(s.pause, fmt.Sprintf(", which is more than the %s that trueup waits", r.cfg.Retry.MaxRetryAfter))
 		case bounded && limit.Before(pauseEnd(s.pause)):
-			return c.pausedError(s.pause, ", which is after the run's time limit, "+pauseStamp(ctx))
+			return c.pausedError(s.pause, ", which is after the run's time limit, "+formatPauseEnd(ctx))
 		}
-		if cause := sleepThrough(ctx, s.pause, refused, newBackOff(r.cfg.Retry).NextBackOff()); cause != nil {
+		if cause := waitForPauseEnd(ctx, s.pause, refused, newBackOff(r.cfg.Retry).NextBackOff()); cause != nil {
 			e := c.pausedError(s.pause, ": "+cause.Error())
 			e.err = cause
 			return e
@@ -181,8 +181,8 @@ func (r *Reader) awaitPause(ctx context.Context, c *operation) error {
 	}
 }
 
-// sleepThrough waits for the end of a pause, or for a token that is refused, then for a time, or until ctx ends.
-func sleepThrough(ctx, pause context.Context, refused <-chan struct{}, longer time.Duration) error {
+// waitForPauseEnd waits for the end of a pause, or for a token that is refused, then for a time, or until ctx ends.
+func waitForPauseEnd(ctx, pause context.Context, refused <-chan struct{}, longer time.Duration) error {
 	select {
 	case <-ctx.Done():
 	case <-pause.Done():
@@ -196,7 +196,7 @@ func sleepThrough(ctx, pause context.Context, refused <-chan struct{}, longer ti
 }
 
 func (c *operation) pausedError(pause context.Context, why string) *Error {
-	e := c.errorWithoutAnswer(Unsent, "not sent, because the platform asks to wait until %s%s", pauseStamp(pause), why)
+	e := c.errorWithoutAnswer(Unsent, "not sent, because the platform asks to wait until %s%s", formatPauseEnd(pause), why)
 	e.RetryAfter = max(time.Until(pauseEnd(pause)), time.Nanosecond) // never 0, which means no pause
 	return e
 }
@@ -225,12 +225,12 @@ func (r *Reader) retryRead(ctx context.Context, read func(attempt int) error) er
 
 // isRetryable reports whether another try may succeed: after network errors, 408, 429 and 5xx (docs/design.md C4).
 func isRetryable(err error) bool {
-	e := AnswerOf(err)
+	e := AsError(err)
 	return !e.Hopeless && (e.Class == Unavailable || e.Class == Unsent || e.Status == http.StatusTooManyRequests)
 }
 
 // newBackOff returns random delays from a growing interval.
-func newBackOff(cfg Retry) *backoff.ExponentialBackOff {
+func newBackOff(cfg RetryPolicy) *backoff.ExponentialBackOff {
 	exponential := backoff.NewExponentialBackOff()
 	// A factor of 1 means from zero to twice the interval: full jitter.
 	exponential.RandomizationFactor = 1
@@ -261,9 +261,9 @@ func (r *Reader) retryAfter(resp *http.Response, said time.Duration) time.Durati
 // usualWrites is how many writes a second a run sends without a setting (docs/design.md 0.15).
 const usualWrites = 5
 
-// Budget is what the clients of many runs share: the rate of writes, the number of reads at once, and the tokens that
+// SharedLimits is what the clients of many runs share: the rate of writes, the number of reads at once, and the tokens that
 // the platform refused. Each run has its own workspace, so the pauses that the platform asks for are its own.
-type Budget struct {
+type SharedLimits struct {
 	writes *rate.Limiter
 	// everywhere is set if the rate is also that of a platform on loopback.
 	everywhere bool
@@ -271,28 +271,28 @@ type Budget struct {
 	refused    sync.Map // has the answer to each token that was refused
 }
 
-// NewBudget returns a budget of one of several processes, which together send perSecond writes a second; 0 means 5, and
+// NewSharedLimits returns a budget of one of several processes, which together send perSecond writes a second; 0 means 5, and
 // no limit on loopback. A process never saves up more than one write, so that in no second all of them together send
 // more than perSecond, and one for each process. A process reads at most so many answers at once for its plans.
-func NewBudget(perSecond float64, processes, reads int) *Budget {
+func NewSharedLimits(perSecond float64, processes, reads int) *SharedLimits {
 	share := rate.Limit(cmp.Or(perSecond, usualWrites) / float64(max(processes, 1)))
-	return &Budget{writes: rate.NewLimiter(share, 1), everywhere: perSecond > 0, reads: make(chan struct{}, max(reads, 1))}
+	return &SharedLimits{writes: rate.NewLimiter(share, 1), everywhere: perSecond > 0, reads: make(chan struct{}, max(reads, 1))}
 }
 
 // noteRefusedToken notes that the platform refused a token.
-func (b *Budget) noteRefusedToken(c *operation, answer *Error) {
+func (b *SharedLimits) noteRefusedToken(c *operation, answer *Error) {
 	if b != nil {
 		b.refused.LoadOrStore(c.tokenKey(), answer)
 	}
 }
 
 // checkToken returns an error if the platform refused the token in another run.
-func (b *Budget) checkToken(c *operation) error {
+func (b *SharedLimits) checkToken(c *operation) error {
 	if b == nil {
 		return nil
 	}
 	if answer, refused := b.refused.Load(c.tokenKey()); refused {
-		return c.refusedBefore(answer.(*Error))
+		return c.tokenRefusedError(answer.(*Error))
 	}
 	return nil
 }
@@ -318,7 +318,7 @@ func (c ClientConfig) writeLimiter() *rate.Limiter {
 }
 
 // waitForSlot waits until the budget allows another read at once, and returns what gives the place back.
-func (b *Budget) waitForSlot(ctx context.Context) (leave func(), err error) {
+func (b *SharedLimits) waitForSlot(ctx context.Context) (leave func(), err error) {
 	select {
 	case b.reads <- struct{}{}:
 		return func() { <-b.reads }, nil

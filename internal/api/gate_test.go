@@ -65,7 +65,7 @@ func bubble(t *testing.T, answer func(n int, r *http.Request) *http.Response, do
 	synctest.Test(t, func(t *testing.T) {
 		p := &platform{begun: time.Now(), answer: answer}
 		cfg := config(t, "http://127.0.0.1:1")
-		cfg.Retry, cfg.RequestTimeout, cfg.Transport = api.Retry{}, 0, p
+		cfg.Retry, cfg.RequestTimeout, cfg.Transport = api.RetryPolicy{}, 0, p
 		do(t, api.NewClient(cfg), p)
 	})
 }
@@ -143,7 +143,7 @@ func work(t *testing.T, c *api.Client, workers int) {
 // was sent.
 func patch(ctx context.Context, c *api.Client, k *kind.Kind, name string) error {
 	for {
-		if err := c.WaitForTurn(ctx, k); err != nil {
+		if err := c.WaitForRateLimit(ctx, k); err != nil {
 			return err
 		}
 		_, err := c.Patch(ctx, k, name, []byte(`{}`))
@@ -168,7 +168,7 @@ func TestAPauseIsOfOneArea(t *testing.T) {
 		if _, err := c.Get(t.Context(), named(t, "VolumeSnapshot"), "db"); err != nil {
 			t.Error(err)
 		}
-		if err := c.WaitForTurn(t.Context(), named(t, "VolumeSnapshot")); err != nil || len(p.at) != 2 || time.Since(p.begun) > time.Second {
+		if err := c.WaitForRateLimit(t.Context(), named(t, "VolumeSnapshot")); err != nil || len(p.at) != 2 || time.Since(p.begun) > time.Second {
 			t.Errorf("%v, requests at %v", err, p.at)
 		}
 		// A write that had its turn before does not go, and does not wait.
@@ -191,7 +191,7 @@ func TestAPauseIsReported(t *testing.T) {
 			return found(r)
 		}}
 		cfg := config(t, "http://127.0.0.1:1")
-		cfg.Retry, cfg.Transport = api.Retry{}, p
+		cfg.Retry, cfg.Transport = api.RetryPolicy{}, p
 		cfg.Warn = func(w api.Warning) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -237,7 +237,7 @@ func TestALongPauseSaysUntilWhen(t *testing.T) {
 			if _ = asError(t, err); !strings.Contains(err.Error(), tt.says) || len(p.at) != 1 || time.Since(p.begun) > time.Second {
 				t.Errorf("%s: %v, requests at %v", asked, err, p.at)
 			}
-			if turn := c.WaitForTurn(ctx, named(t, "CDN")); !asError(t, turn).NotSent() || !asError(t, turn).Hopeless || !strings.HasPrefix(turn.Error(), "write CDN: not sent, because the platform asks to wait until") {
+			if turn := c.WaitForRateLimit(ctx, named(t, "CDN")); !asError(t, turn).NotSent() || !asError(t, turn).Hopeless || !strings.HasPrefix(turn.Error(), "write CDN: not sent, because the platform asks to wait until") {
 				t.Errorf("%s: %v", asked, turn)
 			}
 		})
@@ -271,7 +271,7 @@ func TestAnInterruptionEndsAPause(t *testing.T) {
 		if _, err := c.Get(ctx, named(t, "CDN"), "a"); !errors.Is(err, context.Canceled) || time.Since(p.begun) != 5*time.Second {
 			t.Errorf("%v after %v", err, time.Since(p.begun))
 		}
-		if err := c.WaitForTurn(ctx, named(t, "CDN")); !errors.Is(err, context.Canceled) {
+		if err := c.WaitForRateLimit(ctx, named(t, "CDN")); !errors.Is(err, context.Canceled) {
 			t.Errorf("%v", err)
 		}
 	})
@@ -290,7 +290,7 @@ func TestARefusedTokenStopsEverything(t *testing.T) {
 		_, get := c.Get(t.Context(), cdn, "b")
 		_, _, list := names(t, c.Reader)
 		_, create := c.Create(t.Context(), named(t, "Purge"), []byte(`{}`))
-		for _, err := range []error{first, get, list, create, c.WaitForTurn(t.Context(), cdn)} {
+		for _, err := range []error{first, get, list, create, c.WaitForRateLimit(t.Context(), cdn)} {
 			if e := asError(t, err); !e.IsAuth() || !strings.Contains(err.Error(), "401 Unauthorized: bad token: check TRUEUP_DELIVERY_TOKEN") || e.NotSent() != (err != first) { //nolint:errorlint // the very same error is meant
 				t.Errorf("%v", err)
 			}
@@ -336,7 +336,7 @@ func TestManyServerErrorsEndTheReading(t *testing.T) {
 	bubble(t, down, func(t *testing.T, c *api.Client, p *platform) {
 		var failed, refused int
 		cfg := config(t, "http://127.0.0.1:1")
-		cfg.Retry, cfg.Transport = api.Retry{}, p
+		cfg.Retry, cfg.Transport = api.RetryPolicy{}, p
 		r := api.NewReader(cfg)
 		for i := range 10_000 {
 			_, err := r.Get(t.Context(), named(t, "CDN"), fmt.Sprint(i))
@@ -372,7 +372,7 @@ func TestManyServerErrorsEndTheReading(t *testing.T) {
 		return found(r)
 	}, func(t *testing.T, _ *api.Client, p *platform) {
 		cfg := config(t, "http://127.0.0.1:1")
-		cfg.Retry, cfg.Transport = api.Retry{}, p
+		cfg.Retry, cfg.Transport = api.RetryPolicy{}, p
 		r := api.NewReader(cfg)
 		var wg sync.WaitGroup
 		for w := range 4 {

@@ -20,12 +20,12 @@ import (
 	"trueup/internal/kind"
 )
 
-// Listed records the kinds that a run has listed completely. That proves that the
+// ListedKinds records the kinds that a run has listed completely. That proves that the
 // server is the platform, so a 404 for one object means that the object doesn't exist.
-type Listed struct{ kinds sync.Map }
+type ListedKinds struct{ kinds sync.Map }
 
-// listing is the state of one List, over its pages and attempts.
-type listing struct {
+// listOperation is the state of one List, over its pages and attempts.
+type listOperation struct {
 	*operation
 	info    kind.ListInfo
 	each    func(kind.LiveObject) error
@@ -42,11 +42,11 @@ type listing struct {
 // List calls each with every object of the collection (docs/platform.md 4 rows 1 and 5), as it is decoded, in the
 // server's order. After an error the list is incomplete. List returns an error of each unchanged.
 func (r *Reader) List(ctx context.Context, k *kind.Kind, each func(kind.LiveObject) error) (kind.ListInfo, error) {
-	c, err := r.newCall(kind.List, k, "")
+	c, err := r.newOperation(kind.List, k, "")
 	if err != nil {
 		return kind.ListInfo{}, err
 	}
-	l := &listing{
+	l := &listOperation{
 		operation: c, info: kind.ListInfo{Complete: true}, each: each, left: r.cfg.MaxList, most: r.cfg.MaxItems,
 		seen: map[string]bool{c.url.String(): true}, names: map[string]bool{},
 	}
@@ -71,14 +71,14 @@ func (r *Reader) HasAny(ctx context.Context, k *kind.Kind) (bool, error) {
 // maxIdlePages is how many pages in a row may have no new object: servers filter some pages after they read them.
 const maxIdlePages = 10
 
-func (r *Reader) readPages(ctx context.Context, l *listing) error {
+func (r *Reader) readPages(ctx context.Context, l *listOperation) error {
 	for {
 		had := len(l.names)
 		next, err := r.readPage(ctx, l)
 		if l.idle++; len(l.names) > had {
 			l.idle = 0
 		}
-		if AnswerOf(err).Status == http.StatusGone && len(l.seen) > 1 { // the continue token has expired
+		if AsError(err).Status == http.StatusGone && len(l.seen) > 1 { // the continue token has expired
 			l.info.Complete = false
 			return nil
 		}
@@ -98,10 +98,10 @@ func (r *Reader) readPages(ctx context.Context, l *listing) error {
 	}
 }
 
-// readPage reads one page, with retries, and returns the URL of the next page or nil.
-func (r *Reader) readPage(ctx context.Context, l *listing) (next *url.URL, err error) {
+// finishPage reads one page, with retries, and returns the URL of the next page or nil.
+func (r *Reader) readPage(ctx context.Context, l *listOperation) (next *url.URL, err error) {
 	l.passed, l.attempt = map[string]int{}, 0
-	err = r.readWithRetries(ctx, l.operation, func(a *answer) error {
+	err = r.readWithRetries(ctx, l.operation, func(a *timedResponse) error {
 		l.attempt++
 		buffered := bufio.NewReaderSize(a, 64<<10)
 		// The decoder will see the same error.
@@ -113,7 +113,7 @@ func (r *Reader) readPage(ctx context.Context, l *listing) (next *url.URL, err e
 		case l.stopped != nil:
 			return nil
 		case err != nil:
-			return l.unreadableBody(a, err, start)
+			return l.unreadableBodyError(a, err, start)
 		}
 		l.left -= src.read
 		switch {
@@ -130,7 +130,7 @@ func (r *Reader) readPage(ctx context.Context, l *listing) (next *url.URL, err e
 }
 
 // passOnce calls each with o, unless an earlier attempt at this page did.
-func (l *listing) passOnce(o kind.LiveObject) error {
+func (l *listOperation) passOnce(o kind.LiveObject) error {
 	switch attempt, passed := l.passed[o.Name]; {
 	case passed && attempt < l.attempt:
 		return nil
@@ -152,7 +152,7 @@ func readObject(doc []byte, k *kind.Kind, ws kind.Workspace) (kind.LiveObject, e
 		return kind.LiveObject{}, fmt.Errorf("unreadable answer: %w", err)
 	}
 	if o.Namespace != "" && ws.Name != "" && o.Namespace != ws.Name && o.Namespace != ws.UUID {
-		return kind.LiveObject{}, &worded{misdirected: true, text: fmt.Sprintf("wrong workspace: %s is in %q, the project's is %q", o.Key(), o.Namespace, ws.Name)}
+		return kind.LiveObject{}, &displayError{misdirected: true, text: fmt.Sprintf("wrong workspace: %s is in %q, the project's is %q", o.Key(), o.Namespace, ws.Name)}
 	}
 	return o, nil
 }
@@ -161,7 +161,7 @@ func parseObject(body []byte, k *kind.Kind, ws kind.Workspace) (kind.LiveObject,
 	if len(bytes.TrimSpace(body)) == 0 {
 		return kind.LiveObject{}, errors.New("unreadable answer: it is empty")
 	}
-	doc, err := canon.Canonical(body)
+	doc, err := canon.Canonicalize(body)
 	if err != nil {
 		return kind.LiveObject{}, fmt.Errorf("unreadable answer: %w", err)
 	}
@@ -185,7 +185,7 @@ type decoder struct {
 	src  *bodyReader
 	json *json.Decoder
 	raw  json.RawMessage // the last value as the server wrote it
-	scan canon.Scanner
+	scan canon.Converter
 
 	kind *kind.Kind
 	ws   kind.Workspace
@@ -203,11 +203,11 @@ func decodeList(src *bodyReader, k *kind.Kind, ws kind.Workspace, each func(kind
 	if err := d.readDocument(); err != nil {
 		return page{}, err
 	}
-	d.beginValue()
+	d.resetSizeLimit()
 	if _, err := d.json.Token(); !errors.Is(err, io.EOF) {
 		return page{}, errors.New("unreadable list: content after the JSON value")
 	}
-	return d.readPage()
+	return d.finishPage()
 }
 
 func (d *decoder) readDocument() error {
@@ -223,8 +223,8 @@ func (d *decoder) readDocument() error {
 	return errNoList
 }
 
-// readPage checks what the page says besides its items.
-func (d *decoder) readPage() (page, error) {
+// finishPage checks what the page says besides its items.
+func (d *decoder) finishPage() (page, error) {
 	meta, isObject := d.envelope["metadata"].(map[string]any)
 	next, isText := meta["continue"].(string)
 	listKind, isName := d.envelope["kind"].(string)
@@ -306,7 +306,7 @@ func (d *decoder) readItem() error {
 
 // eachMember calls each for every member of the object or array that was begun, and reads its end.
 func (d *decoder) eachMember(each func() error) error {
-	for d.beginValue(); d.json.More(); d.beginValue() {
+	for d.resetSizeLimit(); d.json.More(); d.resetSizeLimit() {
 		if err := each(); err != nil {
 			return err
 		}
@@ -315,19 +315,19 @@ func (d *decoder) eachMember(each func() error) error {
 	return err
 }
 
-// beginValue allows the next value to be as large as an object.
-func (d *decoder) beginValue() { d.src.limit = d.json.InputOffset() + d.src.object }
+// resetSizeLimit allows the next value to be as large as an object.
+func (d *decoder) resetSizeLimit() { d.src.limit = d.json.InputOffset() + d.src.object }
 
 // nextToken reads the next key, sign or plain value.
 func (d *decoder) nextToken() (json.Token, error) {
-	d.beginValue()
+	d.resetSizeLimit()
 	t, err := d.json.Token()
 	return t, d.preferSourceError(err)
 }
 
 // nextValue reads the next value.
 func (d *decoder) nextValue() error {
-	d.beginValue()
+	d.resetSizeLimit()
 	return d.preferSourceError(d.json.Decode(&d.raw))
 }
 
@@ -336,7 +336,7 @@ func (d *decoder) canonicalValue() ([]byte, error) {
 	if err := d.nextValue(); err != nil {
 		return nil, err
 	}
-	v, err := d.scan.Canonical(d.raw)
+	v, err := d.scan.Canonicalize(d.raw)
 	return v, d.preferSourceError(err)
 }
 

@@ -42,7 +42,7 @@ func TestReadsAreRetriedAndWritesNot(t *testing.T) {
 			t.Errorf("%d: Retry-After is %v", status, asError(t, err).RetryAfter)
 		}
 		requests = 0
-		_ = c.WaitForTurn(t.Context(), named(t, "CDN"))
+		_ = c.WaitForRateLimit(t.Context(), named(t, "CDN"))
 		_, _ = c.Patch(t.Context(), named(t, "CDN"), "shop", []byte(`{}`))
 		if requests != 1 && status != 401 {
 			t.Errorf("%d: %d tries of a write", status, requests)
@@ -61,13 +61,13 @@ func TestRetryAfter(t *testing.T) {
 				w.Header().Set("Retry-After", header)
 			}
 			w.WriteHeader(429)
-		}, func(cfg *api.ClientConfig) { cfg.Retry = api.Retry{Tries: 1} })
+		}, func(cfg *api.ClientConfig) { cfg.Retry = api.RetryPolicy{Tries: 1} })
 		_, err := c.Create(t.Context(), named(t, "CDN"), []byte(`{}`))
 		if e := asError(t, err); e.RetryAfter != want || !e.NotSent() {
 			t.Errorf("%q: %v, %v", header, e.RetryAfter, err)
 		}
 	}
-	c := serve(t, say(429, jsonType, `{"details":{"retryAfterSeconds":9}}`), func(cfg *api.ClientConfig) { cfg.Retry = api.Retry{} })
+	c := serve(t, say(429, jsonType, `{"details":{"retryAfterSeconds":9}}`), func(cfg *api.ClientConfig) { cfg.Retry = api.RetryPolicy{} })
 	if _, err := c.Create(t.Context(), named(t, "CDN"), []byte(`{}`)); asError(t, err).RetryAfter != 9*time.Second {
 		t.Errorf("%v", err)
 	}
@@ -90,7 +90,7 @@ func TestARetrySucceedsAndTheContextBoundsThem(t *testing.T) {
 	c = serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		cancel()
 		w.WriteHeader(503)
-	}, func(cfg *api.ClientConfig) { cfg.Retry = api.Retry{Initial: time.Hour, Max: time.Hour} })
+	}, func(cfg *api.ClientConfig) { cfg.Retry = api.RetryPolicy{Initial: time.Hour, Max: time.Hour} })
 	if _, err := c.Get(ctx, named(t, "CDN"), "shop"); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
@@ -114,7 +114,7 @@ func TestLocalhostIsThisMachine(t *testing.T) {
 		if _, err := c.Get(t.Context(), named(t, "CDN"), "shop"); err != nil {
 			t.Errorf("%s: %v", host, err)
 		}
-		if _, err := c.Reach(t.Context(), kind.Delivery); err != nil {
+		if _, err := c.CheckReachability(t.Context(), kind.Delivery); err != nil {
 			t.Errorf("%s: %v", host, err)
 		}
 	}
@@ -343,7 +343,7 @@ func TestWritesAreLimited(t *testing.T) {
 	c := api.NewClient(cfg)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	first, second := c.WaitForTurn(ctx, named(t, "CDN")), c.WaitForTurn(ctx, named(t, "CDN"))
+	first, second := c.WaitForRateLimit(ctx, named(t, "CDN")), c.WaitForRateLimit(ctx, named(t, "CDN"))
 	if first != nil || second == nil || !asError(t, second).NotSent() || !strings.HasPrefix(second.Error(), "write CDN: waiting for the rate limit: ") {
 		t.Errorf("%v, %v", first, second)
 	}
@@ -353,7 +353,7 @@ func TestWritesAreLimited(t *testing.T) {
 	}
 	loopback := serve(t, say(204, "", ""), func(cfg *api.ClientConfig) { cfg.WritesPerSecond = 0.001 })
 	for range 3 {
-		if err := loopback.WaitForTurn(ctx, named(t, "CDN")); err != nil {
+		if err := loopback.WaitForRateLimit(ctx, named(t, "CDN")); err != nil {
 			t.Fatal(err)
 		}
 	}

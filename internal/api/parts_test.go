@@ -110,7 +110,7 @@ func TestParseBase(t *testing.T) {
 		"https://purge.example.com/v1":                "deprecated purge service",
 		"https://PURGE.example.com/v1/purges/secret/": "deprecated purge service",
 	} {
-		_, err := ParseBase(raw, legacy)
+		_, err := ParseBaseURL(raw, legacy)
 		switch {
 		case want == "" && err != nil:
 			t.Errorf("%s: %v", raw, err)
@@ -120,7 +120,7 @@ func TestParseBase(t *testing.T) {
 			t.Errorf("%s: the error quotes the address: %v", raw, err)
 		}
 	}
-	if _, err := ParseBase("https://purge.example.com/v1", ""); err != nil {
+	if _, err := ParseBaseURL("https://purge.example.com/v1", ""); err != nil {
 		t.Errorf("no deprecated address is set: %v", err)
 	}
 }
@@ -221,7 +221,7 @@ func FuzzListDecode(f *testing.F) {
 			t.Fatalf("%q is a list", body)
 		}
 		for i, doc := range listed(body) {
-			if want, err := k.ReadObject(canon.Bytes(doc)); err != nil || !reflect.DeepEqual(items[i], want) {
+			if want, err := k.ReadObject(canon.Encode(doc)); err != nil || !reflect.DeepEqual(items[i], want) {
 				t.Fatalf("%q holds %+v, not %+v, %v", body, items[i], want, err)
 			}
 		}
@@ -298,7 +298,7 @@ func TestWhatIsBeingWrittenCounts(t *testing.T) {
 	for _, refused := range []error{nil, io.ErrClosedPipe} {
 		slow := &slowConn{taken: make(chan struct{}), goOn: make(chan struct{}), err: refused}
 		conn := &countedConn{Conn: slow}
-		watch := &sending{provable: true}
+		watch := &writeTracker{provable: true}
 		watch.gotConn(conn)
 		done := make(chan struct{})
 		go func() {

@@ -51,7 +51,7 @@ func TestReachCountsAnyAnswerAndCarriesNoToken(t *testing.T) {
 			w.Header().Set("Age", "60")
 			w.WriteHeader(status)
 		}))
-		seen, err := reacher(t, web.URL+"/delivery").Reach(t.Context(), kind.Delivery)
+		seen, err := reacher(t, web.URL+"/delivery").CheckReachability(t.Context(), kind.Delivery)
 		web.Close()
 		want := time.Date(2026, 11, 21, 10, 1, 0, 0, time.UTC)
 		if err != nil || seen.Status != status || !seen.Clock.Server.Equal(want) || seen.Clock.Wall.IsZero() ||
@@ -70,18 +70,18 @@ func TestReachSaysWhyThereIsNoAnswer(t *testing.T) {
 	silent := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
 	defer silent.Close()
 	defer close(release)
-	seen, err := reacher(t, secure.URL).Reach(t.Context(), kind.Delivery)
+	seen, err := reacher(t, secure.URL).CheckReachability(t.Context(), kind.Delivery)
 	if err == nil || !strings.Contains(err.Error(), "certificate") || !strings.Contains(seen.Issuer, "Acme Co") || seen.Expires.IsZero() {
 		t.Errorf("%+v, %v", seen, err)
 	}
 	short := func(cfg *api.ClientConfig) { cfg.RequestTimeout = 20 * time.Millisecond }
-	if _, err := reacher(t, silent.URL, short).Reach(t.Context(), kind.Delivery); err == nil || err.Error() != "no answer within 20ms" {
+	if _, err := reacher(t, silent.URL, short).CheckReachability(t.Context(), kind.Delivery); err == nil || err.Error() != "no answer within 20ms" {
 		t.Errorf("%v", err)
 	}
-	if _, err := reacher(t, "http://127.0.0.1:1").Reach(t.Context(), kind.Delivery); err == nil || !strings.Contains(err.Error(), "connection refused") {
+	if _, err := reacher(t, "http://127.0.0.1:1").CheckReachability(t.Context(), kind.Delivery); err == nil || !strings.Contains(err.Error(), "connection refused") {
 		t.Errorf("%v", err)
 	}
-	if _, err := reacher(t, silent.URL).Reach(t.Context(), kind.Compute); err == nil || !strings.Contains(err.Error(), "set TRUEUP_COMPUTE_URL") {
+	if _, err := reacher(t, silent.URL).CheckReachability(t.Context(), kind.Compute); err == nil || !strings.Contains(err.Error(), "set TRUEUP_COMPUTE_URL") {
 		t.Errorf("%v", err)
 	}
 }

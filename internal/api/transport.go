@@ -68,7 +68,7 @@ func checkProxyAnswer(_ context.Context, proxy *url.URL, _ *http.Request, resp *
 	if wantsPassword {
 		fix = "write its user and password into the address of the proxy: http://USER:PASSWORD@" + proxy.Host
 	}
-	return &worded{
+	return &displayError{
 		hopeless: wantsPassword,
 		text:     fmt.Sprintf("the proxy %s answered %d %s: %s", proxy.Host, resp.StatusCode, http.StatusText(resp.StatusCode), fix),
 	}
@@ -87,8 +87,8 @@ func (c *countedConn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// sending records what one request wrote to its connection.
-type sending struct {
+// writeTracker records what one request wrote to its connection.
+type writeTracker struct {
 	provable bool // the transport is trueup's, so it reports every connection
 
 	mu    sync.Mutex
@@ -97,7 +97,7 @@ type sending struct {
 	start int64
 }
 
-func (s *sending) gotConn(conn net.Conn) {
+func (s *writeTracker) gotConn(conn net.Conn) {
 	if t, ok := conn.(*tls.Conn); ok {
 		conn = t.NetConn()
 	}
@@ -112,7 +112,7 @@ func (s *sending) gotConn(conn net.Conn) {
 
 // nothingWritten reports whether the request was certainly not sent. After the end of
 // ctx that is unknown if there is a connection, which may still be writing.
-func (s *sending) nothingWritten(ctx context.Context) bool {
+func (s *writeTracker) nothingWritten(ctx context.Context) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -126,21 +126,21 @@ func (s *sending) nothingWritten(ctx context.Context) bool {
 	return s.conn.written.Load() == s.start
 }
 
-// getOnly is the transport of a Reader, and of a Client that must not write. It rejects every method but GET.
-type getOnly struct{ next http.RoundTripper }
+// getOnlyTransport is the transport of a Reader, and of a Client that must not write. It rejects every method but GET.
+type getOnlyTransport struct{ next http.RoundTripper }
 
-func (g getOnly) RoundTrip(req *http.Request) (*http.Response, error) {
+func (g getOnlyTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Method != http.MethodGet {
 		if req.Body != nil {
 			_ = req.Body.Close()
 		}
-		return nil, &worded{hopeless: true, err: diag.ErrReadOnly, text: req.Method + " refused: " + diag.ErrReadOnly.Error()}
+		return nil, &displayError{hopeless: true, err: diag.ErrReadOnly, text: req.Method + " refused: " + diag.ErrReadOnly.Error()}
 	}
 	return g.next.RoundTrip(req)
 }
 
-// newHTTP returns a client that follows no redirects and stores no cookies.
-func newHTTP(transport http.RoundTripper) *http.Client {
+// newHTTPClient returns a client that follows no redirects and stores no cookies.
+func newHTTPClient(transport http.RoundTripper) *http.Client {
 	return &http.Client{
 		Transport:     transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -159,8 +159,8 @@ type Reachability struct {
 	Clock   TimeReading // the time of the answer
 }
 
-// Reach sends a GET to the base address of an area.
-func (r *Reader) Reach(ctx context.Context, area kind.Area) (Reachability, error) {
+// CheckReachability sends a GET to the base address of an area.
+func (r *Reader) CheckReachability(ctx context.Context, area kind.Area) (Reachability, error) {
 	e := r.cfg.Endpoints[area]
 	if e.Base == nil {
 		return Reachability{}, fmt.Errorf("no address of the %s area: set %s", area, e.baseSetting(area))
@@ -182,7 +182,7 @@ func (r *Reader) Reach(ctx context.Context, area kind.Area) (Reachability, error
 	start := r.cfg.Now()
 	resp, err := r.gets.Do(req)
 	if err != nil {
-		err = r.reachError(ctx, &seen, err)
+		err = r.connectionError(ctx, &seen, err)
 		return seen, err
 	}
 	defer func() { _ = resp.Body.Close() }()
@@ -201,16 +201,16 @@ func (s *Reachability) addCertificate(chain []*x509.Certificate) {
 	}
 }
 
-// reachError returns why there was no answer, without the address, which the caller
+// connectionError returns why there was no answer, without the address, which the caller
 // knows. It notes an untrusted certificate in seen.
-func (r *Reader) reachError(ctx context.Context, seen *Reachability, err error) error {
+func (r *Reader) connectionError(ctx context.Context, seen *Reachability, err error) error {
 	if untrusted, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		seen.addCertificate(untrusted.UnverifiedCertificates)
 	}
-	err = innerError(err)
+	err = withoutURL(err)
 	text := err.Error()
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		text = fmt.Sprintf("no answer within %s", r.cfg.RequestTimeout)
 	}
-	return &worded{text: diag.QuoteAnswer(text, messageSize).String(), err: err}
+	return &displayError{text: diag.QuoteAnswer(text, messageSize).String(), err: err}
 }

@@ -18,12 +18,12 @@ import (
 	"trueup/internal/plan"
 )
 
-// Writer reads and writes single objects of the platform. An error that is no *api.Error leaves
+// PlatformClient reads and writes single objects of the platform. An error that is no *api.Error leaves
 // the outcome of a write unknown.
-type Writer interface {
+type PlatformClient interface {
 	// Turn waits for the rate limit, and for a pause that the platform asked for in the
 	// kind's area. The writes themselves do not wait.
-	WaitForTurn(ctx context.Context, k *kind.Kind) error
+	WaitForRateLimit(ctx context.Context, k *kind.Kind) error
 	Get(ctx context.Context, k *kind.Kind, name string) (kind.LiveObject, error)
 	List(ctx context.Context, k *kind.Kind, each func(kind.LiveObject) error) (kind.ListInfo, error)
 	Create(ctx context.Context, k *kind.Kind, body []byte) (kind.LiveObject, error)
@@ -36,8 +36,8 @@ type Writer interface {
 type Journal interface {
 	// For requests that are sent once. Look reads which run claimed one.
 	Claim(ctx context.Context, key kind.Key, i ledger.Intent) (ledger.OwnClaim, error)
-	RecordPosted(ctx context.Context, key kind.Key, m ledger.Made) error
-	RecordExecuted(ctx context.Context, key kind.Key, m ledger.Made) error
+	RecordPosted(ctx context.Context, key kind.Key, m ledger.AcceptedAnswer) error
+	RecordExecuted(ctx context.Context, key kind.Key, m ledger.AcceptedAnswer) error
 	RecordOutcome(ctx context.Context, key kind.Key, o ledger.Outcome) error
 	MarkResumable(ctx context.Context, key kind.Key, message string) error
 	MarkUnknown(ctx context.Context, key kind.Key, now ledger.Instant) error
@@ -49,7 +49,7 @@ type Journal interface {
 	// Applied for objects that are in sync; its errors are in their order.
 	RecordPending(ctx context.Context, key kind.Key, spec []byte, before *ledger.LiveBefore) error
 	RecordApplied(ctx context.Context, key kind.Key, a ledger.AppliedSpec) error
-	RecordAllApplied(ctx context.Context, all []ledger.Confirmed) []error
+	RecordAllApplied(ctx context.Context, all []ledger.AppliedObject) []error
 	DropPending(ctx context.Context, key kind.Key) error
 
 	// For deletions. Deleting must succeed before trueup sends one: it rejects an object
@@ -60,7 +60,7 @@ type Journal interface {
 
 // Deps are what Run works with.
 type Deps struct {
-	Writer  Writer
+	Writer  PlatformClient
 	Journal Journal // nil without a usable ledger; the plan then has no send-once request
 	// Clock asks the kind's area of the platform for the time now (docs/design.md 0.8).
 	Clock func(ctx context.Context, k *kind.Kind) (ledger.Instant, error)
@@ -116,10 +116,10 @@ func Run(ctx context.Context, p *plan.Plan, d Deps) Result {
 	_, r.hasDeadline = ctx.Deadline()
 	ctx, end := r.makeContexts(ctx)
 	defer end()
-	r.applyPolicy(ctx, kind.Converge)
-	r.applyPolicy(ctx, kind.CreateOnly)
-	r.postAll(ctx)
-	r.awaitOthers(ctx)
+	r.applyItemsWithPolicy(ctx, kind.Converge)
+	r.applyItemsWithPolicy(ctx, kind.CreateOnly)
+	r.sendOnceItems(ctx)
+	r.waitForOtherRuns(ctx)
 	r.deleteAll(ctx)
 	return NewResult(r.outcomes)
 }
@@ -147,9 +147,9 @@ type run struct {
 	clocks map[kind.Area]clockReading // the last clock reading of each area
 }
 
-// applyPolicy applies all items of a policy in parallel. Items that wait for a slow ledger leave their
+// applyItemsWithPolicy applies all items of a policy in parallel. Items that wait for a slow ledger leave their
 // slot to others, at most Options.Batch at a time.
-func (r *run) applyPolicy(ctx context.Context, policy kind.Policy) {
+func (r *run) applyItemsWithPolicy(ctx context.Context, policy kind.Policy) {
 	r.slots = make(chan struct{}, max(1, r.Options.Parallelism))
 	started := make(chan struct{}, cap(r.slots)+max(1, r.Options.Batch)-1)
 	var wg sync.WaitGroup
@@ -172,8 +172,8 @@ func (r *run) applyPolicy(ctx context.Context, policy kind.Policy) {
 	r.recordInSync(ctx)
 }
 
-// withoutSlot gives the item's slot to another item while do waits for the ledger.
-func (r *run) withoutSlot(do func()) {
+// releaseSlotWhile gives the item's slot to another item while do waits for the ledger.
+func (r *run) releaseSlotWhile(do func()) {
 	if r.slots != nil {
 		<-r.slots
 		defer func() { r.slots <- struct{}{} }()
@@ -262,19 +262,19 @@ func whyEnded(ctx context.Context) (string, Verdict) {
 	return "interrupted", Interrupted
 }
 
-// endedBefore returns an outcome if the run ended before a step, such as "it was sent".
-func endedBefore(ctx context.Context, step string) *ItemOutcome {
+// runEndedOutcome returns an outcome if the run ended before a step, such as "it was sent".
+func runEndedOutcome(ctx context.Context, step string) *ItemOutcome {
 	if why, verdict := whyEnded(ctx); why != "" {
 		return skippedOutcome(verdict, why+" before "+step)
 	}
 	return nil
 }
 
-func interruptedOutcome(ctx context.Context) *ItemOutcome { return endedBefore(ctx, "it was sent") }
+func interruptedOutcome(ctx context.Context) *ItemOutcome { return runEndedOutcome(ctx, "it was sent") }
 
 // haltedOutcome returns an outcome if nothing new may start: the run was stopped or interrupted.
 func (r *run) haltedOutcome(ctx context.Context) *ItemOutcome {
-	end := endedBefore(ctx, "it started")
+	end := runEndedOutcome(ctx, "it started")
 	if why := r.whyStopped(); end == nil && why != "" {
 		end = skippedOutcome(Partial, why)
 	}
@@ -299,7 +299,7 @@ func (r *run) stopRun(why string) {
 // noteResult notes the result of an operation. It stops the run if the platform rejected the token, or failed
 // maxFailures times in a row: each request that is sent once and gets no answer is a question to a person.
 func (r *run) noteResult(err error) {
-	said := api.AnswerOf(err)
+	said := api.AsError(err)
 	r.mu.Lock()
 	switch {
 	case said.Status >= http.StatusInternalServerError || said.Status == 0 && said.Class != "":
@@ -317,10 +317,10 @@ func (r *run) noteResult(err error) {
 	}
 }
 
-// stopIfLost stops the run if a creation got a 404: the list of a workspace that does not
+// stopIfWorkspaceMissing stops the run if a creation got a 404: the list of a workspace that does not
 // exist is empty, so every creation would fail alike.
-func (r *run) stopIfLost(err error) {
-	if api.AnswerOf(err).Status == http.StatusNotFound {
+func (r *run) stopIfWorkspaceMissing(err error) {
+	if api.AsError(err).Status == http.StatusNotFound {
 		r.stopRun("stopped: the platform does not know this workspace")
 	}
 }

@@ -61,17 +61,17 @@ func (f *farLedger) RecordApplied(ctx context.Context, k kind.Key, a ledger.Appl
 
 // countedWriter counts requests at once.
 type countedWriter struct {
-	apply.Writer
+	apply.PlatformClient
 	busy
 }
 
 func (c *countedWriter) Get(ctx context.Context, k *kind.Kind, name string) (o kind.LiveObject, err error) {
-	c.while(func() { o, err = c.Writer.Get(ctx, k, name) })
+	c.while(func() { o, err = c.PlatformClient.Get(ctx, k, name) })
 	return o, err
 }
 
 func (c *countedWriter) Patch(ctx context.Context, k *kind.Kind, name string, body []byte) (o kind.LiveObject, err error) {
-	c.while(func() { o, err = c.Writer.Patch(ctx, k, name, body) })
+	c.while(func() { o, err = c.PlatformClient.Patch(ctx, k, name, body) })
 	return o, err
 }
 
@@ -88,7 +88,7 @@ func TestWhoWaitsForAFarLedgerLeavesRoom(t *testing.T) {
 		s.has(fmt.Sprintf("CDN/c%02d", i), fmt.Sprintf(`{hostname: c%02d.example.com, tls: {forced: "false"}}`, i))
 	}
 	far := &farLedger{Journal: s, together: batch, left: n, cond: sync.NewCond(&sync.Mutex{})}
-	wire := &countedWriter{Writer: s}
+	wire := &countedWriter{PlatformClient: s}
 	s.journal, s.writer = far, wire
 	s.options = apply.SendOptions{Parallelism: parallelism, Batch: batch}
 	res := s.run()

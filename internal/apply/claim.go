@@ -16,15 +16,15 @@ import (
 	"trueup/internal/plan"
 )
 
-// postAll sends the send-once requests in the plan's order, in batches. It claims a batch, then sends it:
+// sendOnceItems sends the send-once requests in the plan's order, in batches. It claims a batch, then sends it:
 // each claim is durable before its request starts, and a run that dies leaves no more unknown requests
 // than it had in flight (docs/design.md A3).
-func (r *run) postAll(ctx context.Context) {
+func (r *run) sendOnceItems(ctx context.Context) {
 	var recording sync.WaitGroup
 	defer recording.Wait()
 	var batch []int
 	for i := range r.items {
-		if k, _ := kind.FindKind(r.items[i].Kind); !k.RequestOnly() {
+		if k, _ := kind.FindKind(r.items[i].Kind); !k.IsRequestOnly() {
 			continue
 		}
 		if r.items[i].Op != plan.Post {
@@ -45,7 +45,7 @@ func (o SendOptions) batchSize() int { return max(1, min(o.Batch, o.Parallelism)
 // sendBatch claims requests, sends them, and starts to record their outcomes. With a slow
 // store the next batch's claims may run while these are recorded, but not its sends.
 func (r *run) sendBatch(ctx context.Context, batch []int, recording *sync.WaitGroup) {
-	sends := r.claimAll(ctx, batch)
+	sends := r.claimBatch(ctx, batch)
 	recording.Wait()
 	var sending sync.WaitGroup
 	for n, i := range batch {
@@ -57,7 +57,7 @@ func (r *run) sendBatch(ctx context.Context, batch []int, recording *sync.WaitGr
 		sending.Go(func() {
 			record := s.sendClaimed(ctx)
 			recording.Go(func() {
-				r.outcomes[i] = s.finishItem(record)
+				r.outcomes[i] = s.runItem(record)
 				r.countDone()
 			})
 		})
@@ -70,9 +70,9 @@ func (r *run) sendBatch(ctx context.Context, batch []int, recording *sync.WaitGr
 
 // sendClaimed sends a claimed request, or gives the claim back if the run has ended. The function
 // that it returns records the outcome.
-func (s *onceSend) sendClaimed(ctx context.Context) (record func() *ItemOutcome) {
+func (s *sendOnceRequest) sendClaimed(ctx context.Context) (record func() *ItemOutcome) {
 	if end := s.haltedOutcome(ctx); end != nil {
-		return func() *ItemOutcome { return s.reportUnrecorded(s.giveBack(end.Message), end) }
+		return func() *ItemOutcome { return s.reportUnrecorded(s.releaseClaim(end.Message), end) }
 	}
 	a := s.sendUntilKnown(ctx)
 	return func() *ItemOutcome {
@@ -84,15 +84,15 @@ func (s *onceSend) sendClaimed(ctx context.Context) (record func() *ItemOutcome)
 	}
 }
 
-// claimAll claims a batch in parallel, so that one write to the store can have several claims. The result
+// claimBatch claims a batch in parallel, so that one write to the store can have several claims. The result
 // has nil for a request that must not be sent. It reads the clock of each area once: each send reads it again.
-func (r *run) claimAll(ctx context.Context, batch []int) []*onceSend {
-	sends := make([]*onceSend, len(batch))
+func (r *run) claimBatch(ctx context.Context, batch []int) []*sendOnceRequest {
+	sends := make([]*sendOnceRequest, len(batch))
 	clocks := map[kind.Area]clockReading{}
 	var wg sync.WaitGroup
 	for n, i := range batch {
-		s := &onceSend{work: r.newWork(i)}
-		blocked := cmp.Or(s.blockedBy(ctx), s.noRoom())
+		s := &sendOnceRequest{itemRun: r.newWork(i)}
+		blocked := cmp.Or(s.blockedOutcome(ctx), s.deferForPurgeLimit())
 		if blocked == nil {
 			s.reportPhase("start", "")
 			if _, ok := clocks[s.kind.Area]; !ok {
@@ -101,7 +101,7 @@ func (r *run) claimAll(ctx context.Context, batch []int) []*onceSend {
 		}
 		at := clocks[s.kind.Area]
 		wg.Go(func() {
-			r.outcomes[i] = s.finishItem(func() *ItemOutcome {
+			r.outcomes[i] = s.runItem(func() *ItemOutcome {
 				if blocked != nil {
 					return blocked
 				}
@@ -119,17 +119,17 @@ func (r *run) claimAll(ctx context.Context, batch []int) []*onceSend {
 
 // createOnce creates an object that must not be created twice, under a claim
 // like that of a request (docs/design.md 0.5).
-func (w *work) createOnce(ctx context.Context) *ItemOutcome {
+func (w *itemRun) createOnce(ctx context.Context) *ItemOutcome {
 	for _, name := range []string{w.item.RemoteName, w.item.Name} {
 		if name == "" {
 			continue
 		}
 		if _, end := w.checkAbsent(ctx, name); end != nil {
 			w.noteResult(end.cause)
-			return w.leaveIfClaimed(ctx, end)
+			return w.deferIfClaimed(ctx, end)
 		}
 	}
-	s, at := &onceSend{work: w}, w.readClock(ctx, w.kind)
+	s, at := &sendOnceRequest{itemRun: w}, w.readClock(ctx, w.kind)
 	s.before = w.listSimilar(ctx, at)
 	if end := s.claimRequest(ctx, at); end != nil {
 		return end
@@ -150,13 +150,13 @@ func (w *work) createOnce(ctx context.Context) *ItemOutcome {
 	case got.obj.Terminating:
 		return failedOutcome(Partial, "it was created, and is being deleted", "")
 	case !got.kept:
-		return w.outcomeOf(w.createdWrite(), *got.obj, got.checked)
+		return w.outcomeOf(w.createdWrite(), *got.obj, got.readbackCheck)
 	}
 	return w.waitUntilReady(ctx, name, *got.obj)
 }
 
 // waitUntilReady returns an outcome that says whether a new object is ready. It waits for that if the user asked.
-func (w *work) waitUntilReady(ctx context.Context, name string, obj kind.LiveObject) *ItemOutcome {
+func (w *itemRun) waitUntilReady(ctx context.Context, name string, obj kind.LiveObject) *ItemOutcome {
 	first := true
 	return w.pollUntil(ctx, "created", "ready", func(ctx context.Context) *ItemOutcome {
 		if !first {
@@ -180,7 +180,7 @@ func (w *work) waitUntilReady(ctx context.Context, name string, obj kind.LiveObj
 
 // listSimilar lists the live objects that look like the one to create; nil if the
 // platform's list is incomplete.
-func (w *work) listSimilar(ctx context.Context, at clockReading) *ledger.Listing {
+func (w *itemRun) listSimilar(ctx context.Context, at clockReading) *ledger.Listing {
 	if at.err != nil {
 		return nil
 	}
@@ -234,12 +234,12 @@ func (r *run) readClock(ctx context.Context, k *kind.Kind) (at clockReading) {
 	return at
 }
 
-func (s *onceSend) claimRequest(ctx context.Context, at clockReading) *ItemOutcome {
+func (s *sendOnceRequest) claimRequest(ctx context.Context, at clockReading) *ItemOutcome {
 	if s.Journal == nil {
 		return failedOutcome(NeedsPerson, "nothing was sent, because requests that are sent once need the ledger", "run trueup doctor to check the ledger")
 	}
 	if at.err != nil {
-		return failedUnsent(ctx, at.err, "nothing was sent: the platform's time: ")
+		return unsentOutcome(ctx, at.err, "nothing was sent: the platform's time: ")
 	}
 	s.spec = s.Spec(s.item.Key)
 	s.digest = plan.SpecDigest(s.kind, s.spec)
@@ -250,16 +250,16 @@ func (s *onceSend) claimRequest(ctx context.Context, at clockReading) *ItemOutco
 	})
 	switch {
 	case errors.Is(err, ledger.ErrTaken), errors.Is(err, ledger.ErrConflict):
-		return s.leaveToOther()
+		return s.deferToOtherRun()
 	case err != nil:
-		return unclaimedOutcome(err)
+		return ledgerErrorOutcome(err)
 	}
 	s.certain = !s.hold.EarlierUnknown
 	return nil
 }
 
-// leaveToOther ends an item that another run has claimed, and says which run.
-func (w *work) leaveToOther() *ItemOutcome {
+// deferToOtherRun ends an item that another run has claimed, and says which run.
+func (w *itemRun) deferToOtherRun() *ItemOutcome {
 	end := &ItemOutcome{Status: InFlight, Verdict: Partial, Message: "another run has claimed it", Fix: "run apply again"}
 	var records map[kind.Key]ledger.Record
 	err := w.catchPanic(w.item.Key, func() (err error) {
@@ -270,7 +270,7 @@ func (w *work) leaveToOther() *ItemOutcome {
 	case err != nil:
 		end.Message += ", and the ledger could not be read again: " + err.Error()
 	case rec.State == ledger.Claimed && !rec.Left:
-		end.Message, end.Fix = ledger.ExplainFlight(rec)
+		end.Message, end.Fix = ledger.ExplainInFlight(rec)
 	default:
 		now, _ := ledger.ExplainRecord(rec)
 		end.Message += " meanwhile: " + now
@@ -278,9 +278,9 @@ func (w *work) leaveToOther() *ItemOutcome {
 	return end
 }
 
-// awaitOthers waits for requests that other runs are sending, for a few seconds in all. What they posted as git has it is
+// waitForOtherRuns waits for requests that other runs are sending, for a few seconds in all. What they posted as git has it is
 // done.
-func (r *run) awaitOthers(ctx context.Context) {
+func (r *run) waitForOtherRuns(ctx context.Context) {
 	waiting := map[kind.Key]*ItemOutcome{}
 	for i := range r.outcomes {
 		if end := &r.outcomes[i]; end.Status == InFlight && r.Journal != nil {
@@ -313,14 +313,14 @@ func (r *run) isPosted(rec ledger.Record) bool {
 	return rec.State == ledger.Posted && rec.SpecDigest != nil && *rec.SpecDigest == plan.SpecDigest(k, r.Spec(rec.Key))
 }
 
-// leaveIfClaimed leaves an object that appeared since the plan to the run that claimed it, if any.
-func (w *work) leaveIfClaimed(ctx context.Context, end *ItemOutcome) *ItemOutcome {
+// deferIfClaimed leaves an object that appeared since the plan to the run that claimed it, if any.
+func (w *itemRun) deferIfClaimed(ctx context.Context, end *ItemOutcome) *ItemOutcome {
 	if end.Verdict != Stale || w.Journal == nil {
 		return end
 	}
 	records, err := w.Journal.ReadRecords(ctx, []kind.Key{w.item.Key})
 	if state := records[w.item.Key].State; err == nil && (state == ledger.Claimed || state == ledger.Posted) {
-		return w.leaveToOther()
+		return w.deferToOtherRun()
 	}
 	return end
 }

@@ -54,7 +54,7 @@ func TestOutcomesOfAPurge(t *testing.T) {
 		},
 		"denied":  {denied(), false, apply.Auth, ledger.Rejected, true, "403", "claim Purge/rel, POST Purge/rel, posted Purge/rel"},
 		"unsent":  {broken(), false, apply.Partial, "", false, "run apply again", "claim Purge/rel, POST Purge/rel, posted Purge/rel"},
-		"taken":   {isTaken(), false, apply.NeedsPerson, ledger.Unknown, true, "another name", ""},
+		"taken":   {isNameTaken(), false, apply.NeedsPerson, ledger.Unknown, true, "another name", ""},
 		"unclear": {unclear(), true, apply.NeedsPerson, ledger.Unknown, true, "ledger resolve Purge/rel", ""},
 		"no word": {context.DeadlineExceeded, false, apply.NeedsPerson, ledger.Unknown, true, "may have been executed", ""},
 	} {
@@ -206,7 +206,7 @@ func TestOutcomesOfASnapshot(t *testing.T) {
 		state   ledger.RequestState
 	}{
 		"unclear": {unclear(), apply.NeedsPerson, ledger.Unknown},
-		"taken":   {isTaken(), apply.NeedsPerson, ledger.Unknown},
+		"taken":   {isNameTaken(), apply.NeedsPerson, ledger.Unknown},
 		"refused": {refused(), apply.Partial, ledger.Rejected},
 		"unsent":  {broken(), apply.Partial, ""},
 	} {

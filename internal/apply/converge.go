@@ -17,12 +17,12 @@ import (
 const maxConflicts = 3
 
 // applyConverging creates or patches an object until live equals git.
-func (w *work) applyConverging(ctx context.Context) (end *ItemOutcome) {
+func (w *itemRun) applyConverging(ctx context.Context) (end *ItemOutcome) {
 	try := w.tryCreate
 	if w.item.Op != plan.Create {
 		try = w.tryPatch
 		// Store the spec before the read: a slow ledger must not delay the write after the read.
-		w.withoutSlot(func() { end = w.storePending() })
+		w.releaseSlotWhile(func() { end = w.storePending() })
 		if end != nil {
 			return end
 		}
@@ -44,18 +44,18 @@ func (w *work) applyConverging(ctx context.Context) (end *ItemOutcome) {
 	}
 	w.noteResult(end.cause)
 	if w.isPending && !w.mayBeWritten {
-		w.withoutSlot(func() { end.addUnrecorded(w.Journal.DropPending(w.ledgerCtx, w.item.Key)) })
+		w.releaseSlotWhile(func() { end.addLedgerError(w.Journal.DropPending(w.ledgerCtx, w.item.Key)) })
 	}
 	return end
 }
 
 // storePending stores the spec as pending before a write (docs/design.md 0.2).
-func (w *work) storePending() *ItemOutcome {
+func (w *itemRun) storePending() *ItemOutcome {
 	if w.isPending || w.Journal == nil {
 		return nil
 	}
 	if err := w.Journal.RecordPending(w.ledgerCtx, w.item.Key, w.spec, w.item.Before); err != nil {
-		return unclaimedOutcome(err)
+		return ledgerErrorOutcome(err)
 	}
 	w.isPending = true
 	return nil
@@ -63,84 +63,84 @@ func (w *work) storePending() *ItemOutcome {
 
 // tryCreate sends a POST, after a GET has shown that there is no such object. It returns nil to retry: nothing
 // was written, or live shows that a try without an answer created nothing (docs/design.md C4).
-func (w *work) tryCreate(ctx context.Context) *ItemOutcome {
-	if end := w.waitTurn(ctx); end != nil {
+func (w *itemRun) tryCreate(ctx context.Context) *ItemOutcome {
+	if end := w.waitForRateLimit(ctx); end != nil {
 		return end
 	}
 	switch obj, end := w.checkAbsent(ctx, w.item.Name); {
 	case end != nil && end.Verdict == Stale && w.maybeDone != nil:
-		return w.existsNow(ctx, obj)
+		return w.existingOutcome(ctx, obj)
 	case end != nil:
 		return end
 	}
-	if end := cmp.Or(w.storePending(), w.checkOvertaken(), interruptedOutcome(ctx)); end != nil {
+	if end := cmp.Or(w.storePending(), w.checkNewerApply(), interruptedOutcome(ctx)); end != nil {
 		return end
 	}
-	return w.afterPost(ctx, w.sendRequest(func() error {
+	return w.postOutcome(ctx, w.sendRequest(func() error {
 		_, err := w.Writer.Create(w.sendCtx, w.kind, w.item.Request.Body)
 		return err
 	}))
 }
 
-// afterPost returns the outcome of a POST, or nil to retry.
-func (w *work) afterPost(ctx context.Context, err error) *ItemOutcome {
+// postOutcome returns the outcome of a POST, or nil to retry.
+func (w *itemRun) postOutcome(ctx context.Context, err error) *ItemOutcome {
 	switch {
 	case err == nil:
 		w.maybeDone = nil
-	case isTaken(err) || isUncertain(err):
-		return w.lookFor(ctx, err)
-	case notSent(err) && isTransient(err) && w.mayRetry(ctx, err):
+	case isNameTaken(err) || isUncertain(err):
+		return w.findCreated(ctx, err)
+	case isNotSent(err) && isTransient(err) && w.waitToRetry(ctx, err):
 		return nil
-	case notSent(err):
-		return failedUnsent(ctx, err, "")
+	case isNotSent(err):
+		return unsentOutcome(ctx, err, "")
 	}
-	w.stopIfLost(err)
+	w.stopIfWorkspaceMissing(err)
 	return w.verifyWrite(ctx, w.createdWrite(), err)
 }
 
 // checkAbsent checks right before a POST that no object has the name. If one has, it returns the object and
 // an outcome.
-func (w *work) checkAbsent(ctx context.Context, name string) (kind.LiveObject, *ItemOutcome) {
+func (w *itemRun) checkAbsent(ctx context.Context, name string) (kind.LiveObject, *ItemOutcome) {
 	obj, err := w.Writer.Get(ctx, w.kind, name)
 	switch {
-	case notFound(err):
+	case isNotFound(err):
 		return obj, nil
 	case err != nil:
-		return obj, failedUnsent(ctx, err, "")
+		return obj, unsentOutcome(ctx, err, "")
 	case obj.Terminating:
 		return obj, staleOutcome("an object of that name is being deleted")
 	}
 	return obj, staleOutcome("it appeared after the plan was made")
 }
 
-// lookFor reads whether a POST with a 409, or without an answer, created the object. It decides that the
+// findCreated reads whether a POST with a 409, or without an answer, created the object. It decides that the
 // POST created nothing only if the object is missing twice.
-func (w *work) lookFor(ctx context.Context, err error) *ItemOutcome {
+func (w *itemRun) findCreated(ctx context.Context, err error) *ItemOutcome {
 	if isUncertain(err) {
 		w.maybeDone = nil // err is about this try
 	}
-	obj, looked := w.lookTwice(ctx)
+	obj, looked := w.readTwice(ctx)
 	switch {
 	case looked == nil:
-		return w.existsNow(ctx, obj)
-	case isConflict(err) && w.mayRetry(ctx, err):
+		return w.existingOutcome(ctx, obj)
+	case isConflict(err) && w.waitToRetry(ctx, err):
 		return nil
-	case isTaken(err):
-		return faultOutcome(err, "", "")
-	case notFound(looked) && api.AnswerOf(err).OtherName.String() != "":
-		return renamedOutcome(w.item.Key, api.AnswerOf(err).OtherName.String())
-	case notFound(looked) && w.sends < maxSends && w.mayRetry(ctx, err):
+	case isNameTaken(err):
+		return errorOutcome(err, "", "")
+	case isNotFound(looked) && api.AsError(err).OtherName.String() != "":
+		return renamedOutcome(w.item.Key, api.AsError(err).OtherName.String())
+	case isNotFound(looked) && w.sends < maxSends && w.waitToRetry(ctx, err):
 		w.maybeDone = err
 		return nil
-	case notFound(looked):
+	case isNotFound(looked):
 		return unknownOutcome(err, fmt.Sprintf("sent %d times, but live does not show it: ", w.sends))
 	}
 	return unknownOutcome(err, "")
 }
 
-func (w *work) lookTwice(ctx context.Context) (kind.LiveObject, error) {
+func (w *itemRun) readTwice(ctx context.Context) (kind.LiveObject, error) {
 	obj, err := w.Writer.Get(w.sendCtx, w.kind, w.item.Name)
-	if notFound(err) {
+	if isNotFound(err) {
 		if err = w.Sleep(ctx, lookAgain); err == nil {
 			return w.Writer.Get(w.sendCtx, w.kind, w.item.Name)
 		}
@@ -148,17 +148,17 @@ func (w *work) lookTwice(ctx context.Context) (kind.LiveObject, error) {
 	return obj, err
 }
 
-// existsNow ends an item whose object exists after a try: trueup created it, or it is in sync
+// existingOutcome ends an item whose object exists after a try: trueup created it, or it is in sync
 // anyway. trueup leaves any other object unchanged.
-func (w *work) existsNow(ctx context.Context, obj kind.LiveObject) *ItemOutcome {
+func (w *itemRun) existingOutcome(ctx context.Context, obj kind.LiveObject) *ItemOutcome {
 	w.maybeDone = nil
 	made := w.createdWrite()
-	if !w.hasAll(w.spec, obj) {
+	if !w.containsSpec(w.spec, obj) {
 		if got := w.readBack(ctx, w.item.Name, made); got.obj != nil {
 			obj = *got.obj
 		}
 	}
-	if !w.hasAll(w.spec, obj) {
+	if !w.containsSpec(w.spec, obj) {
 		return staleOutcome("another run or client created it meanwhile, and it differs from git")
 	}
 	if !w.mayBeWritten {
@@ -170,25 +170,25 @@ func (w *work) existsNow(ctx context.Context, obj kind.LiveObject) *ItemOutcome 
 
 // tryPatch sends the merge patch that the plan shows, if live is still what the plan compared. It returns nil
 // to retry: after a conflict or a transient failure, the next try reads and compares again (docs/design.md C4).
-func (w *work) tryPatch(ctx context.Context) *ItemOutcome {
-	obj, now, end := w.lookAndPlan(ctx)
+func (w *itemRun) tryPatch(ctx context.Context) *ItemOutcome {
+	obj, now, end := w.readAndReplan(ctx)
 	switch {
 	case end != nil:
-		return w.afterLostTry(end, obj)
+		return w.addEarlierAttempt(end, obj)
 	case now.Request == nil:
-		return w.alreadyInSync(now, obj)
+		return w.inSyncOutcome(now, obj)
 	}
 	patch, precondition := now.Request.Body, !w.withoutVersion && len(now.Lists) > 0 && obj.ResourceVersion != ""
 	if precondition { // the patch sends a list whole (docs/design.md 0.17)
 		body := canon.MustDecode(patch).(map[string]any)
 		body["metadata"] = map[string]any{"resourceVersion": obj.ResourceVersion}
-		patch = canon.Bytes(body)
+		patch = canon.Encode(body)
 	}
 	before := canon.MustDecode(obj.Spec)
-	if why := now.Unshown(patch, before); why != "" {
+	if why := now.FindUnshownChange(patch, before); why != "" {
 		return failedOutcome(NeedsPerson, "nothing was sent: "+why, plan.UnshownFix)
 	}
-	if end := cmp.Or(w.checkOvertaken(), interruptedOutcome(ctx)); end != nil {
+	if end := cmp.Or(w.checkNewerApply(), interruptedOutcome(ctx)); end != nil {
 		return end
 	}
 	err := w.sendRequest(func() error {
@@ -196,14 +196,14 @@ func (w *work) tryPatch(ctx context.Context) *ItemOutcome {
 		return err
 	})
 	if precondition && refusesVersion(err) {
-		return w.versionRefused(obj, err)
+		return w.recordVersionRefusal(obj, err)
 	}
-	wrote := write{now: now, before: before, request: now.BodySpec(), did: Changed, done: countChanged(*w.item)}
-	return w.afterPatch(ctx, wrote, err)
+	wrote := objectWrite{now: now, before: before, request: now.BodySpec(), did: Changed, done: changedCountText(*w.item)}
+	return w.patchOutcome(ctx, wrote, err)
 }
 
-// afterLostTry adds to the outcome what an earlier try without an answer may have made of the object.
-func (w *work) afterLostTry(end *ItemOutcome, obj kind.LiveObject) *ItemOutcome {
+// addEarlierAttempt adds to the outcome what an earlier try without an answer may have made of the object.
+func (w *itemRun) addEarlierAttempt(end *ItemOutcome, obj kind.LiveObject) *ItemOutcome {
 	if w.maybeWrote == nil || obj.Spec == nil {
 		return end
 	}
@@ -211,33 +211,33 @@ func (w *work) afterLostTry(end *ItemOutcome, obj kind.LiveObject) *ItemOutcome 
 	return w.withMismatches(end, w.checkWrite(*w.maybeWrote, obj))
 }
 
-// lookAndPlan reads the object right before a write, and plans it again: the new plan may do no more
+// readAndReplan reads the object right before a write, and plans it again: the new plan may do no more
 // than the one that was shown (docs/design.md 0.23).
-func (w *work) lookAndPlan(ctx context.Context) (obj kind.LiveObject, now plan.Item, end *ItemOutcome) {
-	if end := w.waitTurn(ctx); end != nil {
+func (w *itemRun) readAndReplan(ctx context.Context) (obj kind.LiveObject, now plan.Item, end *ItemOutcome) {
+	if end := w.waitForRateLimit(ctx); end != nil {
 		return obj, now, end
 	}
 	obj, err := w.Writer.Get(ctx, w.kind, w.item.Name)
 	switch {
-	case notFound(err):
+	case isNotFound(err):
 		return obj, now, staleOutcome("it was deleted after the plan was made")
 	case err != nil:
-		return obj, now, failedUnsent(ctx, err, "")
+		return obj, now, unsentOutcome(ctx, err, "")
 	}
 	now, err = w.Replan(w.item.Key, &obj)
 	switch {
 	case err != nil:
 		end = staleOutcome("trueup can't plan against what is live now: " + err.Error())
-	case !plan.IsWithin(now, *w.item):
+	case !plan.IsCoveredBy(now, *w.item):
 		end = staleOutcome(cmp.Or(now.Reason, "live changed after the plan was made"))
 	}
 	return obj, now, end
 }
 
-// alreadyInSync ends an item that needs no request any more: an earlier try without an answer was executed, or another
+// inSyncOutcome ends an item that needs no request any more: an earlier try without an answer was executed, or another
 // client made the change.
-func (w *work) alreadyInSync(now plan.Item, obj kind.LiveObject) *ItemOutcome {
-	wrote := write{now: now, before: canon.MustDecode(obj.Spec), request: map[string]any{}, did: Unchanged, done: "another client has already made this change"}
+func (w *itemRun) inSyncOutcome(now plan.Item, obj kind.LiveObject) *ItemOutcome {
+	wrote := objectWrite{now: now, before: canon.MustDecode(obj.Spec), request: map[string]any{}, did: Unchanged, done: "another client has already made this change"}
 	if w.maybeDone != nil && w.maybeWrote != nil {
 		wrote = *w.maybeWrote
 	}
@@ -245,9 +245,9 @@ func (w *work) alreadyInSync(now plan.Item, obj kind.LiveObject) *ItemOutcome {
 	return w.recordApplied(wrote, obj, w.checkWrite(wrote, obj))
 }
 
-// versionRefused records that the server refused the resourceVersion. If live still has that version,
+// recordVersionRefusal records that the server refused the resourceVersion. If live still has that version,
 // the server accepts none, so the next try omits it.
-func (w *work) versionRefused(obj kind.LiveObject, err error) *ItemOutcome {
+func (w *itemRun) recordVersionRefusal(obj kind.LiveObject, err error) *ItemOutcome {
 	w.withoutVersion = !isConflict(err)
 	if !w.withoutVersion {
 		now, looked := w.Writer.Get(w.sendCtx, w.kind, w.item.Name)
@@ -256,28 +256,28 @@ func (w *work) versionRefused(obj kind.LiveObject, err error) *ItemOutcome {
 	if w.conflicts++; w.conflicts < maxConflicts {
 		return nil
 	}
-	end := faultOutcome(err, "", "run apply again")
+	end := errorOutcome(err, "", "run apply again")
 	end.Message = "other clients keep changing it: the server answered 409 each time"
 	return end
 }
 
-// afterPatch returns the outcome of a PATCH, or nil to retry.
-func (w *work) afterPatch(ctx context.Context, wrote write, err error) *ItemOutcome {
+// patchOutcome returns the outcome of a PATCH, or nil to retry.
+func (w *itemRun) patchOutcome(ctx context.Context, wrote objectWrite, err error) *ItemOutcome {
 	switch {
-	case isTransient(err) && w.mayRetry(ctx, err):
+	case isTransient(err) && w.waitToRetry(ctx, err):
 		if isUncertain(err) {
 			w.maybeDone, w.maybeWrote = err, &wrote
 		}
 		return nil
-	case err != nil && notSent(err):
-		return failedUnsent(ctx, err, "")
+	case err != nil && isNotSent(err):
+		return unsentOutcome(ctx, err, "")
 	case err == nil || isUncertain(err):
 		w.maybeDone = nil // reading back shows it
 	}
 	return w.verifyWrite(ctx, wrote, err)
 }
 
-func countChanged(it plan.Item) string {
+func changedCountText(it plan.Item) string {
 	left, lines := 0, it.Lines()
 	for _, l := range lines {
 		if l.Left {

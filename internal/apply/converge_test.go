@@ -268,7 +268,7 @@ func TestWhatIsLeftStaysNotKept(t *testing.T) {
 		r.NotConverged = true
 		s.records[key(shop)] = r
 		s.ends(s.run(), shop, apply.Done, apply.OK, "changed it")
-		if r := s.records[key(shop)]; !r.NotConverged || string(r.Applied) == string(canon.Bytes(s.tree(forced))) {
+		if r := s.records[key(shop)]; !r.NotConverged || string(r.Applied) == string(canon.Encode(s.tree(forced))) {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}
@@ -414,7 +414,7 @@ func TestARemovalThatTheServerKeeps(t *testing.T) {
 		_, p := s.ready()
 		r := s.records[key(shop)]
 		if c := p.Items[0].Changes; len(c) != 1 || c[0].Class != plan.ServerNormalised || c[0].KeptAt == nil || countOutside(plan.NarrowToDrift(p)) != 1 ||
-			string(r.Applied) != string(canon.Bytes(s.tree(plain))) {
+			string(r.Applied) != string(canon.Encode(s.tree(plain))) {
 			t.Errorf("changes %+v of record %s", c, r.Applied)
 		}
 	}

@@ -15,8 +15,8 @@ import (
 func (r *run) deleteAll(ctx context.Context) {
 	for i := range r.items {
 		if it := &r.items[i]; it.Op == plan.Delete {
-			d := &deletion{work: r.newWork(i), name: cmp.Or(it.RemoteName, it.Name)}
-			r.outcomes[i] = d.finishItem(func() *ItemOutcome { return d.deleteWithRetries(ctx) })
+			d := &deletion{itemRun: r.newWork(i), name: cmp.Or(it.RemoteName, it.Name)}
+			r.outcomes[i] = d.runItem(func() *ItemOutcome { return d.deleteWithRetries(ctx) })
 			r.countDone()
 		}
 	}
@@ -24,7 +24,7 @@ func (r *run) deleteAll(ctx context.Context) {
 
 // deletion deletes one object, with retries.
 type deletion struct {
-	*work
+	*itemRun
 	name  string
 	state deletionState
 }
@@ -41,7 +41,7 @@ const (
 )
 
 func (d *deletion) deleteWithRetries(ctx context.Context) *ItemOutcome {
-	if end := cmp.Or(d.haltedOutcome(ctx), d.failedBefore()); end != nil {
+	if end := cmp.Or(d.haltedOutcome(ctx), d.earlierFailureOutcome()); end != nil {
 		return end
 	}
 	d.reportPhase("start", "")
@@ -54,7 +54,7 @@ func (d *deletion) deleteWithRetries(ctx context.Context) *ItemOutcome {
 	}
 	if d.state == deletePending && d.Options.Wait > 0 && end.Verdict == OK {
 		end = d.pollUntil(ctx, "accepted", "gone", func(ctx context.Context) *ItemOutcome {
-			if obj, err := d.Writer.Get(ctx, d.kind, d.name); notFound(err) || err == nil && !d.isPlanned(obj) {
+			if obj, err := d.Writer.Get(ctx, d.kind, d.name); isNotFound(err) || err == nil && !d.isPlanned(obj) {
 				return doneOutcome("")
 			}
 			return nil
@@ -64,8 +64,8 @@ func (d *deletion) deleteWithRetries(ctx context.Context) *ItemOutcome {
 	return d.reportEnd(end)
 }
 
-// failedBefore returns an outcome if any item before this deletion failed.
-func (r *run) failedBefore() *ItemOutcome {
+// earlierFailureOutcome returns an outcome if any item before this deletion failed.
+func (r *run) earlierFailureOutcome() *ItemOutcome {
 	for _, o := range r.outcomes {
 		if o.Verdict != "" && o.Verdict != OK {
 			return skippedOutcome(Partial, "deletions come last, and "+o.String()+" failed")
@@ -94,24 +94,24 @@ func (d *deletion) recordIntent() *ItemOutcome {
 
 // tryDelete checks the object, sends one DELETE, and checks again. It returns nil to retry.
 func (d *deletion) tryDelete(ctx context.Context) *ItemOutcome {
-	end := d.waitTurn(ctx)
+	end := d.waitForRateLimit(ctx)
 	if end == nil {
-		end = cmp.Or(d.checkTarget(ctx), d.checkOvertaken(), interruptedOutcome(ctx))
+		end = cmp.Or(d.checkTarget(ctx), d.checkNewerApply(), interruptedOutcome(ctx))
 	}
 	if end != nil {
 		return end
 	}
 	err := d.sendRequest(func() error { return d.Writer.Delete(d.sendCtx, d.kind, d.name) })
-	if err != nil && !notSent(err) && (isUncertain(err) || notFound(err)) {
+	if err != nil && !isNotSent(err) && (isUncertain(err) || isNotFound(err)) {
 		d.maybeDone = err
 	}
 	switch {
-	case isTransient(err) && d.mayRetry(ctx, err):
+	case isTransient(err) && d.waitToRetry(ctx, err):
 		return nil
 	case err == nil || d.maybeDone != nil:
 		return d.verifyGone(ctx, err)
 	}
-	return failedUnsent(ctx, err, "")
+	return unsentOutcome(ctx, err, "")
 }
 
 // checkTarget makes sure right before a DELETE that live is still the planned object, and that
@@ -119,15 +119,15 @@ func (d *deletion) tryDelete(ctx context.Context) *ItemOutcome {
 func (d *deletion) checkTarget(ctx context.Context) *ItemOutcome {
 	obj, err := d.Writer.Get(ctx, d.kind, d.name)
 	if d.maybeDone != nil {
-		if end := d.tookEffect(obj, err); end != nil {
+		if end := d.outcomeIfGone(obj, err); end != nil {
 			return end
 		}
 	}
 	switch {
-	case notFound(err):
+	case isNotFound(err):
 		return doneOutcome("it was already gone; nothing was sent")
 	case err != nil:
-		return failedUnsent(ctx, err, "")
+		return unsentOutcome(ctx, err, "")
 	case !d.isPlanned(obj):
 		return staleOutcome("live is now another object of that name")
 	case obj.Terminating:
@@ -138,10 +138,10 @@ func (d *deletion) checkTarget(ctx context.Context) *ItemOutcome {
 	return nil
 }
 
-// tookEffect returns an outcome if the object is gone or terminating.
-func (d *deletion) tookEffect(obj kind.LiveObject, err error) *ItemOutcome {
+// outcomeIfGone returns an outcome if the object is gone or terminating.
+func (d *deletion) outcomeIfGone(obj kind.LiveObject, err error) *ItemOutcome {
 	switch {
-	case notFound(err), err == nil && !d.isPlanned(obj):
+	case isNotFound(err), err == nil && !d.isPlanned(obj):
 		d.state = deleteConfirmed
 		return doneOutcome("")
 	case err == nil && obj.Terminating:
@@ -164,8 +164,8 @@ func (d *deletion) verifyGone(ctx context.Context, err error) *ItemOutcome {
 	d.state = deleteUnknown
 	var last error
 	var end *ItemOutcome
-	interrupted := d.lookUntil(ctx, d.name, func(obj kind.LiveObject, err error) bool {
-		last, end = err, d.tookEffect(obj, err)
+	interrupted := d.readUntil(ctx, d.name, func(obj kind.LiveObject, err error) bool {
+		last, end = err, d.outcomeIfGone(obj, err)
 		return end != nil
 	})
 	switch {
@@ -174,9 +174,9 @@ func (d *deletion) verifyGone(ctx context.Context, err error) *ItemOutcome {
 	case interrupted:
 		return unverifiedOutcome(ctx, "its deletion was sent")
 	case err != nil:
-		return faultOutcome(err, "trueup can't tell whether it will be deleted: ", "run apply again, which checks first")
+		return errorOutcome(err, "trueup can't tell whether it will be deleted: ", "run apply again, which checks first")
 	case last != nil:
-		return faultOutcome(last, "its deletion was accepted, but trueup can't check it: ", "run plan to see whether it is still there")
+		return errorOutcome(last, "its deletion was accepted, but trueup can't check it: ", "run plan to see whether it is still there")
 	}
 	d.state = deleteNotSent
 	return failedOutcome(NotConverged, "the server answered that it was deleted, but it is still there",
@@ -192,7 +192,7 @@ func (d *deletion) recordOutcome(end *ItemOutcome) *ItemOutcome {
 	case d.maybeDone != nil:
 		end.Message += "; it may already be deleted: " + d.maybeDone.Error()
 	default:
-		end.addUnrecorded(d.Journal.RecordNotDeleted(d.ledgerCtx, d.item.Key, end.Message))
+		end.addLedgerError(d.Journal.RecordNotDeleted(d.ledgerCtx, d.item.Key, end.Message))
 	}
 	return end
 }

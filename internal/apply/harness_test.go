@@ -34,8 +34,8 @@ func (e *said) Error() string { return e.text }
 func (e *said) Unwrap() error { return &e.answer }
 
 // The failures of a platform.
-func missing() error { return &said{"404 not found", api.Error{Class: api.Absent, Status: 404}} }
-func isTaken() error { return &said{"409 exists", api.Error{Class: api.Taken, Status: 409}} }
+func missing() error     { return &said{"404 not found", api.Error{Class: api.Absent, Status: 404}} }
+func isNameTaken() error { return &said{"409 exists", api.Error{Class: api.Taken, Status: 409}} }
 
 func contended() error {
 	return &said{"409 conflict", api.Error{Class: api.Contended, Status: 409}}
@@ -51,9 +51,9 @@ func broken() error {
 	return &said{"certificate not trusted", api.Error{Class: api.Unsent, Hopeless: true}}
 }
 
-// faultOutcome is what happens to one call: its error, and whether its effect takes
+// errorOutcome is what happens to one call: its error, and whether its effect takes
 // place all the same. A mistake in the program is one of them.
-type faultOutcome struct {
+type errorOutcome struct {
 	err error
 	did bool
 }
@@ -79,7 +79,7 @@ type stage struct {
 	events  []apply.Event
 
 	// hook is asked before each call; n counts the calls of that name.
-	hook func(call string, n int) *faultOutcome
+	hook func(call string, n int) *errorOutcome
 	// keeps is what the server makes of a spec, and calls what it names an object.
 	keeps func(spec map[string]any) map[string]any
 	calls func(name string) string
@@ -99,7 +99,7 @@ type stage struct {
 	// journal and writer are used in place of the stage itself, sleep in place of
 	// a wait that costs no time; hurry is the run's.
 	journal apply.Journal
-	writer  apply.Writer
+	writer  apply.PlatformClient
 	sleep   func(context.Context, time.Duration) error
 	hurry   chan struct{}
 	options apply.SendOptions
@@ -107,7 +107,7 @@ type stage struct {
 	noted   bool
 	// lingers lets what is deleted terminate for a while; base is what git had before.
 	lingers bool
-	base    plan.Base
+	base    plan.PruneBase
 }
 
 // begin returns a stage whose manifests are the documents.
@@ -181,7 +181,7 @@ func (s *stage) put(k kind.Key, spec map[string]any) kind.LiveObject {
 	of, _ := kind.FindKind(k.Kind)
 	s.version++
 	old := s.objects[k]
-	o, err := of.ReadObject(canon.Bytes(map[string]any{
+	o, err := of.ReadObject(canon.Encode(map[string]any{
 		"metadata": map[string]any{"name": k.Name, "uid": "uid-" + k.Name, "resourceVersion": strconv.Itoa(s.version), "creationTimestamp": s.created},
 		"spec":     spec,
 	}))
@@ -203,7 +203,7 @@ func (s *stage) change(name string, with func(*kind.LiveObject)) {
 // applied records the spec that was last applied.
 func (s *stage) applied(name, spec string) *stage {
 	r := s.records[key(name)]
-	r.Key, r.Applied = key(name), canon.Bytes(s.tree(spec))
+	r.Key, r.Applied = key(name), canon.Encode(s.tree(spec))
 	s.records[r.Key] = r
 	return s
 }
@@ -214,9 +214,9 @@ func (s *stage) spec(name string) string { return string(s.objects[key(name)].Sp
 // on makes the n-th call of that name fail.
 func (s *stage) on(call string, n int, err error, did bool) *stage {
 	before := s.hook
-	s.hook = func(c string, i int) *faultOutcome {
+	s.hook = func(c string, i int) *errorOutcome {
 		if c == call && (i == n || n == 0) {
-			return &faultOutcome{err, did}
+			return &errorOutcome{err, did}
 		}
 		if before != nil {
 			return before(c, i)
@@ -229,7 +229,7 @@ func (s *stage) on(call string, n int, err error, did bool) *stage {
 // at runs something right before the n-th call of that name.
 func (s *stage) at(call string, n int, do func()) *stage {
 	before := s.hook
-	s.hook = func(c string, i int) *faultOutcome {
+	s.hook = func(c string, i int) *errorOutcome {
 		if c == call && i == n {
 			do()
 		}
@@ -248,12 +248,12 @@ func (s *stage) call(ctx context.Context, name string, k kind.Key, do func() err
 	call := name + " " + k.String()
 	s.counts[call]++
 	s.log = append(s.log, call)
-	var f *faultOutcome
+	var f *errorOutcome
 	if s.hook != nil {
 		f = s.hook(call, s.counts[call])
 	}
 	if f == nil {
-		f = &faultOutcome{did: ctx.Err() == nil, err: ctx.Err()}
+		f = &errorOutcome{did: ctx.Err() == nil, err: ctx.Err()}
 	}
 	if f.did {
 		if err := do(); err != nil {
@@ -264,15 +264,15 @@ func (s *stage) call(ctx context.Context, name string, k kind.Key, do func() err
 }
 
 // happens returns the error, or panics.
-func (f *faultOutcome) happens() error {
+func (f *errorOutcome) happens() error {
 	if m := mistake(""); errors.As(f.err, &m) {
 		panic(m)
 	}
 	return f.err
 }
 
-// WaitForTurn is never logged: it is no request.
-func (s *stage) WaitForTurn(ctx context.Context, _ *kind.Kind) error {
+// WaitForRateLimit is never logged: it is no request.
+func (s *stage) WaitForRateLimit(ctx context.Context, _ *kind.Kind) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.counts["turn"]++
@@ -291,7 +291,7 @@ func (s *stage) Get(ctx context.Context, k *kind.Kind, name string) (o kind.Live
 		if o, ok = s.objects[at]; !ok {
 			return missing()
 		}
-		if k.CreateOnly() {
+		if k.IsCreateOnly() {
 			o.Status = []byte(s.status(s.counts["GET "+at.String()]))
 		}
 		return nil
@@ -322,11 +322,11 @@ func (s *stage) Create(ctx context.Context, k *kind.Kind, body []byte) (o kind.L
 			at.Name = s.calls(name)
 		}
 		if _, ok := s.objects[at]; ok {
-			return isTaken()
+			return isNameTaken()
 		}
 		s.sent = append(s.sent, string(body))
 		o = s.put(at, s.kept(doc["spec"].(map[string]any)))
-		if k.RequestOnly() {
+		if k.IsRequestOnly() {
 			delete(s.objects, at)
 		}
 		return nil
@@ -347,7 +347,7 @@ func (s *stage) Patch(ctx context.Context, k *kind.Kind, name string, body []byt
 		if v, ok := meta["resourceVersion"]; ok && v != now.ResourceVersion {
 			return contended()
 		}
-		after := effect.Apply(doc["spec"], mustTree(now.Spec)).(map[string]any)
+		after := effect.ApplyPatch(doc["spec"], mustTree(now.Spec)).(map[string]any)
 		o = s.put(at, s.kept(after))
 		return nil
 	})
@@ -371,11 +371,11 @@ func mustTree(b []byte) map[string]any {
 
 // move is a durable change of a record from one of the states.
 func (s *stage) move(
-	ctx context.Context, call string, k kind.Key, from []ledger.RequestState, to func(*ledger.Record), standing ...ledger.Standing,
+	ctx context.Context, call string, k kind.Key, from []ledger.RequestState, to func(*ledger.Record), standing ...ledger.ClaimStatus,
 ) error {
 	return s.call(ctx, call, k, func() error {
 		r := s.records[k]
-		if standing != nil && r.ClaimStatus(ledger.ObserveTimes(s.now, s.now), s.terms()) != standing[0] {
+		if standing != nil && r.ClaimStatus(ledger.NewInstant(s.now, s.now), s.terms()) != standing[0] {
 			return fmt.Errorf("%w: %s", ledger.ErrTaken, r.State)
 		}
 		if from != nil && !slices.Contains(from, r.State) {
@@ -398,7 +398,7 @@ func (s *stage) Claim(ctx context.Context, k kind.Key, i ledger.Intent) (ledger.
 	return s.claim(ctx, "claim", k, i, ledger.Free)
 }
 
-func (s *stage) claim(ctx context.Context, call string, k kind.Key, i ledger.Intent, want ledger.Standing) (ledger.OwnClaim, error) {
+func (s *stage) claim(ctx context.Context, call string, k kind.Key, i ledger.Intent, want ledger.ClaimStatus) (ledger.OwnClaim, error) {
 	hold := ledger.OwnClaim{Late: i.At.Late, Terms: s.terms()}
 	err := s.move(ctx, call, k, nil, func(r *ledger.Record) {
 		if r.EarlierUnknown = want == ledger.Resendable; !r.EarlierUnknown {
@@ -411,8 +411,8 @@ func (s *stage) claim(ctx context.Context, call string, k kind.Key, i ledger.Int
 	return hold, err
 }
 
-func (s *stage) terms() ledger.Terms {
-	return ledger.Terms{Window: ledger.DefaultWindow, Proven: s.proven}
+func (s *stage) terms() ledger.ResendTerms {
+	return ledger.ResendTerms{Window: ledger.DefaultWindow, Proven: s.proven}
 }
 
 // clock is the platform's, which agrees with everybody's.
@@ -426,12 +426,12 @@ func (s *stage) clock(context.Context, *kind.Kind) (ledger.Instant, error) {
 		}
 	}
 	if s.alone {
-		return ledger.ObserveTimes(time.Time{}, s.now), nil
+		return ledger.NewInstant(time.Time{}, s.now), nil
 	}
-	return ledger.ObserveTimes(s.now, s.now), nil
+	return ledger.NewInstant(s.now, s.now), nil
 }
 
-func (s *stage) RecordExecuted(ctx context.Context, k kind.Key, m ledger.Made) error {
+func (s *stage) RecordExecuted(ctx context.Context, k kind.Key, m ledger.AcceptedAnswer) error {
 	return s.move(ctx, "found", k, []ledger.RequestState{ledger.Claimed, ledger.Unknown}, func(r *ledger.Record) {
 		r.State, r.RemoteName, r.UID = ledger.Posted, m.RemoteName, m.UID
 	})
@@ -465,7 +465,7 @@ func (s *stage) ReadRecords(_ context.Context, keys []kind.Key) (map[kind.Key]le
 	return found, nil
 }
 
-func (s *stage) RecordPosted(ctx context.Context, k kind.Key, m ledger.Made) error {
+func (s *stage) RecordPosted(ctx context.Context, k kind.Key, m ledger.AcceptedAnswer) error {
 	return s.move(ctx, "posted", k, []ledger.RequestState{ledger.Claimed}, func(r *ledger.Record) {
 		r.State, r.RemoteName, r.UID = ledger.Posted, m.RemoteName, m.UID
 		r.Outcome = &ledger.Outcome{How: cmp.Or(m.How, ledger.Created), HTTP: m.HTTP}
@@ -498,7 +498,7 @@ func (s *stage) RecordOutcome(ctx context.Context, k kind.Key, o ledger.Outcome)
 }
 
 func (s *stage) RecordPending(ctx context.Context, k kind.Key, spec []byte, _ *ledger.LiveBefore) error {
-	return s.move(ctx, "pending", k, nil, func(r *ledger.Record) { r.Pending = []ledger.JSON{spec} })
+	return s.move(ctx, "pending", k, nil, func(r *ledger.Record) { r.Pending = []ledger.CanonicalJSON{spec} })
 }
 
 func (s *stage) RecordApplied(ctx context.Context, k kind.Key, a ledger.AppliedSpec) error {
@@ -509,7 +509,7 @@ func (s *stage) RecordApplied(ctx context.Context, k kind.Key, a ledger.AppliedS
 	})
 }
 
-func (s *stage) RecordAllApplied(ctx context.Context, all []ledger.Confirmed) []error {
+func (s *stage) RecordAllApplied(ctx context.Context, all []ledger.AppliedObject) []error {
 	errs := make([]error, len(all))
 	for i, c := range all {
 		errs[i] = s.RecordApplied(ctx, c.Key, c.AppliedSpec)
@@ -539,11 +539,11 @@ func (s *stage) ready() (*plan.Planner, *plan.Plan) {
 	for k, r := range s.records {
 		records[k] = r
 	}
-	view := ledger.View{Records: records, Terms: map[kind.Area]ledger.Terms{kind.Delivery: s.terms(), kind.Compute: s.terms()}}
+	view := ledger.View{Records: records, Terms: map[kind.Area]ledger.ResendTerms{kind.Delivery: s.terms(), kind.Compute: s.terms()}}
 	if !s.noted {
 		view = ledger.View{Problem: "it is lost"}
 	}
-	planner := plan.NewPlanner(plan.Inputs{Set: s.set, Live: state, Ledger: view, At: ledger.ObserveTimes(s.now, s.now), Options: s.plan, Base: s.base})
+	planner := plan.NewPlanner(plan.Inputs{Set: s.set, Live: state, Ledger: view, At: ledger.NewInstant(s.now, s.now), Options: s.plan, Base: s.base})
 	p, findings := planner.MakePlan()
 	if findings.HasErrors() {
 		s.t.Fatalf("findings: %v", findings)
@@ -639,7 +639,7 @@ func (s *stage) ends(res apply.Result, name string, status apply.Status, verdict
 		s.t.Errorf("%s is %s, %s (%s), want %s, %s", name, o.Status, o.Verdict, o.Message, status, verdict)
 	}
 	for _, w := range words {
-		if text := o.What() + " " + o.Message + "\n" + o.Fix; !strings.Contains(text, w) {
+		if text := o.EffectOrStatus() + " " + o.Message + "\n" + o.Fix; !strings.Contains(text, w) {
 			s.t.Errorf("%s: %q does not say %q", name, text, w)
 		}
 	}

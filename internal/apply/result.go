@@ -32,23 +32,23 @@ const (
 	InFlight Status = "in-flight"
 )
 
-// Effect is what a run did about an object that is done.
-type Effect string
+// Action is what a run did about an object that is done.
+type Action string
 
 // The effects. Posted: the platform executes the request later. Deleting: the object is not gone yet.
 const (
-	Created   Effect = "created"
-	Changed   Effect = "changed"
-	Posted    Effect = "posted"
-	Deleted   Effect = "deleted"
-	Deleting  Effect = "deleting"
-	Kept      Effect = "kept"
-	Unchanged Effect = "unchanged"
+	Created   Action = "created"
+	Changed   Action = "changed"
+	Posted    Action = "posted"
+	Deleted   Action = "deleted"
+	Deleting  Action = "deleting"
+	Kept      Action = "kept"
+	Unchanged Action = "unchanged"
 )
 
 // EffectOf returns what the request of an operation does; empty if it sends none.
-func EffectOf(op plan.Op) Effect {
-	return map[plan.Op]Effect{plan.Create: Created, plan.Patch: Changed, plan.Post: Posted, plan.Delete: Deleted}[op]
+func EffectOf(op plan.Op) Action {
+	return map[plan.Op]Action{plan.Create: Created, plan.Patch: Changed, plan.Post: Posted, plan.Delete: Deleted}[op]
 }
 
 // ItemOutcome is how one item ended.
@@ -56,7 +56,7 @@ type ItemOutcome struct {
 	kind.Key
 	Status Status `json:"status"`
 	// Did is empty unless the status is Done.
-	Did     Effect `json:"did,omitempty"`
+	Did     Action `json:"did,omitempty"`
 	Sent    bool   `json:"sent"`
 	Message string `json:"message,omitempty"`
 	Fix     string `json:"fix,omitempty"`
@@ -68,7 +68,7 @@ type ItemOutcome struct {
 	Verdict    Verdict            `json:"verdict"`              // the name of the exit code for this outcome
 	Mismatches []ReadbackMismatch `json:"mismatches,omitempty"` // where the object is not what the request makes of it
 	// Filled are the values that the server filled in where neither the request nor the object before it had any.
-	Filled []merge.Value `json:"-"`
+	Filled []merge.PathValue `json:"-"`
 
 	cause    error // the answer of the platform that ended the item, or nil
 	toRecord bool  // toRecord: the ledger must still record that live is in sync
@@ -91,8 +91,8 @@ const (
 	Interrupted  Verdict = "interrupted"
 )
 
-// What returns the effect of an item that is done, and the status of every other item.
-func (o ItemOutcome) What() string { return cmp.Or(string(o.Did), string(o.Status)) }
+// EffectOrStatus returns the effect of an item that is done, and the status of every other item.
+func (o ItemOutcome) EffectOrStatus() string { return cmp.Or(string(o.Did), string(o.Status)) }
 
 // Result has the outcomes in the plan's order.
 type Result struct {
@@ -105,7 +105,7 @@ type Result struct {
 func NewResult(outcomes []ItemOutcome) Result {
 	r := Result{outcomes, map[string]int{}}
 	for _, o := range outcomes {
-		r.Summary[o.What()]++
+		r.Summary[o.EffectOrStatus()]++
 	}
 	return r
 }
@@ -139,25 +139,25 @@ func failedOutcome(v Verdict, message, fix string) *ItemOutcome {
 	return &ItemOutcome{Status: Failed, Verdict: v, Message: message, Fix: fix}
 }
 
-// faultOutcome is the outcome of an item that failed with err.
-func faultOutcome(err error, prefix, fix string) *ItemOutcome {
+// errorOutcome is the outcome of an item that failed with err.
+func errorOutcome(err error, prefix, fix string) *ItemOutcome {
 	end := failedOutcome(Partial, prefix+err.Error(), fix)
-	if api.AnswerOf(err).IsAuth() {
+	if api.AsError(err).IsAuth() {
 		end.Verdict = Auth
 	}
-	end.cause, end.Field = err, api.AnswerOf(err).Field()
+	end.cause, end.Field = err, api.AsError(err).Field()
 	return end
 }
 
-// failedUnsent is the outcome of an error before anything was sent. If the run has ended, that
+// unsentOutcome is the outcome of an error before anything was sent. If the run has ended, that
 // is the reason instead.
-func failedUnsent(ctx context.Context, err error, prefix string) *ItemOutcome {
-	return cmp.Or(interruptedOutcome(ctx), faultOutcome(err, prefix, ""))
+func unsentOutcome(ctx context.Context, err error, prefix string) *ItemOutcome {
+	return cmp.Or(interruptedOutcome(ctx), errorOutcome(err, prefix, ""))
 }
 
 // unknownOutcome is the outcome of a write that may have happened.
 func unknownOutcome(err error, why string) *ItemOutcome {
-	return faultOutcome(err, cmp.Or(why, "trueup can't tell whether it was written: "), "run apply again, which checks first")
+	return errorOutcome(err, cmp.Or(why, "trueup can't tell whether it was written: "), "run apply again, which checks first")
 }
 
 // renamedOutcome is the outcome of a creation if the platform answered with an object of another name. Sending it again could
@@ -177,10 +177,10 @@ func staleOutcome(why string) *ItemOutcome {
 
 // unreadableOutcome is the outcome of an accepted write that can't be read back.
 func unreadableOutcome(err error) *ItemOutcome {
-	if notFound(err) {
+	if isNotFound(err) {
 		return failedOutcome(NotConverged, "the server answered that it was written, but does not have it", "")
 	}
-	return faultOutcome(err, "it was written, but can't be read back: ", "")
+	return errorOutcome(err, "it was written, but can't be read back: ", "")
 }
 
 // unverifiedOutcome is the outcome of an accepted write if the run ended before live showed it.
@@ -203,9 +203,9 @@ func stoppedOutcome(err error) *ItemOutcome {
 	return nil
 }
 
-// unclaimedOutcome is the outcome of a ledger error before anything was sent. A person is needed
+// ledgerErrorOutcome is the outcome of a ledger error before anything was sent. A person is needed
 // only if the ledger needs repair.
-func unclaimedOutcome(err error) *ItemOutcome {
+func ledgerErrorOutcome(err error) *ItemOutcome {
 	if end := stoppedOutcome(err); end != nil {
 		return end
 	}
@@ -217,40 +217,40 @@ func unclaimedOutcome(err error) *ItemOutcome {
 	return end
 }
 
-// addUnrecorded adds to the message that the ledger could not record the outcome, unless err is nil.
-func (o *ItemOutcome) addUnrecorded(err error) {
+// addLedgerError adds to the message that the ledger could not record the outcome, unless err is nil.
+func (o *ItemOutcome) addLedgerError(err error) {
 	if err != nil {
 		o.Message += " (and the ledger could not record it: " + err.Error() + ")"
 	}
 }
 
-// unrecordedLive is unrecorded for an object that is in sync: the item fails, and the next run
+// failUnrecorded is unrecorded for an object that is in sync: the item fails, and the next run
 // records it.
-func (o *ItemOutcome) unrecordedLive(what string, err error) {
+func (o *ItemOutcome) failUnrecorded(what string, err error) {
 	if err == nil || o.Verdict != OK {
-		o.addUnrecorded(err)
+		o.addLedgerError(err)
 		return
 	}
 	o.Status, o.Did, o.Verdict, o.Message = Failed, "", Partial, what+", but the ledger could not record it: "+err.Error()
 	o.Fix = "run apply again, which finds that live equals git and records it"
 }
 
-func notFound(err error) bool   { return api.AnswerOf(err).NotFound() }
-func isConflict(err error) bool { return api.AnswerOf(err).Class == api.Contended }
-func isTaken(err error) bool    { return isConflict(err) || api.AnswerOf(err).Class == api.Taken }
-func notSent(err error) bool    { return api.AnswerOf(err).NotSent() }
+func isNotFound(err error) bool  { return api.AsError(err).NotFound() }
+func isConflict(err error) bool  { return api.AsError(err).Class == api.Contended }
+func isNameTaken(err error) bool { return isConflict(err) || api.AsError(err).Class == api.Taken }
+func isNotSent(err error) bool   { return api.AsError(err).NotSent() }
 
 // isUncertain reports whether a write that failed may have happened: an error that is no answer
 // leaves that unknown.
 func isUncertain(err error) bool {
-	class := api.AnswerOf(err).Class
+	class := api.AsError(err).Class
 	return class == "" || class == api.Unknown
 }
 
 // isTransient reports whether a retry may succeed: nothing was written, or the platform
 // was unreachable or overloaded (docs/design.md C4).
 func isTransient(err error) bool {
-	a := api.AnswerOf(err)
+	a := api.AsError(err)
 	switch {
 	case err == nil || a.IsAuth() || a.Hopeless:
 		return false
@@ -269,7 +269,7 @@ func isTransient(err error) bool {
 // refusesVersion reports whether the server refused the resourceVersion of a PATCH: it is stale
 // (409), or the server accepts none.
 func refusesVersion(err error) bool {
-	if err == nil || isUncertain(err) || api.AnswerOf(err).IsAuth() {
+	if err == nil || isUncertain(err) || api.AsError(err).IsAuth() {
 		return false
 	}
 	return isConflict(err) || strings.Contains(err.Error(), "resourceVersion")

@@ -191,15 +191,15 @@ func TestAPostOfWhatConverges(t *testing.T) {
 			calls: head + ", GET CDN/shop, GET CDN/shop, GET CDN/shop, GET CDN/shop, GET CDN/shop",
 		},
 		"taken by the same": {
-			err: isTaken(), at: appears(forced), status: apply.Done, verdict: apply.OK, words: "another run or client created it",
+			err: isNameTaken(), at: appears(forced), status: apply.Done, verdict: apply.OK, words: "another run or client created it",
 			calls: head + ", GET CDN/shop, applied CDN/shop",
 		},
 		"taken: choose": {
-			err: isTaken(), at: appears(loose), status: apply.Skipped, verdict: apply.Stale, words: " meanwhile",
+			err: isNameTaken(), at: appears(loose), status: apply.Skipped, verdict: apply.Stale, words: " meanwhile",
 			calls: head + ", GET CDN/shop, GET CDN/shop, GET CDN/shop, GET CDN/shop, GET CDN/shop, drop CDN/shop",
 		},
 		"a conflict about something else": {
-			err: isTaken(), status: apply.Failed, verdict: apply.Partial, words: "409",
+			err: isNameTaken(), status: apply.Failed, verdict: apply.Partial, words: "409",
 			calls: head + ", GET CDN/shop, GET CDN/shop, drop CDN/shop",
 		},
 		"a conflict that passes": {
@@ -218,7 +218,7 @@ func TestAPostOfWhatConverges(t *testing.T) {
 				before := s.hook
 				tt.at(s)
 				appear := s.hook
-				s.hook = func(call string, i int) *faultOutcome { appear(call, i); return before(call, i) }
+				s.hook = func(call string, i int) *errorOutcome { appear(call, i); return before(call, i) }
 			}
 			s.ends(s.run(), shop, tt.status, tt.verdict, tt.words)
 			s.wrote(tt.calls)
@@ -290,12 +290,12 @@ func TestWhatIsSentOnceAndWasNotWritten(t *testing.T) {
 		}
 	}
 	// A 409 after a 429 is another client's: ours was never written.
-	s := due(t).on("POST Purge/rel", 1, answered(429), false).on("POST Purge/rel", 2, isTaken(), false)
+	s := due(t).on("POST Purge/rel", 1, answered(429), false).on("POST Purge/rel", 2, isNameTaken(), false)
 	s.proven = true
 	s.ends(s.run(), rel, apply.Failed, apply.NeedsPerson, "this ledger did not create it")
 
 	// After a send that may have arrived, one that did not changes nothing.
-	s = due(t).on("POST Purge/rel", 1, unclear(), true).on("POST Purge/rel", 2, answered(429), false).on("POST Purge/rel", 3, isTaken(), false)
+	s = due(t).on("POST Purge/rel", 1, unclear(), true).on("POST Purge/rel", 2, answered(429), false).on("POST Purge/rel", 3, isNameTaken(), false)
 	s.proven = true
 	s.ends(s.run(), rel, apply.Done, apply.OK, "when it was first sent")
 

@@ -170,13 +170,13 @@ func TestAnyCallMayFail(t *testing.T) {
 	if calls < 15 {
 		t.Fatalf("only %d calls: %s", calls, clean.took())
 	}
-	for _, f := range []faultOutcome{
+	for _, f := range []errorOutcome{
 		{unclear(), true},
 		{unclear(), false},
 		{refused(), false},
 		{unsent(), false},
 		{denied(), false},
-		{isTaken(), false},
+		{isNameTaken(), false},
 		{answered(429), false},
 		{answered(503), true},
 		{answered(503), false},
@@ -187,7 +187,7 @@ func TestAnyCallMayFail(t *testing.T) {
 			for _, times := range []int{1, 2} {
 				s := dueAll(t, set)
 				total := 0
-				s.hook = func(call string, _ int) *faultOutcome {
+				s.hook = func(call string, _ int) *errorOutcome {
 					total++
 					if total < k || total >= k+times {
 						return nil
@@ -209,16 +209,16 @@ func TestAnyCallMayFail(t *testing.T) {
 
 // fate is what a fault means for a call: a ledger's failure says nothing of
 // itself, and what is done by a read does not matter.
-func (s *stage) fate(call string, f faultOutcome) *faultOutcome {
+func (s *stage) fate(call string, f errorOutcome) *errorOutcome {
 	verb, _, _ := strings.Cut(call, " ")
 	if !slices.Contains([]string{"GET", "POST", "PATCH"}, verb) {
 		if m := mistake(""); errors.As(f.err, &m) {
 			return &f
 		}
-		return &faultOutcome{fmt.Errorf("disk full"), f.did}
+		return &errorOutcome{fmt.Errorf("disk full"), f.did}
 	}
 	if verb == "GET" {
-		return &faultOutcome{f.err, false}
+		return &errorOutcome{f.err, false}
 	}
 	s.log[len(s.log)-1] += fmt.Sprintf("!%v", f.err)
 	return &f
@@ -228,7 +228,7 @@ func (s *stage) fate(call string, f faultOutcome) *faultOutcome {
 func (s *stage) check(name string, res apply.Result) {
 	s.t.Helper()
 	unclearOnce := map[string]int{}
-	certain := []string{refused().Error(), unsent().Error(), denied().Error(), isTaken().Error(), answered(429).Error()}
+	certain := []string{refused().Error(), unsent().Error(), denied().Error(), isNameTaken().Error(), answered(429).Error()}
 	for i, call := range s.log {
 		verb, object, _ := strings.Cut(call, " ")
 		object, failure, _ := strings.Cut(object, "!")

@@ -23,9 +23,9 @@ const (
 	clocksApart = 10 * time.Minute
 )
 
-// onceSend is a claimed request that must be executed at most once.
-type onceSend struct {
-	*work
+// sendOnceRequest is a claimed request that must be executed at most once.
+type sendOnceRequest struct {
+	*itemRun
 	digest  canon.Sum // of the spec, as the ledger has it
 	hold    ledger.OwnClaim
 	before  *ledger.Listing // before lists the live objects that looked like the one to send before the claim
@@ -59,22 +59,22 @@ type attempt struct {
 
 // sendUntilKnown sends a claimed request until its result is known, or it must not be sent again. Each
 // send waits for its turn, then reads the clock, and does nothing else before it writes.
-func (s *onceSend) sendUntilKnown(ctx context.Context) attempt {
+func (s *sendOnceRequest) sendUntilKnown(ctx context.Context) attempt {
 	for sends := 0; ; {
 		a := s.trySend(ctx)
-		again := s.canRetry(a.err) && a.again
+		again := s.consumeRetry(a.err) && a.again
 		if a.result == unclear {
 			a = s.readOutcome(ctx, a)
 			// Sent again only on proof that it can't be executed twice (docs/design.md 0.7).
 			sends++
-			again = a.result == unclear && s.hold.Terms.Proven && sends < maxSends && api.AnswerOf(a.err).OtherName.String() == ""
+			again = a.result == unclear && s.hold.Terms.Proven && sends < maxSends && api.AsError(a.err).OtherName.String() == ""
 		}
-		if again && s.pauseBefore(ctx, a.err) {
+		if again && s.sleepBackoff(ctx, a.err) {
 			continue
 		}
 		s.noteResult(a.err)
 		if a.result == refused {
-			s.stopIfLost(a.err)
+			s.stopIfWorkspaceMissing(a.err)
 		}
 		return a
 	}
@@ -82,13 +82,13 @@ func (s *onceSend) sendUntilKnown(ctx context.Context) attempt {
 
 // readOutcome reads what a send without a clear answer created. If it
 // got a 409 and live shows no object, it created nothing.
-func (s *onceSend) readOutcome(ctx context.Context, a attempt) attempt {
+func (s *sendOnceRequest) readOutcome(ctx context.Context, a attempt) attempt {
 	wasCertain := s.certain
 	s.certain = false
-	if s.kind.RequestOnly() {
+	if s.kind.IsRequestOnly() {
 		return a
 	}
-	var got reading
+	var got readbackResult
 	// After a panic while reading, the result stays unclear.
 	_ = s.catchPanic(s.item.Key, func() error {
 		// A GET right before the claim has shown the name to be free.
@@ -98,7 +98,7 @@ func (s *onceSend) readOutcome(ctx context.Context, a attempt) attempt {
 	switch {
 	case got.kept:
 		return attempt{result: duplicate, obj: *got.obj}
-	case wasCertain && api.AnswerOf(a.err).Status == http.StatusConflict:
+	case wasCertain && api.AsError(a.err).Status == http.StatusConflict:
 		s.certain = true
 		return attempt{result: refused, err: a.err}
 	}
@@ -106,7 +106,7 @@ func (s *onceSend) readOutcome(ctx context.Context, a attempt) attempt {
 }
 
 // trySend sends once. If the request panics, the result is unclear: it may have been executed.
-func (s *onceSend) trySend(ctx context.Context) attempt {
+func (s *sendOnceRequest) trySend(ctx context.Context) attempt {
 	before := attempt{result: unsent}
 	var now ledger.Instant
 	var obj kind.LiveObject
@@ -130,8 +130,8 @@ func (s *onceSend) trySend(ctx context.Context) attempt {
 
 // waitToSend waits for the rate limit, and checks that the request may still be sent. If not, the error
 // says why, and the result is unsent, or overdue if no later run may send it either.
-func (s *onceSend) waitToSend(ctx context.Context) (ledger.Instant, sendResult, error) {
-	if err := s.Writer.WaitForTurn(ctx, s.kind); err != nil {
+func (s *sendOnceRequest) waitToSend(ctx context.Context) (ledger.Instant, sendResult, error) {
+	if err := s.Writer.WaitForRateLimit(ctx, s.kind); err != nil {
 		return ledger.Instant{}, unsent, err
 	}
 	if err := s.Journal.CheckCurrent(s.ledgerCtx, s.item.Key); err != nil {
@@ -157,15 +157,15 @@ func (s *onceSend) waitToSend(ctx context.Context) (ledger.Instant, sendResult, 
 }
 
 // classifyAnswer returns what an answer means (docs/design.md A3).
-func (s *onceSend) classifyAnswer(obj kind.LiveObject, err error, now ledger.Instant) attempt {
-	a, said := attempt{obj: obj, err: err}, api.AnswerOf(err)
+func (s *sendOnceRequest) classifyAnswer(obj kind.LiveObject, err error, now ledger.Instant) attempt {
+	a, said := attempt{obj: obj, err: err}, api.AsError(err)
 	earliest := now.Early // the earliest creation time of an object of this send
 	if limit := now.Now.Add(-clocksApart); now.Alone || earliest.Before(limit) {
 		earliest = limit
 	}
 	switch {
 	case err == nil && madeBefore(obj, earliest.Add(-sentTolerance)):
-		a.result = s.ownerOf(obj, true)
+		a.result = s.classifyExisting(obj, true)
 		a.err = fmt.Errorf("the platform answered with an object that was created at %s, before this request", obj.CreationTimestamp)
 	case err == nil:
 		a.result = executed
@@ -175,7 +175,7 @@ func (s *onceSend) classifyAnswer(obj kind.LiveObject, err error, now ledger.Ins
 		if said.Existing != nil {
 			a.obj = *said.Existing
 		}
-		a.result = s.ownerOf(a.obj, said.Existing != nil)
+		a.result = s.classifyExisting(a.obj, said.Existing != nil)
 	case said.Class == api.Contended:
 		a.result, a.again = refused, true
 	case isUncertain(err):
@@ -188,10 +188,10 @@ func (s *onceSend) classifyAnswer(obj kind.LiveObject, err error, now ledger.Ins
 
 func formatTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// ownerOf returns duplicate if an earlier send of ours may have created the existing object of the name,
+// classifyExisting returns duplicate if an earlier send of ours may have created the existing object of the name,
 // even if a person marked that send as not executed, or else foreign. If the platform shows the object,
 // it must also equal what was sent, and not be older than the claim.
-func (s *onceSend) ownerOf(existing kind.LiveObject, shown bool) sendResult {
+func (s *sendOnceRequest) classifyExisting(existing kind.LiveObject, shown bool) sendResult {
 	ours, since := !s.certain, *s.hold.FirstClaimAt
 	if s.hold.RepostedFrom != nil {
 		ours, since = true, *s.hold.RepostedFrom
@@ -212,20 +212,20 @@ func madeBefore(obj kind.LiveObject, t time.Time) bool {
 }
 
 // recordEnd records the result of a request, and returns its outcome: Done if it was executed.
-func (s *onceSend) recordEnd(ctx context.Context, a attempt) *ItemOutcome {
+func (s *sendOnceRequest) recordEnd(ctx context.Context, a attempt) *ItemOutcome {
 	end, record := s.outcomeOf(ctx, a)
 	return s.reportUnrecorded(s.catchPanic(s.item.Key, record), end)
 }
 
 // outcomeOf returns the outcome of a request, and the function that records it.
-func (s *onceSend) outcomeOf(ctx context.Context, a attempt) (end *ItemOutcome, record func() error) {
+func (s *sendOnceRequest) outcomeOf(ctx context.Context, a attempt) (end *ItemOutcome, record func() error) {
 	key := s.item.Key
 	switch {
 	case a.result == executed, a.result == duplicate:
-		made := ledger.Made{RemoteName: a.obj.Name, UID: a.obj.UID, CreationTimestamp: a.obj.CreationTimestamp}
+		made := ledger.AcceptedAnswer{RemoteName: a.obj.Name, UID: a.obj.UID, CreationTimestamp: a.obj.CreationTimestamp}
 		end = doneOutcome("")
 		if a.result == duplicate {
-			made.How, made.HTTP = ledger.Duplicate, api.AnswerOf(a.err).Status
+			made.How, made.HTTP = ledger.Duplicate, api.AsError(a.err).Status
 			if a.err == nil {
 				made.How = ledger.Found // by reading, which does not prove who created it
 			}
@@ -233,30 +233,30 @@ func (s *onceSend) outcomeOf(ctx context.Context, a attempt) (end *ItemOutcome, 
 		}
 		return end, func() error { return s.Journal.RecordPosted(s.ledgerCtx, key, made) }
 	case a.result == foreign:
-		end = failedOutcome(NeedsPerson, "the name already exists, and this ledger did not create it: "+a.err.Error(), ledger.NameQuestion(key))
-		return end, s.recordHow(ledger.NotOurs, end.Message)
+		end = failedOutcome(NeedsPerson, "the name already exists, and this ledger did not create it: "+a.err.Error(), ledger.NameTakenCommand(key))
+		return end, s.outcomeRecorder(ledger.NotOurs, end.Message)
 	case a.result == overdue && s.certain:
 		return failedOutcome(Partial, "it was not sent: "+a.err.Error(), "check this machine's clock, and run apply again"),
-			s.recordHow(ledger.Released, a.err.Error())
+			s.outcomeRecorder(ledger.Released, a.err.Error())
 	case a.result == unsent && !s.sent && ctx.Err() != nil:
 		end = interruptedOutcome(ctx)
-		return end, func() error { return s.giveBack(end.Message) }
+		return end, func() error { return s.releaseClaim(end.Message) }
 	}
-	return s.failedSend(a)
+	return s.failedSendOutcome(a)
 }
 
-func (s *onceSend) recordHow(how ledger.How, message string) (record func() error) {
+func (s *sendOnceRequest) outcomeRecorder(how ledger.OutcomeStatus, message string) (record func() error) {
 	return func() error {
 		return s.Journal.RecordOutcome(s.ledgerCtx, s.item.Key, ledger.Outcome{How: how, Message: ledger.QuoteMessage(message)})
 	}
 }
 
-// failedSend is outcomeOf for a failed send. It releases the claim only if the request was certainly not
+// failedSendOutcome is outcomeOf for a failed send. It releases the claim only if the request was certainly not
 // executed. Otherwise a later run or a person decides.
-func (s *onceSend) failedSend(a attempt) (end *ItemOutcome, record func() error) {
+func (s *sendOnceRequest) failedSendOutcome(a attempt) (end *ItemOutcome, record func() error) {
 	key, message := s.item.Key, a.err.Error()
-	end = faultOutcome(a.err, "", "")
-	if api.AnswerOf(a.err).Class == api.Limited && s.item.Purge != nil {
+	end = errorOutcome(a.err, "", "")
+	if api.AsError(a.err).Class == api.Limited && s.item.Purge != nil {
 		s.mu.Lock()
 		s.full[s.item.Purge.Hostname] = message
 		s.mu.Unlock()
@@ -264,35 +264,35 @@ func (s *onceSend) failedSend(a attempt) (end *ItemOutcome, record func() error)
 	switch {
 	case a.result == unsent && s.certain:
 		end.Fix = "run apply again"
-		return cmp.Or(stoppedOutcome(a.err), end), s.recordHow(ledger.Released, message)
+		return cmp.Or(stoppedOutcome(a.err), end), s.outcomeRecorder(ledger.Released, message)
 	case a.result == refused && s.certain:
-		o := ledger.Outcome{How: ledger.RejectedByPlatform, HTTP: api.AnswerOf(a.err).Status, Message: ledger.QuoteMessage(message)}
-		return cmp.Or(s.noRoom(), end), func() error { return s.Journal.RecordOutcome(s.ledgerCtx, key, o) }
-	case api.AnswerOf(a.err).OtherName.String() != "":
-		end = renamedOutcome(key, api.AnswerOf(a.err).OtherName.String())
-		end.Fix = ledger.QuestionCommand(key)
-		return end, s.recordHow(ledger.OutcomeUnknown, end.Message)
+		o := ledger.Outcome{How: ledger.RejectedByPlatform, HTTP: api.AsError(a.err).Status, Message: ledger.QuoteMessage(message)}
+		return cmp.Or(s.deferForPurgeLimit(), end), func() error { return s.Journal.RecordOutcome(s.ledgerCtx, key, o) }
+	case api.AsError(a.err).OtherName.String() != "":
+		end = renamedOutcome(key, api.AsError(a.err).OtherName.String())
+		end.Fix = ledger.ResolveAdvice(key)
+		return end, s.outcomeRecorder(ledger.OutcomeUnknown, end.Message)
 	case a.result != overdue && s.hold.Terms.Proven:
 		end.Message = "it may have been executed: " + message
 		end.Fix = "trueup ledger settle or the next apply sends it again under the same name, which is safe until " +
 			formatTime(s.hold.FirstClaimAt.Add(s.hold.Terms.Window))
 		return end, func() error { return s.Journal.MarkResumable(s.ledgerCtx, key, message) }
 	}
-	end.Verdict, end.Message, end.Fix = NeedsPerson, "it may have been executed: "+message, ledger.QuestionCommand(key)
-	return end, s.recordHow(ledger.OutcomeUnknown, message)
+	end.Verdict, end.Message, end.Fix = NeedsPerson, "it may have been executed: "+message, ledger.ResolveAdvice(key)
+	return end, s.outcomeRecorder(ledger.OutcomeUnknown, message)
 }
 
-// giveBack ends a claim under which nothing was sent. If an earlier run may have sent the request, the
+// releaseClaim ends a claim under which nothing was sent. If an earlier run may have sent the request, the
 // claim becomes one that the next run can take over at once.
-func (s *onceSend) giveBack(why string) error {
+func (s *sendOnceRequest) releaseClaim(why string) error {
 	if s.certain {
-		return s.recordHow(ledger.Released, why)()
+		return s.outcomeRecorder(ledger.Released, why)()
 	}
 	return s.Journal.MarkResumable(s.ledgerCtx, s.item.Key, why)
 }
 
-// noRoom defers a purge if the platform accepts no more purges of its hostname for now.
-func (s *onceSend) noRoom() *ItemOutcome {
+// deferForPurgeLimit defers a purge if the platform accepts no more purges of its hostname for now.
+func (s *sendOnceRequest) deferForPurgeLimit() *ItemOutcome {
 	if s.item.Purge == nil {
 		return nil
 	}
@@ -310,7 +310,7 @@ func (s *onceSend) noRoom() *ItemOutcome {
 }
 
 // reportUnrecorded ends an item that the ledger could not record. It reports the missing record, so that nothing is lost.
-func (w *work) reportUnrecorded(err error, end *ItemOutcome) *ItemOutcome {
+func (w *itemRun) reportUnrecorded(err error, end *ItemOutcome) *ItemOutcome {
 	if err == nil {
 		return end
 	}
@@ -322,7 +322,7 @@ func (w *work) reportUnrecorded(err error, end *ItemOutcome) *ItemOutcome {
 		// The run that changed the record is responsible for it, unless ours was executed.
 		return failedOutcome(verdict, done+" (and another run changed its record meanwhile)", "trueup ledger show "+key.String())
 	}
-	end = failedOutcome(NeedsPerson, done+" (and the ledger could not record it: "+err.Error()+")", ledger.QuestionCommand(key))
+	end = failedOutcome(NeedsPerson, done+" (and the ledger could not record it: "+err.Error()+")", ledger.ResolveAdvice(key))
 	if lacks, ok := errors.AsType[*ledger.UnrecordedError](err); ok {
 		if b, err := json.Marshal(lacks.Record); err == nil {
 			w.reportPhase(PhaseRescue, string(b))

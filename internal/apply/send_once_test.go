@@ -17,7 +17,7 @@ import (
 func existing(t *testing.T, spec, made string) error {
 	s := begin(t)
 	k, _ := kind.FindKind("Purge")
-	o, err := k.ReadObject(canon.Bytes(map[string]any{
+	o, err := k.ReadObject(canon.Encode(map[string]any{
 		"metadata": map[string]any{"name": "rel", "creationTimestamp": made}, "spec": s.tree(spec),
 	}))
 	if err != nil {
@@ -88,7 +88,7 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 			second:  want{"unknown", ledger.Unknown, apply.NeedsPerson, "another name"},
 		},
 		"duplicate": {
-			err:    isTaken(),
+			err:    isNameTaken(),
 			first:  want{"unknown", ledger.Unknown, apply.NeedsPerson, "ledger adopt Purge/rel"},
 			second: want{"posted", ledger.Posted, apply.OK, "when it was first sent"},
 		},
@@ -163,7 +163,7 @@ func TestSentAgainOnlyOnProof(t *testing.T) {
 	s.ends(s.run(), rel, apply.Done, apply.OK, "executes it later")
 	s.wrote(sendOnce + ", POST Purge/rel, posted Purge/rel")
 
-	s = due(t).on("POST Purge/rel", 1, unclear(), true).on("POST Purge/rel", 2, unclear(), false).on("POST Purge/rel", 3, isTaken(), false)
+	s = due(t).on("POST Purge/rel", 1, unclear(), true).on("POST Purge/rel", 2, unclear(), false).on("POST Purge/rel", 3, isNameTaken(), false)
 	s.proven = true
 	s.ends(s.run(), rel, apply.Done, apply.OK, "when it was first sent")
 	s.wrote(sendOnce + ", POST Purge/rel, POST Purge/rel, posted Purge/rel")

@@ -43,7 +43,7 @@ func TestAPlatformThatFailsInARow(t *testing.T) {
 	}
 
 	// What it answers in between, a refusal too, begins the count anew.
-	for _, answer := range []error{nil, refused(), isTaken()} {
+	for _, answer := range []error{nil, refused(), isNameTaken()} {
 		s = row(t, 9)
 		for i := range 9 {
 			if i != 4 {
@@ -136,11 +136,11 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-func (s *slow) WaitForTurn(ctx context.Context, k *kind.Kind) error {
+func (s *slow) WaitForRateLimit(ctx context.Context, k *kind.Kind) error {
 	if err := sleep(ctx, s.turn); err != nil {
 		return &said{"waiting for the rate limit", api.Error{Class: api.Unsent, Hopeless: true}}
 	}
-	return s.stage.WaitForTurn(ctx, k)
+	return s.stage.WaitForRateLimit(ctx, k)
 }
 
 func (s *slow) Get(ctx context.Context, k *kind.Kind, name string) (kind.LiveObject, error) {
@@ -178,7 +178,7 @@ func (s *slow) Claim(ctx context.Context, k kind.Key, i ledger.Intent) (ledger.O
 	return s.stage.Claim(ctx, k, i)
 }
 
-func (s *slow) RecordPosted(ctx context.Context, k kind.Key, m ledger.Made) error {
+func (s *slow) RecordPosted(ctx context.Context, k kind.Key, m ledger.AcceptedAnswer) error {
 	if err := sleep(ctx, s.posted); err != nil {
 		return err
 	}

@@ -15,45 +15,47 @@ import (
 	"trueup/internal/plan"
 )
 
-// write is a request that changes an object, with the message of its success.
-type write struct {
+// objectWrite is a request that changes an object, with the message of its success.
+type objectWrite struct {
 	now             plan.Item // the plan that the write carries out
 	before, request any       // the spec right before the write, nil for a creation, and that of the request
-	did             Effect
+	did             Action
 	done            string
 }
 
-func (w *work) createdWrite() write {
-	return write{now: *w.item, request: w.item.BodySpec(), did: Created}
+func (w *itemRun) createdWrite() objectWrite {
+	return objectWrite{now: *w.item, request: w.item.BodySpec(), did: Created}
 }
 
-// checked is what reading back shows of a write.
-type checked struct {
+// readbackCheck is what reading back shows of a write.
+type readbackCheck struct {
 	now        any // the spec
 	mismatches []ReadbackMismatch
-	filled     []merge.Value // what the server filled in
+	filled     []merge.PathValue // what the server filled in
 }
 
 // checkWrite compares an object with what a write makes of it.
-func (w *work) checkWrite(wrote write, obj kind.LiveObject) (c checked) {
+func (w *itemRun) checkWrite(wrote objectWrite, obj kind.LiveObject) (c readbackCheck) {
 	c.now = canon.MustDecode(obj.Spec)
-	c.mismatches, c.filled = merge.Write{
+	c.mismatches, c.filled = merge.CompletedWrite{
 		Rules: w.Rules(w.kind), Before: wrote.before, Request: wrote.request, Now: c.now, Lost: wrote.now.Collateral,
 	}.Check()
 	return c
 }
 
 // hasFault reports whether the server failed the write in this way.
-func (c checked) hasFault(f merge.Fault) bool {
+func (c readbackCheck) hasFault(f merge.MismatchKind) bool {
 	return slices.ContainsFunc(c.mismatches, func(m ReadbackMismatch) bool { return m.Fault == f })
 }
 
-// isKept reports whether the server has what was sent, and nothing grave is different besides.
-func (w *work) isKept(c checked) bool { return !slices.ContainsFunc(c.mismatches, w.showsUnconverged) }
+// hasConverged reports whether the server has what was sent, and nothing grave is different besides.
+func (w *itemRun) hasConverged(c readbackCheck) bool {
+	return !slices.ContainsFunc(c.mismatches, w.showsUnconverged)
+}
 
 // showsUnconverged reports whether a mismatch means that the write has not converged: trueup asked for it, or the documented field
 // decides what is served, or to whom.
-func (w *work) showsUnconverged(m ReadbackMismatch) bool {
+func (w *itemRun) showsUnconverged(m ReadbackMismatch) bool {
 	if m.Fault != merge.Altered {
 		return true
 	}
@@ -62,7 +64,7 @@ func (w *work) showsUnconverged(m ReadbackMismatch) bool {
 }
 
 // fieldAt returns the documented field at a place of a spec, or nil.
-func fieldAt(field *kind.Field, at []merge.Step) *kind.Field {
+func fieldAt(field *kind.Field, at []merge.PathStep) *kind.Field {
 	for _, step := range at {
 		switch {
 		case field == nil:
@@ -77,20 +79,20 @@ func fieldAt(field *kind.Field, at []merge.Step) *kind.Field {
 }
 
 // verifyWrite reads back what was written, and returns the outcome; err is the error of the write.
-func (w *work) verifyWrite(ctx context.Context, wrote write, err error) *ItemOutcome {
+func (w *itemRun) verifyWrite(ctx context.Context, wrote objectWrite, err error) *ItemOutcome {
 	if err != nil && !isUncertain(err) {
 		fix := ""
 		if len(wrote.now.Preserved) > 0 {
 			fix = "if the server rejects a field that the request repeats from live, omit it in trueup.yaml: overrides: [{kind: " + w.kind.Name + ", path: spec.FIELD, omit: true}]"
 		}
-		return faultOutcome(err, "", fix)
+		return errorOutcome(err, "", fix)
 	}
 	w.reportPhase("verify", "")
 	got := w.readBack(ctx, w.item.Name, wrote)
 	switch {
 	case got.kept:
 	case err != nil && got.obj != nil:
-		return w.withMismatches(unknownOutcome(err, "live differs from what was sent: "), got.checked)
+		return w.withMismatches(unknownOutcome(err, "live differs from what was sent: "), got.readbackCheck)
 	case err != nil:
 		return unknownOutcome(err, "")
 	case got.interrupted: // the spec stays pending until a run has seen the result
@@ -98,19 +100,19 @@ func (w *work) verifyWrite(ctx context.Context, wrote write, err error) *ItemOut
 	case got.obj == nil:
 		return unreadableOutcome(got.err)
 	}
-	return w.recordApplied(wrote, *got.obj, got.checked)
+	return w.recordApplied(wrote, *got.obj, got.readbackCheck)
 }
 
 // recordApplied records the spec as last-applied, and what the server did not remove as owed (docs/design.md 0.17 and B8).
-func (w *work) recordApplied(wrote write, got kind.LiveObject, c checked) *ItemOutcome {
+func (w *itemRun) recordApplied(wrote objectWrite, got kind.LiveObject, c readbackCheck) *ItemOutcome {
 	end := w.outcomeOf(wrote, got, c)
 	now := ledger.AppliedSpec{
 		Spec: w.spec, RemoteName: got.Name, UID: got.UID, CreationTimestamp: got.CreationTimestamp,
-		Converged: !c.hasFault(merge.NotKept) && !got.Terminating && !wrote.now.HasRefused() && (wrote.now.LeavesDifference() || merge.Covers(w.Rules(w.kind), canon.MustDecode(w.spec), c.now)),
+		Converged: !c.hasFault(merge.NotKept) && !got.Terminating && !wrote.now.LeavesServerValues() && (wrote.now.LeavesDifference() || merge.Covers(w.Rules(w.kind), canon.MustDecode(w.spec), c.now)),
 	}
 	if c.hasFault(merge.NotRemoved) {
-		after := effect.Apply(wrote.request, wrote.before)
-		now.Owed = canon.Bytes(merge.WithNotRemoved(w.Rules(w.kind), canon.MustDecode(w.spec), after, c.mismatches))
+		after := effect.ApplyPatch(wrote.request, wrote.before)
+		now.Owed = canon.Encode(merge.WithUnremoved(w.Rules(w.kind), canon.MustDecode(w.spec), after, c.mismatches))
 	}
 	if before := wrote.now.Before; before != nil && !reflect.DeepEqual(before, w.item.Before) {
 		now.Live = before
@@ -121,17 +123,17 @@ func (w *work) recordApplied(wrote write, got kind.LiveObject, c checked) *ItemO
 		}
 	}
 	if w.Journal != nil {
-		w.withoutSlot(func() { end.unrecordedLive("it was written", w.Journal.RecordApplied(w.ledgerCtx, w.item.Key, now)) })
+		w.releaseSlotWhile(func() { end.failUnrecorded("it was written", w.Journal.RecordApplied(w.ledgerCtx, w.item.Key, now)) })
 	}
 	return end
 }
 
 // outcomeOf returns the outcome of a write that was read back.
-func (w *work) outcomeOf(wrote write, got kind.LiveObject, c checked) *ItemOutcome {
+func (w *itemRun) outcomeOf(wrote objectWrite, got kind.LiveObject, c readbackCheck) *ItemOutcome {
 	end := doneOutcome(wrote.done)
 	switch {
-	case !w.isKept(c):
-		end = w.notConverged(c)
+	case !w.hasConverged(c):
+		end = w.notConvergedOutcome(c)
 	case got.Terminating:
 		end = failedOutcome(Partial, "it was written, but is being deleted", "")
 	case len(c.mismatches) > 0:
@@ -144,7 +146,7 @@ func (w *work) outcomeOf(wrote write, got kind.LiveObject, c checked) *ItemOutco
 }
 
 // withMismatches returns an outcome that names what is different.
-func (w *work) withMismatches(end *ItemOutcome, c checked) *ItemOutcome {
+func (w *itemRun) withMismatches(end *ItemOutcome, c readbackCheck) *ItemOutcome {
 	end.Filled, end.Mismatches = slices.Clone(c.filled), slices.Clone(c.mismatches)
 	for i := range end.Filled {
 		v := &end.Filled[i]
@@ -159,12 +161,12 @@ func (w *work) withMismatches(end *ItemOutcome, c checked) *ItemOutcome {
 }
 
 // redactValue returns a value as it may be printed.
-func (w *work) redactValue(path string, value any) any {
+func (w *itemRun) redactValue(path string, value any) any {
 	return kind.NewRedactor(w.target.Workspace, w.item.Key).RedactAt(path, value)
 }
 
-// notConverged says what the server did not do, and what a person can do.
-func (w *work) notConverged(c checked) *ItemOutcome {
+// notConvergedOutcome says what the server did not do, and what a person can do.
+func (w *itemRun) notConvergedOutcome(c readbackCheck) *ItemOutcome {
 	switch {
 	case c.hasFault(merge.NotKept):
 		return failedOutcome(NotConverged, "the server did not keep what was sent", fmt.Sprintf(
@@ -179,11 +181,11 @@ func (w *work) notConverged(c checked) *ItemOutcome {
 
 // overrideFor returns the override for a server that is right about a value; empty if it would hide a field that decides
 // what is served or to whom, a hostname, a key or a whole list.
-func (w *work) overrideFor(m ReadbackMismatch) string {
+func (w *itemRun) overrideFor(m ReadbackMismatch) string {
 	_, sentList := m.Sent.([]any)
 	_, gotList := m.Returned.([]any)
 	field := fieldAt(w.kind.Spec(), m.At)
-	hides := sentList || gotList || w.isKey(m.At) || field != nil && field.GravestRisk() > kind.NoRisk
+	hides := sentList || gotList || w.isKeyField(m.At) || field != nil && field.GravestRisk() > kind.NoRisk
 	if m.Fault != merge.NotKept || hides && !m.SameNumber {
 		return ""
 	}
@@ -194,8 +196,8 @@ func (w *work) overrideFor(m ReadbackMismatch) string {
 	return fmt.Sprintf("{kind: %s, path: spec.%s, %s}", w.kind.Name, merge.FieldPath(m.At), rule)
 }
 
-// isKey reports whether a place is part of the key of its list element, or the hostname.
-func (w *work) isKey(at []merge.Step) bool {
+// isKeyField reports whether a place is part of the key of its list element, or the hostname.
+func (w *itemRun) isKeyField(at []merge.PathStep) bool {
 	if len(at) < 2 {
 		return len(at) == 0 || at[0].Field == w.kind.HostField
 	}

@@ -34,8 +34,8 @@ const (
 	pollEvery = 2 * time.Second
 )
 
-// work is the state of one item over its retries.
-type work struct {
+// itemRun is the state of one item over its retries.
+type itemRun struct {
 	*run
 	kind     *kind.Kind
 	item     *plan.Item
@@ -47,39 +47,39 @@ type work struct {
 	// isPending means that the ledger has the spec as pending. mayBeWritten means that it must keep it so, because
 	// the server may have accepted the spec.
 	isPending, mayBeWritten bool
-	maybeDone               error  // the error of an earlier try that may have been executed, or nil
-	maybeWrote              *write // that try, if it was a PATCH
+	maybeDone               error        // the error of an earlier try that may have been executed, or nil
+	maybeWrote              *objectWrite // that try, if it was a PATCH
 	// withoutVersion means that the server rejects every resourceVersion as the precondition of a PATCH. conflicts
 	// counts the ones that it rejected.
 	withoutVersion bool
 	conflicts      int
 }
 
-func (r *run) newWork(i int) *work {
+func (r *run) newWork(i int) *itemRun {
 	k, _ := kind.FindKind(r.items[i].Kind)
-	return &work{run: r, kind: k, item: &r.items[i]}
+	return &itemRun{run: r, kind: k, item: &r.items[i]}
 }
 
 // applyItem applies the item by the policy of its kind.
-func (w *work) applyItem(ctx context.Context) ItemOutcome {
-	return w.finishItem(func() *ItemOutcome {
+func (w *itemRun) applyItem(ctx context.Context) ItemOutcome {
+	return w.runItem(func() *ItemOutcome {
 		if w.item.Request == nil {
-			return w.withoutRequest(ctx)
+			return w.outcomeWithoutRequest(ctx)
 		}
-		if end := w.blockedBy(ctx); end != nil {
+		if end := w.blockedOutcome(ctx); end != nil {
 			return end
 		}
 		w.reportPhase("start", "")
 		w.spec = w.Spec(w.item.Key)
-		if w.kind.CreateOnly() {
+		if w.kind.IsCreateOnly() {
 			return w.reportEnd(w.createOnce(ctx))
 		}
 		return w.reportEnd(w.applyConverging(ctx))
 	})
 }
 
-// blockedBy returns why the item can't start: the run was stopped, or an item that it waits for failed.
-func (w *work) blockedBy(ctx context.Context) *ItemOutcome {
+// blockedOutcome returns why the item can't start: the run was stopped, or an item that it waits for failed.
+func (w *itemRun) blockedOutcome(ctx context.Context) *ItemOutcome {
 	if end := w.haltedOutcome(ctx); end != nil {
 		return end
 	}
@@ -104,7 +104,7 @@ func (w *work) blockedBy(ctx context.Context) *ItemOutcome {
 	return nil
 }
 
-func (w *work) withoutRequest(ctx context.Context) *ItemOutcome {
+func (w *itemRun) outcomeWithoutRequest(ctx context.Context) *ItemOutcome {
 	it := w.item
 	end := doneOutcome("")
 	switch {
@@ -122,7 +122,7 @@ func (w *work) withoutRequest(ctx context.Context) *ItemOutcome {
 			if err == nil {
 				err = w.Journal.MarkUnknown(w.ledgerCtx, it.Key, now)
 			}
-			end.addUnrecorded(err)
+			end.addLedgerError(err)
 		}
 		if !it.Failed { // a failed one is live all the same
 			return end
@@ -133,8 +133,8 @@ func (w *work) withoutRequest(ctx context.Context) *ItemOutcome {
 	return w.endInSync(ctx, end)
 }
 
-// finishItem runs do. A panic fails the item only, not the run.
-func (w *work) finishItem(do func() *ItemOutcome) ItemOutcome {
+// runItem runs do. A panic fails the item only, not the run.
+func (w *itemRun) runItem(do func() *ItemOutcome) ItemOutcome {
 	var end *ItemOutcome
 	if err := w.catchPanic(w.item.Key, func() error { end = do(); return nil }); err != nil {
 		end = w.reportEnd(failedOutcome(Partial, err.Error(),
@@ -148,7 +148,7 @@ func (w *work) finishItem(do func() *ItemOutcome) ItemOutcome {
 }
 
 // effectOf returns what the run did about an item that is done.
-func (w *work) effectOf() Effect {
+func (w *itemRun) effectOf() Action {
 	switch did := EffectOf(w.item.Op); {
 	case w.item.Op == plan.Kept:
 		return Kept
@@ -158,46 +158,46 @@ func (w *work) effectOf() Effect {
 	return Unchanged
 }
 
-func (w *work) reportEnd(end *ItemOutcome) *ItemOutcome {
+func (w *itemRun) reportEnd(end *ItemOutcome) *ItemOutcome {
 	if end.Verdict == Auth {
 		w.stopRun(stoppedByAuth)
 	}
 	if end.Status == Done {
 		end.Did = cmp.Or(end.Did, w.effectOf())
 	}
-	w.reportPhase("end", cmp.Or(end.Message, end.What()))
+	w.reportPhase("end", cmp.Or(end.Message, end.EffectOrStatus()))
 	return end
 }
 
-func (w *work) reportPhase(phase, message string) {
+func (w *itemRun) reportPhase(phase, message string) {
 	w.Report(Event{Key: w.item.Key, Phase: phase, Message: message})
 }
 
-// waitTurn waits for the rate limit, before the read that a write relies on.
-func (w *work) waitTurn(ctx context.Context) *ItemOutcome {
-	if err := w.Writer.WaitForTurn(ctx, w.kind); err != nil {
-		return failedUnsent(ctx, err, "")
+// waitForRateLimit waits for the rate limit, before the read that a write relies on.
+func (w *itemRun) waitForRateLimit(ctx context.Context) *ItemOutcome {
+	if err := w.Writer.WaitForRateLimit(ctx, w.kind); err != nil {
+		return unsentOutcome(ctx, err, "")
 	}
 	return nil
 }
 
-// checkOvertaken returns an outcome if another apply was recorded since this one. Ask right before a write.
-func (w *work) checkOvertaken() *ItemOutcome {
+// checkNewerApply returns an outcome if another apply was recorded since this one. Ask right before a write.
+func (w *itemRun) checkNewerApply() *ItemOutcome {
 	if w.Journal == nil {
 		return nil
 	}
 	if err := w.Journal.CheckCurrent(w.ledgerCtx, w.item.Key); err != nil {
-		return unclaimedOutcome(err)
+		return ledgerErrorOutcome(err)
 	}
 	return nil
 }
 
 // sendRequest makes a request, and sets w.sent unless it was not sent. If request panics, it counts as sent.
-func (w *work) sendRequest(request func() error) error {
+func (w *itemRun) sendRequest(request func() error) error {
 	before := w.sent
 	w.sent = true
 	err := request()
-	if err != nil && notSent(err) {
+	if err != nil && isNotSent(err) {
 		w.sent = before
 		return err
 	}
@@ -209,15 +209,15 @@ func (w *work) sendRequest(request func() error) error {
 	return err
 }
 
-// mayRetry counts a failed try, and pauses if another one is allowed. It reports whether to try again.
-func (w *work) mayRetry(ctx context.Context, err error) bool {
-	return w.canRetry(err) && w.pauseBefore(ctx, err)
+// waitToRetry counts a failed try, and pauses if another one is allowed. It reports whether to try again.
+func (w *itemRun) waitToRetry(ctx context.Context, err error) bool {
+	return w.consumeRetry(err) && w.sleepBackoff(ctx, err)
 }
 
-// pauseBefore waits before a retry. It returns false if the run ends before the wait does.
-func (w *work) pauseBefore(ctx context.Context, err error) bool {
+// sleepBackoff waits before a retry. It returns false if the run ends before the wait does.
+func (w *itemRun) sleepBackoff(ctx context.Context, err error) bool {
 	w.interval = min(max(firstPause, 2*w.interval), maxPause)
-	d := max(rand.N(w.interval), api.AnswerOf(err).RetryAfter)
+	d := max(rand.N(w.interval), api.AsError(err).RetryAfter)
 	if limit, ends := ctx.Deadline(); ctx.Err() != nil || ends && time.Until(limit) < d {
 		return false
 	}
@@ -225,20 +225,20 @@ func (w *work) pauseBefore(ctx context.Context, err error) bool {
 	return w.Sleep(ctx, d) == nil
 }
 
-// canRetry counts a failed try, and reports whether another one is allowed. A request that was
+// consumeRetry counts a failed try, and reports whether another one is allowed. A request that was
 // not sent because its area has to wait does not count.
-func (w *work) canRetry(err error) bool {
-	wait := api.AnswerOf(err).RetryAfter
-	if !notSent(err) || api.AnswerOf(err).Status != 0 || wait == 0 {
+func (w *itemRun) consumeRetry(err error) bool {
+	wait := api.AsError(err).RetryAfter
+	if !isNotSent(err) || api.AsError(err).Status != 0 || wait == 0 {
 		w.failed++
 	}
 	// If the run has a deadline, pause rejects a wait that exceeds it.
 	return w.failed < maxTries && (w.hasDeadline || wait <= maxWait)
 }
 
-// lookUntil reads an object up to four times within ten seconds, until isRight returns true. It reports
+// readUntil reads an object up to four times within ten seconds, until isRight returns true. It reports
 // whether the run ended before that.
-func (w *work) lookUntil(ctx context.Context, name string, isRight func(kind.LiveObject, error) bool) (interrupted bool) {
+func (w *itemRun) readUntil(ctx context.Context, name string, isRight func(kind.LiveObject, error) bool) (interrupted bool) {
 	for _, pause := range []time.Duration{0, time.Second, 3 * time.Second, 6 * time.Second} {
 		if pause > 0 && w.Sleep(ctx, pause) != nil {
 			return ctx.Err() != nil
@@ -250,18 +250,18 @@ func (w *work) lookUntil(ctx context.Context, name string, isRight func(kind.Liv
 	return false
 }
 
-// reading is the result of reading back: the object as last seen, or nil and the error.
-type reading struct {
+// readbackResult is the result of reading back: the object as last seen, or nil and the error.
+type readbackResult struct {
 	obj *kind.LiveObject
 	err error
-	checked
+	readbackCheck
 	// kept: the object is what the write makes of it, but for what is not grave. interrupted: the run ended before that.
 	kept, interrupted bool
 }
 
 // readBack reads the object until it is what a write makes of it.
-func (w *work) readBack(ctx context.Context, name string, wrote write) (last reading) {
-	last.interrupted = w.lookUntil(ctx, name, func(obj kind.LiveObject, err error) bool {
+func (w *itemRun) readBack(ctx context.Context, name string, wrote objectWrite) (last readbackResult) {
+	last.interrupted = w.readUntil(ctx, name, func(obj kind.LiveObject, err error) bool {
 		if err == nil && obj.Spec == nil {
 			err = errors.New("the platform returns it without a spec")
 		}
@@ -269,20 +269,20 @@ func (w *work) readBack(ctx context.Context, name string, wrote write) (last rea
 			last.err = err
 			return false
 		}
-		last.obj, last.checked = &obj, w.checkWrite(wrote, obj)
-		last.kept = !obj.Terminating && w.isKept(last.checked)
+		last.obj, last.readbackCheck = &obj, w.checkWrite(wrote, obj)
+		last.kept = !obj.Terminating && w.hasConverged(last.readbackCheck)
 		return last.kept
 	})
 	return last
 }
 
-func (w *work) hasAll(sent []byte, obj kind.LiveObject) bool {
+func (w *itemRun) containsSpec(sent []byte, obj kind.LiveObject) bool {
 	return obj.Spec != nil && !obj.Terminating && merge.Covers(w.Rules(w.kind), canon.MustDecode(sent), canon.MustDecode(obj.Spec))
 }
 
 // pollUntil calls look until it returns an outcome, for at most Options.Wait: look's context ends then, too.
 // If it stops earlier, the outcome says that did was done but state, such as "ready", was not reached.
-func (w *work) pollUntil(ctx context.Context, did, state string, look func(context.Context) *ItemOutcome) *ItemOutcome {
+func (w *itemRun) pollUntil(ctx context.Context, did, state string, look func(context.Context) *ItemOutcome) *ItemOutcome {
 	limit := w.Options.Wait
 	looking, stop := context.WithTimeout(ctx, limit)
 	defer stop()
@@ -302,14 +302,14 @@ func (w *work) pollUntil(ctx context.Context, did, state string, look func(conte
 }
 
 // endInSync ends an item that is in sync. recordInSync records it later.
-func (w *work) endInSync(ctx context.Context, end *ItemOutcome) *ItemOutcome {
+func (w *itemRun) endInSync(ctx context.Context, end *ItemOutcome) *ItemOutcome {
 	toRecord := w.item.Record && !w.item.Found && w.Journal != nil
 	if w.item.Found {
-		if end = cmp.Or(endedBefore(ctx, recordingInSync), end); end.Status != Skipped {
+		if end = cmp.Or(runEndedOutcome(ctx, recordingInSync), end); end.Status != Skipped {
 			end = w.recordFound(end)
 		}
 	}
-	if w.Options.Wait > 0 && w.item.Op == plan.None && w.kind.CreateOnly() && end.Verdict == OK {
+	if w.Options.Wait > 0 && w.item.Op == plan.None && w.kind.IsCreateOnly() && end.Verdict == OK {
 		name := cmp.Or(w.item.RemoteName, w.item.Name)
 		obj, err := w.Writer.Get(ctx, w.kind, name)
 		why, verdict := whyEnded(ctx)
@@ -319,7 +319,7 @@ func (w *work) endInSync(ctx context.Context, end *ItemOutcome) *ItemOutcome {
 		case why != "":
 			end = failedOutcome(verdict, why+" before it was ready", "")
 		default:
-			end = faultOutcome(err, "", "")
+			end = errorOutcome(err, "", "")
 		}
 	}
 	end.toRecord = toRecord
@@ -329,13 +329,13 @@ func (w *work) endInSync(ctx context.Context, end *ItemOutcome) *ItemOutcome {
 const recordingInSync = "the ledger recorded that live equals git"
 
 // recordFound records that the object of an unknown request is live, unless another run does.
-func (w *work) recordFound(end *ItemOutcome) *ItemOutcome {
-	made := ledger.Made{RemoteName: cmp.Or(w.item.RemoteName, w.item.Name), UID: w.item.Live.UID}
+func (w *itemRun) recordFound(end *ItemOutcome) *ItemOutcome {
+	made := ledger.AcceptedAnswer{RemoteName: cmp.Or(w.item.RemoteName, w.item.Name), UID: w.item.Live.UID}
 	err := w.Journal.RecordExecuted(w.ledgerCtx, w.item.Key, made)
 	if errors.Is(err, ledger.ErrConflict) {
-		return w.leaveToOther()
+		return w.deferToOtherRun()
 	}
-	end.unrecordedLive("it is live", err)
+	end.failUnrecorded("it is live", err)
 	return end
 }
 
@@ -352,9 +352,9 @@ func (r *run) recordInSync(ctx context.Context) {
 		}
 	}
 	for some := range slices.Chunk(all, recordsTogether) {
-		late := endedBefore(ctx, recordingInSync)
+		late := runEndedOutcome(ctx, recordingInSync)
 		if late == nil {
-			r.recordTogether(some)
+			r.recordAllInSync(some)
 		}
 		for _, i := range some {
 			o := &r.outcomes[i]
@@ -367,13 +367,13 @@ func (r *run) recordInSync(ctx context.Context) {
 	}
 }
 
-func (r *run) recordTogether(some []int) {
-	all := make([]ledger.Confirmed, len(some))
+func (r *run) recordAllInSync(some []int) {
+	all := make([]ledger.AppliedObject, len(some))
 	for n, i := range some {
 		it := &r.items[i]
-		all[n] = ledger.Confirmed{
+		all[n] = ledger.AppliedObject{
 			Key:         it.Key,
-			AppliedSpec: ledger.AppliedSpec{Spec: r.Spec(it.Key), Converged: !it.HasRefused(), UID: it.Live.UID},
+			AppliedSpec: ledger.AppliedSpec{Spec: r.Spec(it.Key), Converged: !it.LeavesServerValues(), UID: it.Live.UID},
 		}
 	}
 	errs := make([]error, len(some))
@@ -384,7 +384,7 @@ func (r *run) recordTogether(some []int) {
 	for n, i := range some {
 		// On a conflict another run works on the object, and the next run compares it.
 		if each := cmp.Or(err, errs[n]); !errors.Is(each, ledger.ErrConflict) {
-			r.outcomes[i].unrecordedLive("live equals git", each)
+			r.outcomes[i].failUnrecorded("live equals git", each)
 		}
 	}
 }

@@ -38,7 +38,7 @@ type azureServer struct {
 	address            *url.URL
 	account, container string
 	now                func() time.Time
-	login              azureLogin
+	login              azureCredentials
 }
 
 // azureRequest is one request; an empty key means the container itself.
@@ -51,7 +51,7 @@ type azureRequest struct {
 
 func (s *azureServer) withOwnConnection() server { return s }
 
-func (s *azureServer) place(key string) string { return "azblob://" + path.Join(s.container, key) }
+func (s *azureServer) location(key string) string { return "azblob://" + path.Join(s.container, key) }
 
 func (s *azureServer) sendRequest(ctx context.Context, r azureRequest) (http.Header, []byte, error) {
 	address := *s.address
@@ -88,7 +88,7 @@ func (s *azureServer) signRequest(req *http.Request) error {
 		req.URL.RawQuery = strings.Trim(req.URL.RawQuery+"&"+s.login.signature, "&")
 	case s.login.key != nil:
 		sum := hmac.New(sha256.New, s.login.key)
-		_, _ = io.WriteString(sum, azureText(req, s.account))
+		_, _ = io.WriteString(sum, azureStringToSign(req, s.account))
 		req.Header.Set("Authorization", "SharedKey "+s.account+":"+base64.StdEncoding.EncodeToString(sum.Sum(nil)))
 	default:
 		return &credentialsError{errors.New("none"), azureNeed}
@@ -96,8 +96,8 @@ func (s *azureServer) signRequest(req *http.Request) error {
 	return nil
 }
 
-// azureText is the text that a key signs.
-func azureText(req *http.Request, account string) string {
+// azureStringToSign is the text that a key signs.
+func azureStringToSign(req *http.Request, account string) string {
 	length := ""
 	if req.ContentLength > 0 {
 		length = strconv.FormatInt(req.ContentLength, 10)
@@ -141,7 +141,7 @@ func (s *azureServer) get(ctx context.Context, key string) ([]byte, error) {
 	return content, err
 }
 
-func (s *azureServer) page(ctx context.Context, prefix, token string, most int) (keys []string, next string, err error) {
+func (s *azureServer) listPage(ctx context.Context, prefix, token string, most int) (keys []string, next string, err error) {
 	query := url.Values{"restype": {"container"}, "comp": {"list"}, "prefix": {prefix}, "maxresults": {strconv.Itoa(most)}}
 	if token != "" {
 		query.Set("marker", token)
@@ -178,11 +178,11 @@ func (s *azureServer) remove(ctx context.Context, key string) error {
 }
 
 // verdict: 409 and 412 both say that another came first.
-func (s *azureServer) verdict(err error) failureVerdict {
+func (s *azureServer) classifyError(err error) failureVerdict {
 	if serverError(err).Code.String() == "BlobAlreadyExists" {
 		return exists
 	}
-	return httpVerdict(err)
+	return classifyHTTPError(err)
 }
 
 func (s *azureServer) hint(err error, _ string) string {
@@ -210,8 +210,8 @@ var (
 	azureTenant    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9.-]+$`) })
 )
 
-// azureLogin is the credentials of a run.
-type azureLogin struct {
+// azureCredentials is the credentials of a run.
+type azureCredentials struct {
 	token     oauth2.TokenSource
 	signature string
 	key       []byte
@@ -220,8 +220,8 @@ type azureLogin struct {
 // OpenAzure parses azblob://CONTAINER/PREFIX. It sends no request. The environment names the account and its
 // credentials: a repository must not choose where they go. Only a trusted store may have an endpoint, or use a workload
 // identity, which a cluster may have given to the machine.
-func OpenAzure(store string, trusted bool, getenv func(string) string, now func() time.Time) (*Remote, error) {
-	container, prefix, query, err := parsePlace(store, azureForm)
+func OpenAzure(store string, trusted bool, getenv func(string) string, now func() time.Time) (*RemoteStore, error) {
+	container, prefix, query, err := splitStoreURL(store, azureForm)
 	if err != nil {
 		return nil, err
 	}
@@ -232,19 +232,19 @@ func OpenAzure(store string, trusted bool, getenv func(string) string, now func(
 	if !azureAccount().MatchString(account) {
 		return nil, errors.New("AZURE_STORAGE_ACCOUNT does not name the storage account: set it to 3 to 24 lower-case letters and digits")
 	}
-	address, err := endpointOf(query, trusted, "https://"+account+".blob.core.windows.net")
+	address, err := parseEndpointParam(query, trusted, "https://"+account+".blob.core.windows.net")
 	if err != nil {
 		return nil, err
 	}
 	s := &azureServer{http: httpClient(), address: address.JoinPath(container), account: account, container: container, now: now}
 	s.http.Transport = newTransport()
-	if s.login, err = azureLoginOf(getenv, trusted, &s.http); err != nil {
+	if s.login, err = findAzureLogin(getenv, trusted, &s.http); err != nil {
 		return nil, err
 	}
 	return newRemote(s, prefix), nil
 }
 
-func azureLoginOf(getenv func(string) string, trusted bool, client *http.Client) (login azureLogin, err error) {
+func findAzureLogin(getenv func(string) string, trusted bool, client *http.Client) (login azureCredentials, err error) {
 	login.signature = strings.TrimPrefix(getenv("AZURE_STORAGE_SAS_TOKEN"), "?")
 	if login.key, err = base64.StdEncoding.DecodeString(getenv("AZURE_STORAGE_KEY")); err != nil {
 		return login, errors.New("AZURE_STORAGE_KEY is not the key of a storage account: it is not in base64")
@@ -263,7 +263,7 @@ func azureLoginOf(getenv func(string) string, trusted bool, client *http.Client)
 	if err != nil || !azureTenant().MatchString(tenant) {
 		return login, errors.New("AZURE_AUTHORITY_HOST and AZURE_TENANT_ID name no https address and tenant")
 	}
-	login.token = oauth2.ReuseTokenSource(nil, &azureIdentity{
+	login.token = oauth2.ReuseTokenSource(nil, &azureTokenSource{
 		client: client, file: file,
 		config: clientcredentials.Config{
 			ClientID: id, ClientSecret: secret, TokenURL: authority.JoinPath(tenant, "oauth2/v2.0/token").String(),
@@ -273,15 +273,15 @@ func azureLoginOf(getenv func(string) string, trusted bool, client *http.Client)
 	return login, nil
 }
 
-// azureIdentity gets tokens by a secret, or by the token of a workload that a file has.
-type azureIdentity struct {
+// azureTokenSource gets tokens by a secret, or by the token of a workload that a file has.
+type azureTokenSource struct {
 	client *http.Client
 	config clientcredentials.Config
 	file   string
 }
 
 // Token reads the file anew each time: its token expires.
-func (a *azureIdentity) Token() (*oauth2.Token, error) {
+func (a *azureTokenSource) Token() (*oauth2.Token, error) {
 	config := a.config
 	if a.file != "" {
 		assertion, err := os.ReadFile(a.file)

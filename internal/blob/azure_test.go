@@ -17,7 +17,7 @@ import (
 )
 
 func TestAzure(t *testing.T) {
-	open := func() *Remote {
+	open := func() *RemoteStore {
 		s, err := OpenAzure(servers.Store(t, "azblob"), true, os.Getenv, time.Now)
 		must(t, err)
 		return s
@@ -34,7 +34,7 @@ const azureTestKey = "c2VzYW1l"
 
 // azureFake answers as the service does: each answer is a status, a code and a body, the
 // last one for all further requests.
-func azureFake(t *testing.T, answers ...string) *Remote {
+func azureFake(t *testing.T, answers ...string) *RemoteStore {
 	var n atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		i := min(int(n.Add(1)), len(answers)) - 1

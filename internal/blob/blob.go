@@ -14,23 +14,23 @@ import (
 // Store has blobs by name. Names are paths of letters, digits, dots and hyphens.
 type Store interface {
 	// Make prepares an empty store; it does not change an existing one.
-	Make(ctx context.Context) error
+	Prepare(ctx context.Context) error
 	// Create creates a blob and returns when it is durable. It returns ErrExists if another blob has the name, and
 	// ErrAbsent if somebody removed the store. After any other error the blob may exist. Callers never create the same
 	// content twice. Create then tries to create the copies.
-	Create(ctx context.Context, b Blob, copies ...Copy) error
+	Create(ctx context.Context, b Blob, copies ...CombinedBlob) error
 	// RefusesCreation returns an error unless the store rejects a second creation of an existing blob.
-	RefusesCreation(ctx context.Context, name string) error
+	CheckRefusesCreation(ctx context.Context, name string) error
 	// Get returns the content, or ErrAbsent.
 	Get(ctx context.Context, name string) ([]byte, error)
 	// List returns the first most names below a folder, or all if most is 0, in byte order. An absent folder is empty.
 	List(ctx context.Context, under string, most int) ([]string, error)
 	// Below returns a store within this one, for a test of the store.
-	Below(folder string) Store
+	SubStore(folder string) Store
 	// Clear removes all blobs.
 	Clear(ctx context.Context) error
 	// Place says where a blob is, for messages.
-	Place(name string) string
+	Location(name string) string
 }
 
 // Blob is a blob to create. A store may show Note to people.
@@ -40,8 +40,8 @@ type Blob struct {
 	Note    string
 }
 
-// Copy combines the blobs Of, which the store may remove.
-type Copy struct {
+// CombinedBlob combines the blobs Of, which the store may remove.
+type CombinedBlob struct {
 	Blob
 	Of []string
 }
@@ -58,7 +58,7 @@ var (
 const maxSize = 256 << 20
 
 // createAll creates a blob, and then copies until one fails. Readers can do without copies.
-func createAll(ctx context.Context, b Blob, copies []Copy, create func(context.Context, Blob) error) error {
+func createAll(ctx context.Context, b Blob, copies []CombinedBlob, create func(context.Context, Blob) error) error {
 	if err := create(ctx, b); err != nil {
 		return err
 	}
@@ -80,8 +80,8 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// root is the name of a store, in parts. where is the bucket, or the git remote.
-type root struct {
+// storeAddress is the name of a store, in parts. where is the bucket, or the git remote.
+type storeAddress struct {
 	scheme, where, path string
 	query               url.Values
 }
@@ -102,16 +102,16 @@ func IsWithin(store, name string) (bool, error) {
 		(above.path == "" || at.path == above.path || strings.HasPrefix(at.path, above.path+"/")), nil
 }
 
-func parseRoot(store string) (r root, err error) {
+func parseRoot(store string) (r storeAddress, err error) {
 	scheme, rest, _ := strings.Cut(store, ":")
-	r = root{scheme: scheme, path: rest}
+	r = storeAddress{scheme: scheme, path: rest}
 	switch scheme {
 	case "s3", "gs", "azblob":
-		if r.where, r.path, r.query, err = parsePlace(store, scheme+"://BUCKET/"); err == nil && r.where == "" {
+		if r.where, r.path, r.query, err = splitStoreURL(store, scheme+"://BUCKET/"); err == nil && r.where == "" {
 			err = errors.New("it names no bucket")
 		}
 	case "git":
-		r.path, r.where = CutRemote(rest)
+		r.path, r.where = SplitRemoteRef(rest)
 	case "file", "postgres":
 	default:
 		err = errors.New("it does not begin as a store, such as s3://BUCKET/ or postgres:NAME/")

@@ -48,13 +48,13 @@ func contract(t *testing.T, newStore func() Store) {
 	if err != nil || names != nil {
 		t.Fatalf("an empty store has %v, %v", names, err)
 	}
-	must(t, errors.Join(s.Make(ctx), s.Make(ctx)))
+	must(t, errors.Join(s.Prepare(ctx), s.Prepare(ctx)))
 	_, err = s.Get(ctx, "log/1/a")
 	wantErr(t, err, ErrAbsent)
 	for _, name := range []string{"log/2/b.json", "log/1/a-1.json", "log/1/a-2.json", "log/2/a.json"} {
 		must(t, create(ctx, s, name, []byte(name)))
 		wantErr(t, create(ctx, s, name, []byte("another")), ErrExists)
-		must(t, s.RefusesCreation(ctx, name))
+		must(t, s.CheckRefusesCreation(ctx, name))
 	}
 	for most, want := range map[int]string{
 		0: "log/1/a-1.json log/1/a-2.json log/2/a.json log/2/b.json", 1: "log/1/a-1.json", 3: "log/1/a-1.json log/1/a-2.json log/2/a.json",
@@ -67,7 +67,7 @@ func contract(t *testing.T, newStore func() Store) {
 		t.Errorf("read %q, %v", b, err)
 	}
 	// Copies come along, and what they are of may go.
-	gathered := Copy{Blob: Blob{Name: "log/1/a-0.json", Content: []byte("both")}, Of: []string{"log/1/a-1.json", "log/1/none"}}
+	gathered := CombinedBlob{Blob: Blob{Name: "log/1/a-0.json", Content: []byte("both")}, Of: []string{"log/1/a-1.json", "log/1/none"}}
 	must(t, s.Create(ctx, Blob{Name: "log/1/a-3.json", Note: "two"}, gathered))
 	if b, err := s.Get(ctx, "log/1/a-0.json"); err != nil || string(b) != "both" {
 		t.Errorf("the copy is %q, %v", b, err)
@@ -76,11 +76,11 @@ func contract(t *testing.T, newStore func() Store) {
 		t.Errorf("with the copy: %v, %v", names, err)
 	}
 	wantErr(t, create(ctx, s, "log/1/a-3.json", []byte("again")), ErrExists)
-	below := s.Below("tmp/proof-1")
-	must(t, below.Make(ctx))
+	below := s.SubStore("tmp/proof-1")
+	must(t, below.Prepare(ctx))
 	must(t, create(ctx, below, "log/1/a-1.json", nil))
 	must(t, below.Clear(ctx))
-	again := s.Below("tmp/proof-1")
+	again := s.SubStore("tmp/proof-1")
 	if names, err := again.List(ctx, "log", 0); err != nil || len(names) != 0 {
 		t.Errorf("the proof left %v, %v", names, err)
 	}

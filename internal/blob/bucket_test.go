@@ -116,7 +116,7 @@ func TestBucketIgnoresCondition(t *testing.T) {
 	s := f.store(t, "x")
 	must(t, create(t.Context(), s, "log/1", []byte("a")))
 	f.set(func() { f.ignores = true })
-	wantErr(t, s.RefusesCreation(t.Context(), "log/1"), errUnsafe)
+	wantErr(t, s.CheckRefusesCreation(t.Context(), "log/1"), errUnsafe)
 	// What was overwritten is noticed where the answer has no sum of it.
 	f.set(func() {
 		f.after = times(1, http.MethodPut, "/log/", func(http.ResponseWriter) { f.set(func() { f.objects["x/log/2"] = []byte("other") }) })
@@ -126,11 +126,11 @@ func TestBucketIgnoresCondition(t *testing.T) {
 		f.ignores = false
 		f.before = times(1, http.MethodPut, "/log/", func(w http.ResponseWriter) { refuse(w, 409, "ConditionalRequestConflict") })
 	})
-	must(t, s.RefusesCreation(t.Context(), "log/1"))
+	must(t, s.CheckRefusesCreation(t.Context(), "log/1"))
 	f.set(func() {
 		f.before = times(1, http.MethodPut, "/log/", func(w http.ResponseWriter) { refuse(w, 403, "AccessDenied") })
 	})
-	if err := s.RefusesCreation(t.Context(), "log/1"); err == nil || !strings.Contains(err.Error(), "s3:PutObject") {
+	if err := s.CheckRefusesCreation(t.Context(), "log/1"); err == nil || !strings.Contains(err.Error(), "s3:PutObject") {
 		t.Errorf("without the right: %v", err)
 	}
 }
@@ -211,7 +211,7 @@ func TestOpenBucket(t *testing.T) {
 			for name, value := range c.env {
 				t.Setenv(name, value)
 			}
-			_, err := OpenBucket(t.Context(), c.store, c.trusted, time.Now)
+			_, err := OpenS3(t.Context(), c.store, c.trusted, time.Now)
 			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("gave %v, want %q", err, c.want)
 			}
@@ -323,7 +323,7 @@ func TestBucketRoleOfTheMachine(t *testing.T) {
 				t.Setenv(key, strings.NewReplacer("MACHINE", machine.URL, "DIR", dir).Replace(value))
 			}
 			for _, trusted := range []bool{false, true} {
-				s, err := OpenBucket(t.Context(), "s3://"+fakeName+"/x?path-style=true", trusted, time.Now)
+				s, err := OpenS3(t.Context(), "s3://"+fakeName+"/x?path-style=true", trusted, time.Now)
 				if err != nil {
 					t.Fatal(err)
 				}

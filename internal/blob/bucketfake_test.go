@@ -59,14 +59,14 @@ func newFakeBucket(t testing.TB) *fakeBucket {
 }
 
 // store opens a prefix of the bucket, with short waits.
-func (f *fakeBucket) store(t testing.TB, prefix string) *Remote {
+func (f *fakeBucket) store(t testing.TB, prefix string) *RemoteStore {
 	t.Helper()
 	return quickBucket(t, "s3://"+fakeName+"/"+prefix+"?path-style=true")
 }
 
-func quickBucket(t testing.TB, where string) *Remote {
+func quickBucket(t testing.TB, where string) *RemoteStore {
 	t.Helper()
-	s, err := OpenBucket(t.Context(), where, true, time.Now)
+	s, err := OpenS3(t.Context(), where, true, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,10 +29,10 @@ const (
 // needed. Each call opens the directory anew, to detect that it was moved.
 type FolderStore string
 
-// Make creates the directory and its parents.
-func (d FolderStore) Make(ctx context.Context) error {
+// Prepare creates the directory and its parents.
+func (d FolderStore) Prepare(ctx context.Context) error {
 	if err := makeDir(string(d)); err != nil {
-		return fmt.Errorf("make %s: %w", d, adviseUser(err))
+		return fmt.Errorf("make %s: %w", d, withAdvice(err))
 	}
 	return d.withRoot(ctx, "make", "", func(root *os.Root) error {
 		err := writeSynced(root, ignoreFile, []byte("*\n"))
@@ -43,11 +43,13 @@ func (d FolderStore) Make(ctx context.Context) error {
 	})
 }
 
-// Below returns a directory within this one.
-func (d FolderStore) Below(folder string) Store { return FolderStore(filepath.Join(string(d), folder)) }
+// SubStore returns a directory within this one.
+func (d FolderStore) SubStore(folder string) Store {
+	return FolderStore(filepath.Join(string(d), folder))
+}
 
-// Place returns the path of a file.
-func (d FolderStore) Place(name string) string {
+// Location returns the path of a file.
+func (d FolderStore) Location(name string) string {
 	return filepath.Join(string(d), filepath.FromSlash(name))
 }
 
@@ -68,13 +70,13 @@ func (d FolderStore) withRoot(ctx context.Context, doing, name string, do func(r
 		_ = root.Close()
 	}
 	if err != nil {
-		return fmt.Errorf("%s %s: %w", doing, d.Place(name), adviseUser(err))
+		return fmt.Errorf("%s %s: %w", doing, d.Location(name), withAdvice(err))
 	}
 	return nil
 }
 
 // Create does not create the directory again after somebody removed it.
-func (d FolderStore) Create(ctx context.Context, b Blob, copies ...Copy) error {
+func (d FolderStore) Create(ctx context.Context, b Blob, copies ...CombinedBlob) error {
 	return createAll(ctx, b, copies, d.createFile)
 }
 
@@ -121,8 +123,8 @@ func removeOldTemporaries(root *os.Root, written string) {
 	}
 }
 
-// RefusesCreation does not test anything: a file system never has two files of one name.
-func (d FolderStore) RefusesCreation(ctx context.Context, _ string) error { return ctx.Err() }
+// CheckRefusesCreation does not test anything: a file system never has two files of one name.
+func (d FolderStore) CheckRefusesCreation(ctx context.Context, _ string) error { return ctx.Err() }
 
 // Get reads a file.
 func (d FolderStore) Get(ctx context.Context, name string) (content []byte, err error) {
@@ -247,8 +249,8 @@ func syncDir(root *os.Root, name string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// adviseUser adds to an error what the user can do.
-func adviseUser(err error) error {
+// withAdvice adds to an error what the user can do.
+func withAdvice(err error) error {
 	var advice string
 	switch {
 	case errors.Is(err, syscall.ENOTDIR):

@@ -52,7 +52,7 @@ func TestFolderWithoutRights(t *testing.T) {
 		must(t, os.RemoveAll(dir))
 	})
 	d := FolderStore(dir)
-	must(t, d.Make(t.Context()))
+	must(t, d.Prepare(t.Context()))
 	must(t, create(t.Context(), d, "log/1/a", []byte("a")))
 	// Nor may the owner write, who may be the one that runs this.
 	folders(0o555)
@@ -61,7 +61,7 @@ func TestFolderWithoutRights(t *testing.T) {
 	asNobody(t, func() {
 		content, read = d.Get(t.Context(), "log/1/a")
 		made = create(t.Context(), d, "log/1/b", nil)
-		another = FolderStore(filepath.Join(dir, "another")).Make(t.Context())
+		another = FolderStore(filepath.Join(dir, "another")).Prepare(t.Context())
 	})
 	if read != nil || string(content) != "a" {
 		t.Errorf("read %q, %v", content, read)
@@ -72,7 +72,7 @@ func TestFolderWithoutRights(t *testing.T) {
 			t.Errorf("it says %v", err)
 		}
 	}
-	must(t, os.Chmod(d.Place("log/1/a"), 0))
+	must(t, os.Chmod(d.Location("log/1/a"), 0))
 	asNobody(t, func() { _, read = d.Get(t.Context(), "log/1/a") })
 	wantErr(t, read, fs.ErrPermission)
 }

@@ -8,7 +8,7 @@ func FuzzBucketName(f *testing.F) {
 		f.Add(name)
 	}
 	f.Fuzz(func(t *testing.T, name string) {
-		if at, err := parseBucket(name, false); err == nil && at.endpoint != "" {
+		if at, err := parseS3Store(name, false); err == nil && at.endpoint != "" {
 			t.Fatalf("%q names an endpoint, and who says so is a repository", name)
 		}
 	})

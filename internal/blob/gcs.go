@@ -47,15 +47,15 @@ type gcsServer struct {
 // OpenGCS parses gs://BUCKET/PREFIX. It sends no request. Google's library finds the credentials in the environment and
 // the user's files. Only a trusted store may have an endpoint, which gets the credentials, or use the identity of the
 // machine.
-func OpenGCS(store string, trusted bool) (*Remote, error) {
-	bucket, prefix, query, err := parsePlace(store, gcsForm)
+func OpenGCS(store string, trusted bool) (*RemoteStore, error) {
+	bucket, prefix, query, err := splitStoreURL(store, gcsForm)
 	if err != nil {
 		return nil, err
 	}
 	if !gcsName().MatchString(bucket) {
 		return nil, fmt.Errorf("bucket %q must have at least 3 lower-case letters, digits, dots, hyphens and underscores", bucket)
 	}
-	base, err := endpointOf(query, trusted, "https://storage.googleapis.com")
+	base, err := parseEndpointParam(query, trusted, "https://storage.googleapis.com")
 	if err != nil {
 		return nil, err
 	}
@@ -67,8 +67,8 @@ func OpenGCS(store string, trusted bool) (*Remote, error) {
 	return newRemote(s, prefix), nil
 }
 
-// endpointOf returns the parameter endpoint of a store, the only one that it may have.
-func endpointOf(query url.Values, trusted bool, usual string) (*url.URL, error) {
+// parseEndpointParam returns the parameter endpoint of a store, the only one that it may have.
+func parseEndpointParam(query url.Values, trusted bool, usual string) (*url.URL, error) {
 	for name := range query {
 		if name != "endpoint" {
 			return nil, fmt.Errorf("%q is not endpoint, the only parameter", name)
@@ -105,7 +105,7 @@ func (s *gcsServer) findCredentials(trusted bool) func() (*oauth2.Token, error) 
 
 func (s *gcsServer) withOwnConnection() server { return s }
 
-func (s *gcsServer) place(key string) string { return "gs://" + path.Join(s.bucket, key) }
+func (s *gcsServer) location(key string) string { return "gs://" + path.Join(s.bucket, key) }
 
 // gcsRequest is one request below the address of the API.
 type gcsRequest struct {
@@ -184,14 +184,14 @@ func (s *gcsServer) get(ctx context.Context, key string) ([]byte, error) {
 	if serverError(err).Status != http.StatusNotFound {
 		return content, err
 	}
-	keys, _, listed := s.page(ctx, key, "", 1)
+	keys, _, listed := s.listPage(ctx, key, "", 1)
 	if listed == nil && !slices.Contains(keys, key) {
 		return nil, ErrAbsent
 	}
 	return nil, cmp.Or(listed, err)
 }
 
-func (s *gcsServer) page(ctx context.Context, prefix, token string, most int) (keys []string, next string, err error) {
+func (s *gcsServer) listPage(ctx context.Context, prefix, token string, most int) (keys []string, next string, err error) {
 	query := url.Values{"prefix": {prefix}, "maxResults": {strconv.Itoa(most)}, "fields": {"kind,nextPageToken,items(name)"}}
 	if token != "" {
 		query.Set("pageToken", token)
@@ -221,11 +221,11 @@ func (s *gcsServer) remove(ctx context.Context, key string) error {
 	return err
 }
 
-func (s *gcsServer) verdict(err error) failureVerdict {
+func (s *gcsServer) classifyError(err error) failureVerdict {
 	if errors.Is(err, errTaken) {
 		return exists
 	}
-	return httpVerdict(err)
+	return classifyHTTPError(err)
 }
 
 func (s *gcsServer) hint(err error, _ string) string {

@@ -24,7 +24,7 @@ func TestGCS(t *testing.T) {
 
 // gcsFake answers as the JSON API does: each answer is a status and a body, the last one
 // for all further requests.
-func gcsFake(t *testing.T, answers ...string) (*Remote, *atomic.Int32) {
+func gcsFake(t *testing.T, answers ...string) (*RemoteStore, *atomic.Int32) {
 	var n atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		i := min(int(n.Add(1)), len(answers)) - 1

@@ -54,9 +54,9 @@ func serverError(err error) httpError {
 	return httpError{}
 }
 
-// httpVerdict is the verdict of a server that speaks HTTP. What is neither an answer nor a failure of the transport was
+// classifyHTTPError is the verdict of a server that speaks HTTP. What is neither an answer nor a failure of the transport was
 // not sent, or can't be read.
-func httpVerdict(err error) failureVerdict {
+func classifyHTTPError(err error) failureVerdict {
 	var transport *url.Error
 	var credentials *credentialsError
 	switch status := serverError(err).Status; {
@@ -92,8 +92,8 @@ func newRequest(ctx context.Context, method string, address *url.URL, body []byt
 // that decode reads from the body. docs/design.md, "Dependencies", says why trueup uses no library for this.
 func sendOnce(client *http.Client, req *http.Request, decode func(io.Reader, *httpError) error) (http.Header, []byte, error) {
 	token, _ := strings.CutPrefix(req.Header.Get("Authorization"), "Bearer ")
-	diag.KnowSecret(token)
-	diag.KnowSecret(req.URL.Query().Get("sig"))
+	diag.RegisterSecret(token)
+	diag.RegisterSecret(req.URL.Query().Get("sig"))
 	answer, err := client.Do(req)
 	var transport *url.Error
 	if errors.As(err, &transport) {
@@ -139,11 +139,11 @@ func clockSkew(answer http.Header, now time.Time) (time.Duration, bool) {
 func newTransport() *http.Transport {
 	t, _ := http.DefaultTransport.(*http.Transport)
 	t = t.Clone()
-	localTransport(t)
+	configureTransport(t)
 	return t
 }
 
-func localTransport(t *http.Transport) {
+func configureTransport(t *http.Transport) {
 	t.MaxIdleConnsPerHost = parallel
 	t.DialContext = api.Dial
 	t.Proxy = func(r *http.Request) (*url.URL, error) {

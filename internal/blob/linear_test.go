@@ -131,7 +131,7 @@ func liveHistory(t *testing.T, open func() Store, names int) []porcupine.Operati
 		clients[i] = open()
 	}
 	for range 10 { // until no connection is cut
-		if c.failed = clients[0].Make(t.Context()); c.failed == nil {
+		if c.failed = clients[0].Prepare(t.Context()); c.failed == nil {
 			break
 		}
 	}
@@ -233,7 +233,7 @@ var linearStores = map[string]func(t *testing.T) func() Store{
 	},
 	"postgres": func(t *testing.T) func() Store {
 		schema := newPgSchema(t)
-		must(t, schema.store("x", "").Make(t.Context()))
+		must(t, schema.store("x", "").Prepare(t.Context()))
 		_, port, err := net.SplitHostPort(cutProxy(t, net.JoinHostPort(os.Getenv("PGHOST"), os.Getenv("PGPORT")), 10+rand.IntN(30)))
 		must(t, err)
 		n, err := strconv.ParseUint(port, 10, 16)
@@ -247,8 +247,8 @@ var linearStores = map[string]func(t *testing.T) func() Store{
 }
 
 // quickly makes a store wait for short.
-func quickly(t *testing.T) func(*Remote, error) Store {
-	return func(s *Remote, err error) Store {
+func quickly(t *testing.T) func(*RemoteStore, error) Store {
+	return func(s *RemoteStore, err error) Store {
 		must(t, err)
 		s.pause = time.Millisecond
 		return s

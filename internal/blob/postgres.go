@@ -89,7 +89,7 @@ func (s *pgServer) withOwnConnection() server {
 	return other
 }
 
-func (s *pgServer) place(key string) string { return "postgres:" + path.Join(s.ledger, key) }
+func (s *pgServer) location(key string) string { return "postgres:" + path.Join(s.ledger, key) }
 
 func (s *pgServer) close() error {
 	s.lock <- struct{}{}
@@ -215,8 +215,8 @@ func (s *pgServer) get(ctx context.Context, key string) ([]byte, error) {
 	return rows[0][0], nil
 }
 
-// page starts after the last name of the page before.
-func (s *pgServer) page(ctx context.Context, prefix, token string, most int) (keys []string, next string, err error) {
+// listPage starts after the last name of the page before.
+func (s *pgServer) listPage(ctx context.Context, prefix, token string, most int) (keys []string, next string, err error) {
 	end := "~"
 	if folder, ok := strings.CutSuffix(prefix, "/"); ok {
 		end = folder + "0"
@@ -255,22 +255,22 @@ func (s *pgServer) prepare(ctx context.Context) error {
 			}
 		}()
 		// The number is any that no other program locks.
-		if err = pgScript(ctx, conn, "BEGIN; SELECT pg_advisory_xact_lock(8461927305)"); err != nil {
+		if err = runPgScript(ctx, conn, "BEGIN; SELECT pg_advisory_xact_lock(8461927305)"); err != nil {
 			return err
 		}
 		if version, err = pgTableVersion(ctx, conn); err != nil {
 			return err
 		}
 		for ; version < len(s.migrations); version++ {
-			if err = pgScript(ctx, conn, s.migrations[version]); err != nil {
+			if err = runPgScript(ctx, conn, s.migrations[version]); err != nil {
 				return err
 			}
 		}
-		return pgScript(ctx, conn, fmt.Sprintf("COMMENT ON TABLE %s IS '%s%d'; COMMIT", pgTable, pgVersionText, version))
+		return runPgScript(ctx, conn, fmt.Sprintf("COMMENT ON TABLE %s IS '%s%d'; COMMIT", pgTable, pgVersionText, version))
 	})
 }
 
-func pgScript(ctx context.Context, conn *pgconn.PgConn, sql string) error {
+func runPgScript(ctx context.Context, conn *pgconn.PgConn, sql string) error {
 	_, err := conn.Exec(ctx, sql).ReadAll()
 	return err
 }
@@ -285,7 +285,7 @@ func pgCode(err error) string {
 
 // verdict: the classes 08, 53, 55, 57 and 58 are of connections, resources, locks, operators and the system. What is no
 // answer is a connection that ended: the statement may have been executed.
-func (s *pgServer) verdict(err error) failureVerdict {
+func (s *pgServer) classifyError(err error) failureVerdict {
 	code := pgCode(err)
 	var certificate *tls.CertificateVerificationError
 	isFinal := func(target error) bool { return errors.Is(err, target) }
@@ -322,7 +322,7 @@ func (s *pgServer) hint(err error, _ string) string {
 // OpenPostgres opens the ledger of a name in a PostgreSQL database. It does not connect. The variables and files of
 // PostgreSQL's clients name the server, the role and its password: the name of a store can't, so a repository never
 // chooses where they go. Call Close.
-func OpenPostgres(name string) (*Remote, error) {
+func OpenPostgres(name string) (*RemoteStore, error) {
 	if name == "" || !bucketPath().MatchString(name) {
 		return nil, errors.New("it is not of the form postgres:NAME, with a name of letters, digits, dots, hyphens, underscores and slashes. PGHOST, PGDATABASE and the other variables of PostgreSQL's clients name the server")
 	}
@@ -333,7 +333,7 @@ func OpenPostgres(name string) (*Remote, error) {
 	if err := checkPgTLS(config.Host, config.TLSConfig); err != nil {
 		return nil, err
 	}
-	diag.KnowSecret(config.Password)
+	diag.RegisterSecret(config.Password)
 	for _, f := range config.Fallbacks {
 		if err := checkPgTLS(f.Host, f.TLSConfig); err != nil {
 			return nil, err

@@ -31,7 +31,7 @@ func newPgSchema(t *testing.T) pgSchema {
 }
 
 // store is one of its ledgers; role is whom the connection acts for, or "".
-func (s pgSchema) store(ledger, role string) *Remote {
+func (s pgSchema) store(ledger, role string) *RemoteStore {
 	s.t.Helper()
 	store, err := OpenPostgres(ledger)
 	must(s.t, err)
@@ -55,7 +55,7 @@ func (s pgSchema) script(sql string) {
 	config.RuntimeParams["search_path"] = s.name
 	conn, err := pgconn.ConnectConfig(ctx, config)
 	must(s.t, err)
-	must(s.t, errors.Join(pgScript(ctx, conn, sql), conn.Close(ctx)))
+	must(s.t, errors.Join(runPgScript(ctx, conn, sql), conn.Close(ctx)))
 }
 
 func TestPostgres(t *testing.T) {
@@ -63,7 +63,7 @@ func TestPostgres(t *testing.T) {
 	var n atomic.Int32
 	contract(t, func() Store {
 		store := s.store(fmt.Sprintf("some/ledger-%d", n.Add(1)), "")
-		must(t, store.Make(t.Context()))
+		must(t, store.Prepare(t.Context()))
 		return store
 	})
 }
@@ -73,7 +73,7 @@ func TestPostgresRights(t *testing.T) {
 	s := newPgSchema(t)
 	ctx, role := t.Context(), s.name+"_role"
 	owner := s.store("one", "")
-	must(t, owner.Make(ctx))
+	must(t, owner.Prepare(ctx))
 	s.script("CREATE ROLE " + role + "; GRANT " + role + " TO CURRENT_USER; GRANT USAGE ON SCHEMA " + s.name + " TO " + role)
 	t.Cleanup(func() { s.script("DROP OWNED BY " + role + "; DROP ROLE " + role) })
 	must(t, create(ctx, owner, "log/1", []byte("recorded")))
@@ -98,7 +98,7 @@ func TestPostgresRights(t *testing.T) {
 		t.Errorf("create without the right: %v", err)
 	}
 	s.script("GRANT INSERT, UPDATE, DELETE ON trueup_ledger TO " + role)
-	must(t, errors.Join(store.Make(ctx), create(ctx, store, "log/2", nil), create(ctx, store, "tmp/x", nil)))
+	must(t, errors.Join(store.Prepare(ctx), create(ctx, store, "log/2", nil), create(ctx, store, "tmp/x", nil)))
 	must(t, store.Clear(ctx))
 	server := store.server.(*pgServer)
 	_, changed, err := server.runQuery(ctx, "UPDATE trueup_ledger SET content = '' WHERE ledger <> $1", "none")
@@ -123,7 +123,7 @@ func TestPostgresVersions(t *testing.T) {
 			if _, err := store.Get(ctx, "log/1"); !errors.Is(err, ErrAbsent) {
 				t.Errorf("before or after it was made: %v", err)
 			}
-			if err := store.Make(ctx); err != nil {
+			if err := store.Prepare(ctx); err != nil {
 				t.Error(err)
 			}
 		})
@@ -137,16 +137,16 @@ func TestPostgresVersions(t *testing.T) {
 	if wantErr(t, err, ErrOutdated); !strings.Contains(err.Error(), "trueup ledger init") {
 		t.Error(err)
 	}
-	if err := newer.Make(ctx); err == nil {
+	if err := newer.Prepare(ctx); err == nil {
 		t.Error("an update that fails gave no error")
 	}
 	// It left nothing.
 	next.migrations[1] = "ALTER TABLE trueup_ledger ADD COLUMN more text"
-	must(t, errors.Join(newer.Make(ctx), newer.Make(ctx)))
+	must(t, errors.Join(newer.Prepare(ctx), newer.Prepare(ctx)))
 	if b, err := newer.Get(ctx, "log/1"); err != nil || string(b) != "kept" {
 		t.Errorf("after the update: %q, %v", b, err)
 	}
-	for _, run := range []*Remote{old.Below("").(*Remote), s.store("one", "")} {
+	for _, run := range []*RemoteStore{old.SubStore("").(*RemoteStore), s.store("one", "")} {
 		_, err := run.Get(ctx, "log/1")
 		if wantErr(t, err, ErrStore); !strings.Contains(err.Error(), "use a newer trueup") {
 			t.Error(err)
@@ -167,7 +167,7 @@ func TestPostgresEndedConnections(t *testing.T) {
 	s := newPgSchema(t)
 	ctx := t.Context()
 	store := s.store("one", "")
-	must(t, store.Make(ctx))
+	must(t, store.Prepare(ctx))
 	for n := range 5 {
 		name := fmt.Sprint("log/", n)
 		s.script("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'trueup' AND usename = current_user AND pid <> pg_backend_pid()")

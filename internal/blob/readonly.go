@@ -10,20 +10,20 @@ import (
 // ReadOnly is a store that refuses every change with diag.ErrReadOnly.
 type ReadOnly struct{ Store }
 
-// Make refuses.
-func (ReadOnly) Make(context.Context) error { return diag.ErrReadOnly }
+// Prepare refuses.
+func (ReadOnly) Prepare(context.Context) error { return diag.ErrReadOnly }
 
 // Create refuses.
-func (ReadOnly) Create(context.Context, Blob, ...Copy) error { return diag.ErrReadOnly }
+func (ReadOnly) Create(context.Context, Blob, ...CombinedBlob) error { return diag.ErrReadOnly }
 
-// RefusesCreation refuses, because it tries to create a blob.
-func (ReadOnly) RefusesCreation(context.Context, string) error { return diag.ErrReadOnly }
+// CheckRefusesCreation refuses, because it tries to create a blob.
+func (ReadOnly) CheckRefusesCreation(context.Context, string) error { return diag.ErrReadOnly }
 
 // Clear refuses.
 func (ReadOnly) Clear(context.Context) error { return diag.ErrReadOnly }
 
-// Below returns a store within this one, which refuses too.
-func (s ReadOnly) Below(folder string) Store { return ReadOnly{s.Store.Below(folder)} }
+// SubStore returns a store within this one, which refuses too.
+func (s ReadOnly) SubStore(folder string) Store { return ReadOnly{s.Store.SubStore(folder)} }
 
 // Close closes the store if it can be closed.
 func (s ReadOnly) Close() error {

@@ -31,10 +31,10 @@ var (
 	ownForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^refs/(trueup|heads)/`) })
 )
 
-// Ref is a Store in a ref on a remote, with its own history. Each commit adds a blob, and removes the blobs that its
+// GitRefStore is a Store in a ref on a remote, with its own history. Each commit adds a blob, and removes the blobs that its
 // copies combine. A reader fetches only the newest commit. Each push names the commit that it expects, so the remote
 // rejects it if another one came first. Create returns ErrExists if the ref has moved since List.
-type Ref struct {
+type GitRefStore struct {
 	dir, ref, remote string
 
 	// lock serializes operations, which use mirror and tip. mu guards only the fields mirror and closed, so that Close
@@ -58,8 +58,8 @@ type refTip struct {
 
 // OpenRef opens REF or REF@REMOTE of the repository that has dir. Unless trusted, the ref must be below refs/trueup/ or
 // refs/heads/. It does not contact the remote. Call Close.
-func OpenRef(where, dir string, trusted bool) (*Ref, error) {
-	ref, remote := CutRemote(where)
+func OpenRef(where, dir string, trusted bool) (*GitRefStore, error) {
+	ref, remote := SplitRemoteRef(where)
 	odd := strings.Contains(ref, "..") || strings.Contains(ref+"/", ".lock/") || strings.Contains(ref+"/", "./")
 	if odd || !refForm().MatchString(ref) || !remoteForm().MatchString(remote) {
 		return nil, errors.New("it is not of the form git:refs/trueup/ledger or git:refs/trueup/ledger@REMOTE")
@@ -70,8 +70,8 @@ func OpenRef(where, dir string, trusted bool) (*Ref, error) {
 	return newRef(dir, ref, remote), nil
 }
 
-// CutRemote splits REF or REF@REMOTE. The remote is origin by default.
-func CutRemote(where string) (ref, remote string) {
+// SplitRemoteRef splits REF or REF@REMOTE. The remote is origin by default.
+func SplitRemoteRef(where string) (ref, remote string) {
 	ref, remote, named := strings.Cut(where, "@")
 	if !named {
 		remote = "origin"
@@ -84,12 +84,12 @@ func LacksRemote(err error) bool {
 	return errors.Is(err, git.ErrNoRepository) || errors.Is(err, git.ErrNoRemote)
 }
 
-func newRef(dir, ref, remote string) *Ref {
-	return &Ref{dir: dir, ref: ref, remote: remote, lock: make(chan struct{}, 1)}
+func newRef(dir, ref, remote string) *GitRefStore {
+	return &GitRefStore{dir: dir, ref: ref, remote: remote, lock: make(chan struct{}, 1)}
 }
 
 // Close removes what was fetched, and does not wait for a push.
-func (s *Ref) Close() error {
+func (s *GitRefStore) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
@@ -99,22 +99,24 @@ func (s *Ref) Close() error {
 	return s.mirror.Close()
 }
 
-// Make does nothing: the first push makes the ref.
-func (s *Ref) Make(context.Context) error { return nil }
+// Prepare does nothing: the first push makes the ref.
+func (s *GitRefStore) Prepare(context.Context) error { return nil }
 
-// Below returns a store in the ref REF-FOLDER of the same remote.
-func (s *Ref) Below(folder string) Store { return newRef(s.dir, s.ref+"-"+path.Base(folder), s.remote) }
+// SubStore returns a store in the ref REF-FOLDER of the same remote.
+func (s *GitRefStore) SubStore(folder string) Store {
+	return newRef(s.dir, s.ref+"-"+path.Base(folder), s.remote)
+}
 
-// Place names the ref and the remote.
-func (s *Ref) Place(name string) string {
+// Location names the ref and the remote.
+func (s *GitRefStore) Location(name string) string {
 	return strings.TrimPrefix(name+" in ", " in ") + s.ref + " of remote " + s.remote
 }
 
-// RefusesCreation does not test the remote: git checks the expected commit in every push.
-func (s *Ref) RefusesCreation(ctx context.Context, _ string) error { return ctx.Err() }
+// CheckRefusesCreation does not test the remote: git checks the expected commit in every push.
+func (s *GitRefStore) CheckRefusesCreation(ctx context.Context, _ string) error { return ctx.Err() }
 
 // withMirror calls do with exclusive access. It fetches the tip if it is unknown or must be fresh.
-func (s *Ref) withMirror(ctx context.Context, fresh bool, do func(m *git.Mirror) error) error {
+func (s *GitRefStore) withMirror(ctx context.Context, fresh bool, do func(m *git.Mirror) error) error {
 	select {
 	case s.lock <- struct{}{}:
 	case <-ctx.Done():
@@ -134,7 +136,7 @@ func (s *Ref) withMirror(ctx context.Context, fresh bool, do func(m *git.Mirror)
 }
 
 // openMirror makes the mirror. It rejects a ref with another use, such as a branch of code.
-func (s *Ref) openMirror(ctx context.Context) (*git.Mirror, error) {
+func (s *GitRefStore) openMirror(ctx context.Context) (*git.Mirror, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -147,7 +149,7 @@ func (s *Ref) openMirror(ctx context.Context) (*git.Mirror, error) {
 	if err != nil {
 		return nil, err
 	}
-	use, err := m.InUse(ctx, s.ref)
+	use, err := m.WhyInUse(ctx, s.ref)
 	if err == nil && use != "" {
 		err = fmt.Errorf("%w: %s", ErrStore, use)
 	}
@@ -159,12 +161,12 @@ func (s *Ref) openMirror(ctx context.Context) (*git.Mirror, error) {
 }
 
 // fetchTip fetches the newest commit, which must contain only blobs.
-func (s *Ref) fetchTip(ctx context.Context, m *git.Mirror) (*refTip, error) {
+func (s *GitRefStore) fetchTip(ctx context.Context, m *git.Mirror) (*refTip, error) {
 	commit, err := m.Fetch(ctx, s.ref, 1)
 	t := &refTip{commit: commit}
 	if err == nil && commit != "" {
 		var odd []string
-		t.files, odd, err = m.Files(ctx, commit)
+		t.files, odd, err = m.ListFiles(ctx, commit)
 		for _, name := range t.files {
 			if !strings.HasPrefix(name, "log/") {
 				odd = append(odd, name)
@@ -181,7 +183,7 @@ func (s *Ref) fetchTip(ctx context.Context, m *git.Mirror) (*refTip, error) {
 }
 
 // List fetches the newest commit.
-func (s *Ref) List(ctx context.Context, under string, most int) (names []string, err error) {
+func (s *GitRefStore) List(ctx context.Context, under string, most int) (names []string, err error) {
 	err = s.withMirror(ctx, true, func(*git.Mirror) error {
 		for _, name := range s.tip.files {
 			if strings.HasPrefix(name, under+"/") && (most == 0 || len(names) < most) {
@@ -194,12 +196,12 @@ func (s *Ref) List(ctx context.Context, under string, most int) (names []string,
 }
 
 // Get reads a file of the commit that List saw.
-func (s *Ref) Get(ctx context.Context, name string) (content []byte, err error) {
+func (s *GitRefStore) Get(ctx context.Context, name string) (content []byte, err error) {
 	err = s.withMirror(ctx, false, func(m *git.Mirror) (err error) {
 		if !slices.Contains(s.tip.files, name) {
-			return fmt.Errorf("%s: %w", s.Place(name), ErrAbsent)
+			return fmt.Errorf("%s: %w", s.Location(name), ErrAbsent)
 		}
-		if content, err = m.Read(ctx, s.tip.commit, name); err != nil {
+		if content, err = m.ReadFile(ctx, s.tip.commit, name); err != nil {
 			return s.unreadableError(err)
 		}
 		return nil
@@ -208,7 +210,7 @@ func (s *Ref) Get(ctx context.Context, name string) (content []byte, err error) 
 }
 
 // GetOld is Get for a file that a later commit may have removed; behind is how many commits were added after its own.
-func (s *Ref) GetOld(ctx context.Context, name string, behind int) (content []byte, err error) {
+func (s *GitRefStore) GetOld(ctx context.Context, name string, behind int) (content []byte, err error) {
 	err = s.withMirror(ctx, false, func(m *git.Mirror) error {
 		if behind >= s.depth {
 			s.depth = max(refDepth, 2*behind)
@@ -218,9 +220,9 @@ func (s *Ref) GetOld(ctx context.Context, name string, behind int) (content []by
 		}
 		commit := s.older[name]
 		if commit == "" {
-			return fmt.Errorf("%s: %w", s.Place(name), ErrAbsent)
+			return fmt.Errorf("%s: %w", s.Location(name), ErrAbsent)
 		}
-		if content, err = m.Read(ctx, commit, name); err != nil {
+		if content, err = m.ReadFile(ctx, commit, name); err != nil {
 			return s.unreadableError(err)
 		}
 		return nil
@@ -229,10 +231,10 @@ func (s *Ref) GetOld(ctx context.Context, name string, behind int) (content []by
 }
 
 // Create pushes a commit. If the push fails, it fetches the ref to find out why, and does not parse git's message.
-func (s *Ref) Create(ctx context.Context, b Blob, copies ...Copy) error {
+func (s *GitRefStore) Create(ctx context.Context, b Blob, copies ...CombinedBlob) error {
 	return s.withMirror(ctx, false, func(m *git.Mirror) error {
 		if slices.Contains(s.tip.files, b.Name) {
-			return fmt.Errorf("%s: %w", s.Place(b.Name), ErrExists)
+			return fmt.Errorf("%s: %w", s.Location(b.Name), ErrExists)
 		}
 		next, err := s.makeCommit(ctx, m, b, copies)
 		if err != nil {
@@ -257,13 +259,13 @@ func (s *Ref) Create(ctx context.Context, b Blob, copies ...Copy) error {
 }
 
 // findIfPushed finds out whether a failed push of next arrived, after the ref has moved. It returns ErrExists if it did not.
-func (s *Ref) findIfPushed(ctx context.Context, m *git.Mirror, next *refTip) error {
+func (s *GitRefStore) findIfPushed(ctx context.Context, m *git.Mirror, next *refTip) error {
 	arrived, err := m.HasCommit(ctx, s.ref, refDepth, next.commit)
 	switch {
 	case err != nil:
 		return s.unreadableError(err)
 	case !arrived:
-		return fmt.Errorf("%s changed meanwhile: %w", s.Place(""), ErrExists)
+		return fmt.Errorf("%s changed meanwhile: %w", s.Location(""), ErrExists)
 	}
 	s.tip = next // if others came after, the next push fails
 	return nil
@@ -271,8 +273,8 @@ func (s *Ref) findIfPushed(ctx context.Context, m *git.Mirror, next *refTip) err
 
 // makeCommit makes a commit with a random id in its message: if two runs made the same commit, the remote would accept both
 // pushes.
-func (s *Ref) makeCommit(ctx context.Context, m *git.Mirror, b Blob, copies []Copy) (*refTip, error) {
-	files, all := slices.Clone(s.tip.files), append([]Copy{{Blob: b}}, copies...)
+func (s *GitRefStore) makeCommit(ctx context.Context, m *git.Mirror, b Blob, copies []CombinedBlob) (*refTip, error) {
+	files, all := slices.Clone(s.tip.files), append([]CombinedBlob{{Blob: b}}, copies...)
 	var combined []string
 	for _, one := range all {
 		files, combined = append(files, one.Name), append(combined, one.Of...)
@@ -280,14 +282,14 @@ func (s *Ref) makeCommit(ctx context.Context, m *git.Mirror, b Blob, copies []Co
 	gone := func(name string) bool { return slices.Contains(combined, name) }
 	files = slices.DeleteFunc(files, gone)
 	slices.Sort(files)
-	c := git.NewCommit{Parent: s.tip.commit, Message: b.Note + "\n\npush " + uuid.NewString() + "\n"}
+	c := git.CommitInput{Parent: s.tip.commit, Message: b.Note + "\n\npush " + uuid.NewString() + "\n"}
 	for _, one := range all {
 		if !gone(one.Name) {
 			c.Files = append(c.Files, git.CommitFile{Path: one.Name, Content: one.Content})
 		}
 	}
 	c.Removed = slices.DeleteFunc(slices.Clone(s.tip.files), func(name string) bool { return !gone(name) })
-	commit, err := m.Commit(ctx, c)
+	commit, err := m.CreateCommit(ctx, c)
 	if err != nil {
 		return nil, s.unwritableError(err)
 	}
@@ -295,7 +297,7 @@ func (s *Ref) makeCommit(ctx context.Context, m *git.Mirror, b Blob, copies []Co
 }
 
 // Clear removes the ref and closes the store.
-func (s *Ref) Clear(ctx context.Context) error {
+func (s *GitRefStore) Clear(ctx context.Context) error {
 	err := s.withMirror(ctx, true, func(m *git.Mirror) error {
 		if s.tip.commit == "" {
 			return nil
@@ -308,7 +310,7 @@ func (s *Ref) Clear(ctx context.Context) error {
 	return errors.Join(err, s.Close())
 }
 
-func (s *Ref) unwritableError(err error) error {
+func (s *GitRefStore) unwritableError(err error) error {
 	err = cmp.Or(err, errors.New("the remote did not confirm the push"))
 	advice := "this run needs permission to push there (in CI often contents: write). If the host keeps only branches, use git:refs/heads/trueup-ledger"
 	if errors.Is(err, git.ErrLocal) {
@@ -320,7 +322,7 @@ func (s *Ref) unwritableError(err error) error {
 // adviceLocal is what to do if git can't work on this machine.
 const adviceLocal = "the remote is not the reason: git needs a folder for temporary files (TMPDIR) with free space, and descriptors (ulimit -n)"
 
-func (s *Ref) unreadableError(err error) error {
+func (s *GitRefStore) unreadableError(err error) error {
 	advice := "check that the remote can be reached and that this run may read it"
 	switch {
 	case errors.Is(err, git.ErrLocal):

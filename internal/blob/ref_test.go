@@ -22,7 +22,7 @@ const testRef = "refs/trueup/ledger"
 
 // gitCmd runs git as a person would, without the settings of this machine.
 
-func openRef(t testing.TB, dir, where string) *Ref {
+func openRef(t testing.TB, dir, where string) *GitRefStore {
 	t.Helper()
 	s, err := OpenRef(where, dir, true)
 	must(t, err)
@@ -117,7 +117,7 @@ func TestRefRace(t *testing.T) {
 	bare := gitremote.Bare(t)
 	var wg sync.WaitGroup
 	var wins atomic.Int32
-	stores := make([]*Ref, 5)
+	stores := make([]*GitRefStore, 5)
 	for i := range stores {
 		stores[i] = openRef(t, gitremote.Clone(t, "file://"+filepath.ToSlash(bare), "--depth=1"), testRef)
 		_, err := stores[i].List(t.Context(), "log", 1)

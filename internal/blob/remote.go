@@ -22,9 +22,9 @@ var (
 	errUnsafe   = errors.New("the server accepted a second creation of an object. It is not safe for a ledger, because two runs could send the same request: use another store")
 )
 
-// Remote is a prefix of a store on a server. It creates objects only where none has the name, and never replaces one.
+// RemoteStore is a prefix of a store on a server. It creates objects only where none has the name, and never replaces one.
 // RefusesCreation detects servers that ignore this condition.
-type Remote struct {
+type RemoteStore struct {
 	server server
 	prefix string
 	// pause is roughly the first wait before a retry. patience limits the time of a request with its retries.
@@ -38,17 +38,17 @@ type server interface {
 	// get returns the content, or ErrAbsent.
 	get(ctx context.Context, key string) ([]byte, error)
 	// page returns at most most keys with a prefix in byte order, and the token of the next page, or "".
-	page(ctx context.Context, prefix, token string, most int) (keys []string, next string, err error)
+	listPage(ctx context.Context, prefix, token string, most int) (keys []string, next string, err error)
 	// remove removes an object.
 	remove(ctx context.Context, key string) error
 	// prepare makes what an empty store needs.
 	prepare(ctx context.Context) error
 	// verdict says what an error of put means, and of the others whether it is temporary.
-	verdict(err error) failureVerdict
+	classifyError(err error) failureVerdict
 	// hint returns ": FIX" for an error, or "". Rights are needed below prefix.
 	hint(err error, prefix string) string
 	// place returns the address of a key.
-	place(key string) string
+	location(key string) string
 	// another returns a server with a connection of its own, close ends the connection.
 	withOwnConnection() server
 	close() error
@@ -64,32 +64,32 @@ const (
 	exists                          // the server says that an object has the key
 )
 
-func newRemote(s server, prefix string) *Remote {
-	return &Remote{server: s, prefix: prefix, pause: 100 * time.Millisecond, patience: time.Minute}
+func newRemote(s server, prefix string) *RemoteStore {
+	return &RemoteStore{server: s, prefix: prefix, pause: 100 * time.Millisecond, patience: time.Minute}
 }
 
-// Make prepares the server. A bucket needs nothing.
-func (s *Remote) Make(ctx context.Context) error {
+// Prepare prepares the server. A bucket needs nothing.
+func (s *RemoteStore) Prepare(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.patience)
 	defer cancel()
 	return s.explainFailure("prepare", "", s.server.prepare(ctx))
 }
 
-// Below returns the store with the prefix PREFIX/FOLDER.
-func (s *Remote) Below(folder string) Store {
+// SubStore returns the store with the prefix PREFIX/FOLDER.
+func (s *RemoteStore) SubStore(folder string) Store {
 	below := *s
 	below.prefix, below.server = path.Join(s.prefix, folder), s.server.withOwnConnection()
 	return &below
 }
 
 // Close ends the connection.
-func (s *Remote) Close() error { return s.server.close() }
+func (s *RemoteStore) Close() error { return s.server.close() }
 
-// Place returns the object's address.
-func (s *Remote) Place(name string) string { return s.server.place(s.objectKey(name)) }
+// Location returns the object's address.
+func (s *RemoteStore) Location(name string) string { return s.server.location(s.objectKey(name)) }
 
 // Create creates an object.
-func (s *Remote) Create(ctx context.Context, b Blob, copies ...Copy) error {
+func (s *RemoteStore) Create(ctx context.Context, b Blob, copies ...CombinedBlob) error {
 	return createAll(ctx, b, copies, func(ctx context.Context, b Blob) error {
 		err := s.retryWrite(ctx, func() (bool, error) { return s.tryCreate(ctx, b) })
 		return s.explainFailure("create", b.Name, err)
@@ -97,7 +97,7 @@ func (s *Remote) Create(ctx context.Context, b Blob, copies ...Copy) error {
 }
 
 // retryWrite calls try until it succeeds, or returns again as false because another attempt is useless.
-func (s *Remote) retryWrite(ctx context.Context, try func() (again bool, err error)) error {
+func (s *RemoteStore) retryWrite(ctx context.Context, try func() (again bool, err error)) error {
 	wait := backoff.NewExponentialBackOff()
 	wait.InitialInterval, wait.Multiplier = s.pause, 2
 	for n := 1; ; n++ {
@@ -110,9 +110,9 @@ func (s *Remote) retryWrite(ctx context.Context, try func() (again bool, err err
 
 // tryCreate sends one put. Unless the server confirms exactly this content, it reads the object: an answer may be lost,
 // and a proxy may have sent the request twice. again reports that the object does not exist and a retry may create it.
-func (s *Remote) tryCreate(ctx context.Context, b Blob) (again bool, err error) {
+func (s *RemoteStore) tryCreate(ctx context.Context, b Blob) (again bool, err error) {
 	confirmed, sent := s.putObject(ctx, b.Name, b.Content)
-	if confirmed || sent != nil && s.server.verdict(sent) == final {
+	if confirmed || sent != nil && s.server.classifyError(sent) == final {
 		return false, sent
 	}
 	have, err := s.getObject(ctx, b.Name)
@@ -125,14 +125,14 @@ func (s *Remote) tryCreate(ctx context.Context, b Blob) (again bool, err error) 
 		return false, ErrExists
 	case !errors.Is(err, ErrAbsent):
 		return false, fmt.Errorf("%w; looking whether it was written: %w", cmp.Or(sent, errAnswered), err)
-	case sent == nil || s.server.verdict(sent) == exists:
+	case sent == nil || s.server.classifyError(sent) == exists:
 		return false, errors.New("the server answered that it exists, but does not show it: this store is not safe for a ledger")
 	}
 	return true, sent
 }
 
-// RefusesCreation creates an existing object again with the same content. The server must reject that.
-func (s *Remote) RefusesCreation(ctx context.Context, name string) error {
+// CheckRefusesCreation creates an existing object again with the same content. The server must reject that.
+func (s *RemoteStore) CheckRefusesCreation(ctx context.Context, name string) error {
 	content, err := s.Get(ctx, name)
 	if err != nil {
 		return err
@@ -142,7 +142,7 @@ func (s *Remote) RefusesCreation(ctx context.Context, name string) error {
 		if err == nil {
 			return false, errUnsafe
 		}
-		v := s.server.verdict(err)
+		v := s.server.classifyError(err)
 		if v == exists {
 			return false, nil
 		}
@@ -151,29 +151,29 @@ func (s *Remote) RefusesCreation(ctx context.Context, name string) error {
 	return s.explainFailure("prove", name, err)
 }
 
-func (s *Remote) putObject(ctx context.Context, name string, content []byte) (confirmed bool, err error) {
+func (s *RemoteStore) putObject(ctx context.Context, name string, content []byte) (confirmed bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.patience)
 	defer cancel()
 	return s.server.put(ctx, s.objectKey(name), content)
 }
 
 // retryRead makes a request that is safe to repeat, and retries while the failure may be temporary.
-func (s *Remote) retryRead(ctx context.Context, request func(context.Context) error) error {
+func (s *RemoteStore) retryRead(ctx context.Context, request func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, s.patience)
 	defer cancel()
 	return s.retryWrite(ctx, func() (again bool, err error) {
 		err = request(ctx)
-		return err != nil && ctx.Err() == nil && !errors.Is(err, ErrAbsent) && s.server.verdict(err) == temporary, err
+		return err != nil && ctx.Err() == nil && !errors.Is(err, ErrAbsent) && s.server.classifyError(err) == temporary, err
 	})
 }
 
 // Get reads an object.
-func (s *Remote) Get(ctx context.Context, name string) ([]byte, error) {
+func (s *RemoteStore) Get(ctx context.Context, name string) ([]byte, error) {
 	content, err := s.getObject(ctx, name)
 	return content, s.explainFailure("read", name, err)
 }
 
-func (s *Remote) getObject(ctx context.Context, name string) (content []byte, err error) {
+func (s *RemoteStore) getObject(ctx context.Context, name string) (content []byte, err error) {
 	err = s.retryRead(ctx, func(ctx context.Context) (err error) {
 		content, err = s.server.get(ctx, s.objectKey(name))
 		return err
@@ -182,7 +182,7 @@ func (s *Remote) getObject(ctx context.Context, name string) (content []byte, er
 }
 
 // List lists the objects.
-func (s *Remote) List(ctx context.Context, under string, most int) ([]string, error) {
+func (s *RemoteStore) List(ctx context.Context, under string, most int) ([]string, error) {
 	const all = 1000
 	var names []string
 	prefix := strings.TrimPrefix(s.objectKey(under)+"/", "/")
@@ -204,9 +204,9 @@ func (s *Remote) List(ctx context.Context, under string, most int) ([]string, er
 	}
 }
 
-func (s *Remote) listPage(ctx context.Context, prefix, token string, most int) (keys []string, next string, err error) {
+func (s *RemoteStore) listPage(ctx context.Context, prefix, token string, most int) (keys []string, next string, err error) {
 	err = s.retryRead(ctx, func(ctx context.Context) (err error) {
-		keys, next, err = s.server.page(ctx, prefix, token, most)
+		keys, next, err = s.server.listPage(ctx, prefix, token, most)
 		return err
 	})
 	for _, key := range keys {
@@ -218,7 +218,7 @@ func (s *Remote) listPage(ctx context.Context, prefix, token string, most int) (
 }
 
 // Clear removes every object below the prefix.
-func (s *Remote) Clear(ctx context.Context) error {
+func (s *RemoteStore) Clear(ctx context.Context) error {
 	whole := *s
 	whole.prefix = ""
 	names, err := whole.List(ctx, s.prefix, 0)
@@ -234,12 +234,14 @@ func (s *Remote) Clear(ctx context.Context) error {
 	return nil
 }
 
-func (s *Remote) objectKey(name string) string { return strings.TrimPrefix(s.prefix+"/"+name, "/") }
+func (s *RemoteStore) objectKey(name string) string {
+	return strings.TrimPrefix(s.prefix+"/"+name, "/")
+}
 
 // explainFailure adds the object and a fix to an error.
-func (s *Remote) explainFailure(doing, name string, err error) error {
+func (s *RemoteStore) explainFailure(doing, name string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%s %s: %w%s", doing, s.Place(name), err, s.server.hint(err, s.prefix))
+	return fmt.Errorf("%s %s: %w%s", doing, s.Location(name), err, s.server.hint(err, s.prefix))
 }

@@ -50,7 +50,7 @@ type s3Request struct {
 
 func (s *s3Server) withOwnConnection() server { return s }
 
-func (s *s3Server) place(key string) string { return "s3://" + path.Join(s.bucket, key) }
+func (s *s3Server) location(key string) string { return "s3://" + path.Join(s.bucket, key) }
 
 // put sends one PUT. confirmed reports whether the server answered with the checksum of these bytes.
 func (s *s3Server) put(ctx context.Context, key string, content []byte) (confirmed bool, err error) {
@@ -86,7 +86,7 @@ type s3Listing struct {
 	NextContinuationToken string
 }
 
-func (s *s3Server) page(ctx context.Context, prefix, token string, most int) (keys []string, next string, err error) {
+func (s *s3Server) listPage(ctx context.Context, prefix, token string, most int) (keys []string, next string, err error) {
 	query := url.Values{"list-type": {"2"}, "prefix": {prefix}, "max-keys": {strconv.Itoa(most)}}
 	if token != "" {
 		query.Set("continuation-token", token)
@@ -138,8 +138,8 @@ func (s *s3Server) signRequest(ctx context.Context, r s3Request) (*http.Request,
 	if err != nil {
 		return nil, &credentialsError{err, "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; trueup uses the role of a machine, container or cluster only for a store that TRUEUP_LEDGER or TRUEUP_PROJECTS names"}
 	}
-	diag.KnowSecret(credentials.SecretAccessKey)
-	diag.KnowSecret(credentials.SessionToken)
+	diag.RegisterSecret(credentials.SecretAccessKey)
+	diag.RegisterSecret(credentials.SessionToken)
 	address := *s.address
 	address.Path += "/" + r.key
 	address.RawPath = httpbinding.EscapePath(address.Path, false)
@@ -164,12 +164,12 @@ func (s *s3Server) signRequest(ctx context.Context, r s3Request) (*http.Request,
 	return req, nil
 }
 
-func (s *s3Server) verdict(err error) failureVerdict {
+func (s *s3Server) classifyError(err error) failureVerdict {
 	switch serverError(err).Code.String() {
 	case "RequestTimeout", "RequestTimeTooSkewed", "SlowDown", "Throttling", "ThrottlingException":
 		return temporary
 	}
-	return httpVerdict(err)
+	return classifyHTTPError(err)
 }
 
 func (s *s3Server) hint(err error, prefix string) string {

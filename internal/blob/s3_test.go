@@ -31,9 +31,9 @@ func TestBucketAddress(t *testing.T) {
 		{endpoint: "http://localhost:9000", bucket: "led.gers", want: "http://led.gers.localhost:9000"},
 	} {
 		if c.endpoint == "" {
-			c.endpoint = awsAddress(c.region, c.fips, c.dualStack)
+			c.endpoint = awsEndpoint(c.region, c.fips, c.dualStack)
 		}
-		u, err := bucketAddress(c.endpoint, c.bucket, c.pathStyle)
+		u, err := bucketURL(c.endpoint, c.bucket, c.pathStyle)
 		if err != nil || u.String() != c.want {
 			t.Errorf("%+v gave %v, %v", c, u, err)
 		}

@@ -35,26 +35,26 @@ var (
 	regionName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9-]{1,40}$`) })
 )
 
-// s3Place is a parsed s3:// name.
-type s3Place struct {
+// s3Address is a parsed s3:// name.
+type s3Address struct {
 	bucket, prefix, region, endpoint string
 	pathStyle                        bool
 	trusted                          bool // the user named the store, not the repository
 }
 
-// OpenBucket parses s3://BUCKET/PREFIX with the parameters region, path-style and endpoint. It sends no request. The
+// OpenS3 parses s3://BUCKET/PREFIX with the parameters region, path-style and endpoint. It sends no request. The
 // AWS library finds credentials, region and endpoint in the environment and the user's files. Only a trusted store may
 // have an endpoint, which gets the credentials, or use the role of the machine.
-func OpenBucket(ctx context.Context, store string, trusted bool, now func() time.Time) (*Remote, error) {
-	at, err := parseBucket(store, trusted)
+func OpenS3(ctx context.Context, store string, trusted bool, now func() time.Time) (*RemoteStore, error) {
+	at, err := parseS3Store(store, trusted)
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := loadConfig(ctx, at)
+	cfg, err := loadAWSConfig(ctx, at)
 	if err != nil {
 		return nil, fmt.Errorf("read the settings of the bucket's client: %w", err)
 	}
-	address, region, err := at.bucketAddress(ctx, cfg)
+	address, region, err := at.bucketURL(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -68,8 +68,8 @@ func OpenBucket(ctx context.Context, store string, trusted bool, now func() time
 	return newRemote(s, at.prefix), nil
 }
 
-// parsePlace splits SCHEME://BUCKET/PREFIX?PARAMETERS.
-func parsePlace(store, form string) (bucket, prefix string, query url.Values, err error) {
+// splitStoreURL splits SCHEME://BUCKET/PREFIX?PARAMETERS.
+func splitStoreURL(store, form string) (bucket, prefix string, query url.Values, err error) {
 	u, err := url.Parse(store)
 	if err == nil {
 		query, err = url.ParseQuery(u.RawQuery)
@@ -84,9 +84,9 @@ func parsePlace(store, form string) (bucket, prefix string, query url.Values, er
 	return u.Host, prefix, query, nil
 }
 
-func parseBucket(store string, trusted bool) (s3Place, error) {
-	bucket, prefix, query, err := parsePlace(store, bucketForm)
-	at := s3Place{bucket: bucket, prefix: prefix, trusted: trusted}
+func parseS3Store(store string, trusted bool) (s3Address, error) {
+	bucket, prefix, query, err := splitStoreURL(store, bucketForm)
+	at := s3Address{bucket: bucket, prefix: prefix, trusted: trusted}
 	if err != nil {
 		return at, err
 	}
@@ -102,7 +102,7 @@ func parseBucket(store string, trusted bool) (s3Place, error) {
 	return at, nil
 }
 
-func (at *s3Place) setOption(name, value string) (err error) {
+func (at *s3Address) setOption(name, value string) (err error) {
 	switch name {
 	case "region":
 		if !regionName().MatchString(value) {
@@ -124,17 +124,17 @@ func (at *s3Place) setOption(name, value string) (err error) {
 	return nil
 }
 
-// loadConfig reads the user's settings. For a store that the repository names, it ignores the role of the machine,
+// loadAWSConfig reads the user's settings. For a store that the repository names, it ignores the role of the machine,
 // container or cluster: whoever can write trueup.yaml must not make a machine sign with it. A profile of the user may
 // still name a web identity.
-func loadConfig(ctx context.Context, at s3Place) (aws.Config, error) {
+func loadAWSConfig(ctx context.Context, at s3Address) (aws.Config, error) {
 	env, err := config.NewEnvConfig()
 	if err != nil {
 		return aws.Config{}, err
 	}
 	options := []func(*config.LoadOptions) error{
 		config.WithLogger(logging.Nop{}),
-		config.WithHTTPClient(awshttp.NewBuildableClient().WithTransportOptions(localTransport)),
+		config.WithHTTPClient(awshttp.NewBuildableClient().WithTransportOptions(configureTransport)),
 	}
 	if at.region != "" {
 		options = append(options, config.WithRegion(at.region))
@@ -165,8 +165,8 @@ func (noRole) GetToken() (string, error) { return "", errNoRole }
 
 func (noRole) GetIdentityToken() ([]byte, error) { return nil, errNoRole }
 
-// bucketAddress returns the bucket's address and region. A setting of the environment precedes that of the profile.
-func (at s3Place) bucketAddress(ctx context.Context, cfg aws.Config) (u *url.URL, region string, err error) {
+// bucketURL returns the bucket's address and region. A setting of the environment precedes that of the profile.
+func (at s3Address) bucketURL(ctx context.Context, cfg aws.Config) (u *url.URL, region string, err error) {
 	var env config.EnvConfig
 	var profile config.SharedConfig
 	for _, source := range cfg.ConfigSources {
@@ -193,16 +193,16 @@ func (at s3Place) bucketAddress(ctx context.Context, cfg aws.Config) (u *url.URL
 		// It would be a part of the host's name, and could name another host.
 		return nil, "", fmt.Errorf("the bucket's region %q may only have lower-case letters, digits and hyphens: correct AWS_REGION, or the region of the profile", region)
 	default:
-		endpoint = awsAddress(region,
+		endpoint = awsEndpoint(region,
 			cmp.Or(env.UseFIPSEndpoint, profile.UseFIPSEndpoint) == aws.FIPSEndpointStateEnabled,
 			cmp.Or(env.UseDualStackEndpoint, profile.UseDualStackEndpoint) == aws.DualStackEndpointStateEnabled)
 	}
-	u, err = bucketAddress(endpoint, at.bucket, at.pathStyle)
+	u, err = bucketURL(endpoint, at.bucket, at.pathStyle)
 	return u, region, err
 }
 
-// awsAddress returns the address of S3 in a region.
-func awsAddress(region string, fips, dualStack bool) string {
+// awsEndpoint returns the address of S3 in a region.
+func awsEndpoint(region string, fips, dualStack bool) string {
 	// Regions outside the commercial ones have a domain of their own.
 	domain := "amazonaws.com"
 	for prefix, own := range map[string]string{
@@ -236,9 +236,9 @@ func parseEndpoint(endpoint string) (*url.URL, error) {
 	return u, nil
 }
 
-// bucketAddress returns the address of a bucket. It puts the bucket into the host name, unless pathStyle is set, that
+// bucketURL returns the address of a bucket. It puts the bucket into the host name, unless pathStyle is set, that
 // is impossible, or no certificate would cover the name.
-func bucketAddress(endpoint, bucket string, pathStyle bool) (*url.URL, error) {
+func bucketURL(endpoint, bucket string, pathStyle bool) (*url.URL, error) {
 	u, err := parseEndpoint(endpoint)
 	if err != nil {
 		return nil, err

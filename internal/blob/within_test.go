@@ -70,11 +70,11 @@ func FuzzWithin(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		at, err := parseBucket(store, true)
+		at, err := parseS3Store(store, true)
 		if !in || err != nil {
 			return
 		}
-		u, err := bucketAddress("https://s3.example.com", at.bucket, true)
+		u, err := bucketURL("https://s3.example.com", at.bucket, true)
 		if err != nil || u.Host != "s3.example.com" || u.Path != "/acme" || at.endpoint != "" || at.region != "eu-west-1" || at.pathStyle {
 			t.Fatalf("%q is %+v at %v: %v", store, at, u, err)
 		}

@@ -38,9 +38,9 @@ func (s *Sum) UnmarshalText(b []byte) error {
 // Digest returns the SHA-256 of canonical bytes.
 func Digest(canonical []byte) Sum { return sha256.Sum256(canonical) }
 
-// Bytes returns the canonical form of a decoded JSON value: nil, bool, string,
+// Encode returns the canonical form of a decoded JSON value: nil, bool, string,
 // json.Number, float64, int, []any and map[string]any.
-func Bytes(v any) []byte { return Append(nil, v) }
+func Encode(v any) []byte { return Append(nil, v) }
 
 // Append appends the canonical form of v to b.
 func Append(b []byte, v any) []byte {
@@ -121,7 +121,7 @@ const (
 // else as the shortest exact decimal.
 func Number(n json.Number) json.Number {
 	s := string(n)
-	if plainInteger(s) || plainDecimal(s) || len(s) > maxDigits {
+	if isCanonicalInteger(s) || isCanonicalDecimal(s) || len(s) > maxDigits {
 		return n
 	}
 	if i := strings.IndexAny(s, "eE"); i >= 0 {
@@ -143,17 +143,17 @@ func Number(n json.Number) json.Number {
 	return json.Number(r.FloatString(digits))
 }
 
-// plainDecimal reports whether a number is canonical: a plainInteger, and a fraction without a zero at its end.
-func plainDecimal(s string) bool {
+// isCanonicalDecimal reports whether a number is canonical: a isCanonicalInteger, and a fraction without a zero at its end.
+func isCanonicalDecimal(s string) bool {
 	whole, fraction, _ := strings.Cut(s, ".")
-	if fraction == "" || fraction[len(fraction)-1] == '0' || !plainInteger(whole) && whole != "-0" {
+	if fraction == "" || fraction[len(fraction)-1] == '0' || !isCanonicalInteger(whole) && whole != "-0" {
 		return false
 	}
 	return strings.Trim(fraction, "0123456789") == ""
 }
 
-// plainInteger reports whether a number is canonical: digits without a leading zero, perhaps after a minus.
-func plainInteger(s string) bool {
+// isCanonicalInteger reports whether a number is canonical: digits without a leading zero, perhaps after a minus.
+func isCanonicalInteger(s string) bool {
 	digits := strings.TrimPrefix(s, "-")
 	if digits == "" || len(digits) > 1 && digits[0] == '0' || s == "-0" {
 		return false
@@ -168,7 +168,7 @@ func plainInteger(s string) bool {
 
 // Decode reads a text like Canonical; numbers are json.Number in canonical text.
 func Decode(text []byte) (any, error) {
-	b, err := Canonical(text)
+	b, err := Canonicalize(text)
 	if err != nil {
 		return nil, err
 	}
@@ -191,8 +191,8 @@ func decodeTree(b []byte, at int) (v any, end int) {
 	case '{':
 		fields := map[string]any{}
 		for b[at+1] != '}' {
-			colon := endOf(b, at+1)
-			fields[unquoteText(b[at+1:colon])], at = decodeTree(b, colon+1)
+			colon := valueEnd(b, at+1)
+			fields[unquoteString(b[at+1:colon])], at = decodeTree(b, colon+1)
 			if b[at] == '}' {
 				return fields, at + 1
 			}
@@ -208,10 +208,10 @@ func decodeTree(b []byte, at int) (v any, end int) {
 		}
 		return elements, at + 2
 	}
-	end = endOf(b, at)
+	end = valueEnd(b, at)
 	switch word := b[at:end]; word[0] {
 	case '"':
-		return unquoteText(word), end
+		return unquoteString(word), end
 	case 't', 'f':
 		return word[0] == 't', end
 	case 'n':
@@ -221,7 +221,7 @@ func decodeTree(b []byte, at int) (v any, end int) {
 	}
 }
 
-func unquoteText(quoted []byte) string {
+func unquoteString(quoted []byte) string {
 	if bytes.IndexByte(quoted, '\\') < 0 {
 		return string(quoted[1 : len(quoted)-1])
 	}

@@ -55,7 +55,7 @@ func TestALongNumberCostsNothing(t *testing.T) {
 func TestManyNumbersTakeTheRoomOfTheirText(t *testing.T) {
 	for _, number := range []string{"1e21", "1e40", "1e-40", "1.5E+40", "1e41", "1e308", "1e-308", "1e400"} {
 		text := "[" + strings.Repeat(number+",", 1000) + "1]"
-		got, err := Canonical([]byte(text))
+		got, err := Canonicalize([]byte(text))
 		if err != nil || len(got) > 10*len(text) {
 			t.Errorf("%s: %d bytes became %d, %v", number, len(text), len(got), err)
 		}
@@ -82,16 +82,16 @@ func FuzzDecode(f *testing.F) {
 			}
 			return
 		}
-		canonical := Bytes(v)
-		if !bytes.Equal(canonical, Bytes(want)) {
-			t.Fatalf("%q became %s, and is %s", b, canonical, Bytes(want))
+		canonical := Encode(v)
+		if !bytes.Equal(canonical, Encode(want)) {
+			t.Fatalf("%q became %s, and is %s", b, canonical, Encode(want))
 		}
 		if keys := bytes.Count(b, []byte(":")); keys < members(v) {
 			t.Fatalf("%q has %d members", b, members(v))
 		}
 		again, err := Decode(canonical)
-		if err != nil || !bytes.Equal(Bytes(again), canonical) || members(again) != members(v) {
-			t.Fatalf("%q became %q, then %q, %v", b, canonical, Bytes(again), err)
+		if err != nil || !bytes.Equal(Encode(again), canonical) || members(again) != members(v) {
+			t.Fatalf("%q became %q, then %q, %v", b, canonical, Encode(again), err)
 		}
 	})
 }
@@ -125,13 +125,13 @@ func TestCanonicalBytesAreStableAndMeanTheSame(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b := Bytes(decoded)
+		b := Encode(decoded)
 		again, err := Decode(b)
 		if err != nil {
 			t.Fatalf("canonical bytes %s: %v", b, err)
 		}
-		if string(Bytes(again)) != string(b) {
-			t.Fatalf("%s became %s", b, Bytes(again))
+		if string(Encode(again)) != string(b) {
+			t.Fatalf("%s became %s", b, Encode(again))
 		}
 	})
 }

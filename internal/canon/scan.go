@@ -17,16 +17,16 @@ var errSyntax = errors.New("wrong syntax")
 // maxDepth limits nested objects and arrays: no manifest or answer has more.
 const maxDepth = 200
 
-// Canonical returns the canonical form of a text that is one JSON value in UTF-8. Anything after the
+// Canonicalize returns the canonical form of a text that is one JSON value in UTF-8. Anything after the
 // value, a duplicate key, and nesting deeper than maxDepth are errors.
-func Canonical(text []byte) ([]byte, error) {
-	s := Scanner{out: make([]byte, 0, len(text))}
-	return s.Canonical(text)
+func Canonicalize(text []byte) ([]byte, error) {
+	s := Converter{out: make([]byte, 0, len(text))}
+	return s.Canonicalize(text)
 }
 
-// Scanner converts JSON to its canonical form in one pass, without a tree. It is for one goroutine, and
+// Converter converts JSON to its canonical form in one pass, without a tree. It is for one goroutine, and
 // reuses its memory.
-type Scanner struct {
+type Converter struct {
 	in         []byte
 	at         int
 	out, spare []byte   // out is the canonical form; spare is for sorting a part of it
@@ -39,8 +39,8 @@ type Scanner struct {
 // of key and value.
 type member struct{ start, key, end int }
 
-// Canonical is as the function. The result is valid until the next call.
-func (s *Scanner) Canonical(text []byte) ([]byte, error) {
+// Canonicalize is as the function. The result is valid until the next call.
+func (s *Converter) Canonicalize(text []byte) ([]byte, error) {
 	s.in, s.at, s.err, s.escaped = text, 0, nil, false
 	s.out, s.members = s.out[:0], s.members[:0]
 	s.readValue(0)
@@ -61,14 +61,14 @@ func (s *Scanner) Canonical(text []byte) ([]byte, error) {
 }
 
 // failWith stops reading with err. It keeps the first error.
-func (s *Scanner) failWith(err error) {
+func (s *Converter) failWith(err error) {
 	if s.err == nil {
 		s.err = err
 	}
 }
 
 // peekByte skips white space and returns the next byte, 0 at the end.
-func (s *Scanner) peekByte() byte {
+func (s *Converter) peekByte() byte {
 	for ; s.at < len(s.in); s.at++ {
 		if c := s.in[s.at]; c > ' ' || c != ' ' && c != '\n' && c != '\t' && c != '\r' {
 			return max(c, 1) // a 0 byte is an error like 1
@@ -78,8 +78,8 @@ func (s *Scanner) peekByte() byte {
 	return 0
 }
 
-// takeSign copies the next byte if it is sign, and reports whether it was.
-func (s *Scanner) takeSign(sign byte) bool {
+// takeByte copies the next byte if it is sign, and reports whether it was.
+func (s *Converter) takeByte(sign byte) bool {
 	if s.peekByte() != sign {
 		return false
 	}
@@ -89,7 +89,7 @@ func (s *Scanner) takeSign(sign byte) bool {
 }
 
 // readValue reads a value that is nested in depth others.
-func (s *Scanner) readValue(depth int) {
+func (s *Converter) readValue(depth int) {
 	c := s.peekByte()
 	if (c == '{' || c == '[') && depth == maxDepth {
 		s.failWith(fmt.Errorf("it is nested more than %d deep", maxDepth))
@@ -97,42 +97,42 @@ func (s *Scanner) readValue(depth int) {
 	switch {
 	case s.err != nil:
 	case c == '"':
-		s.readText()
-	case s.takeSign('{'):
+		s.readString()
+	case s.takeByte('{'):
 		s.readObject(depth + 1)
-	case s.takeSign('['):
+	case s.takeByte('['):
 		s.readArray(depth + 1)
 	case c == 't':
-		s.readWord("true")
+		s.readLiteral("true")
 	case c == 'f':
-		s.readWord("false")
+		s.readLiteral("false")
 	case c == 'n':
-		s.readWord("null")
+		s.readLiteral("null")
 	default:
 		s.readNumber()
 	}
 }
 
 // hasMore reports whether another value follows in an object or array that ends with last.
-func (s *Scanner) hasMore(last byte) bool {
-	if s.err != nil || s.takeSign(',') {
+func (s *Converter) hasMore(last byte) bool {
+	if s.err != nil || s.takeByte(',') {
 		return s.err == nil
 	}
-	if !s.takeSign(last) {
+	if !s.takeByte(last) {
 		s.failWith(errSyntax)
 	}
 	return false
 }
 
-func (s *Scanner) readArray(depth int) {
-	for more := !s.takeSign(']'); more; more = s.hasMore(']') {
+func (s *Converter) readArray(depth int) {
+	for more := !s.takeByte(']'); more; more = s.hasMore(']') {
 		s.readValue(depth)
 	}
 }
 
-func (s *Scanner) readObject(depth int) {
+func (s *Converter) readObject(depth int) {
 	first, begin, sorted := len(s.members), len(s.out), true
-	for more := !s.takeSign('}'); more; more = s.hasMore('}') {
+	for more := !s.takeByte('}'); more; more = s.hasMore('}') {
 		m := member{start: len(s.out)}
 		s.readKey()
 		m.key = len(s.out) - 1
@@ -151,33 +151,33 @@ func (s *Scanner) readObject(depth int) {
 	s.members = s.members[:first]
 }
 
-func (s *Scanner) readKey() {
+func (s *Converter) readKey() {
 	from := len(s.out)
 	if s.peekByte() != '"' {
 		s.failWith(errSyntax)
 		return
 	}
-	s.readText()
+	s.readString()
 	s.escaped = s.escaped || bytes.IndexByte(s.out[from:], '\\') >= 0
-	if s.err == nil && !s.takeSign(':') {
+	if s.err == nil && !s.takeByte(':') {
 		s.failWith(errSyntax)
 	}
 }
 
-func (s *Scanner) compareKeys(a, b member) int {
+func (s *Converter) compareKeys(a, b member) int {
 	x, y := s.out[a.start:a.key], s.out[b.start:b.key]
 	if s.escaped {
-		return strings.Compare(unquoteText(x), unquoteText(y))
+		return strings.Compare(unquoteString(x), unquoteString(y))
 	}
 	return bytes.Compare(x[1:len(x)-1], y[1:len(y)-1])
 }
 
 // sortMembers sorts the members of the object that begins at begin and ends with out.
-func (s *Scanner) sortMembers(members []member, begin int) {
+func (s *Converter) sortMembers(members []member, begin int) {
 	slices.SortFunc(members, func(a, b member) int { return s.compareKeys(a, b) })
 	for i := 1; i < len(members); i++ {
 		if m := members[i]; s.compareKeys(members[i-1], m) == 0 {
-			s.failWith(fmt.Errorf("one object has the key %.100q twice", unquoteText(s.out[m.start:m.key])))
+			s.failWith(fmt.Errorf("one object has the key %.100q twice", unquoteString(s.out[m.start:m.key])))
 		}
 	}
 	s.spare = append(s.spare[:0], s.out[begin:]...)
@@ -188,8 +188,8 @@ func (s *Scanner) sortMembers(members []member, begin int) {
 	s.out[len(s.out)-1] = '}'
 }
 
-func (s *Scanner) readText() {
-	end, plain, ascii := s.endOfText()
+func (s *Converter) readString() {
+	end, plain, ascii := s.findStringEnd()
 	if s.err != nil {
 		return
 	}
@@ -203,13 +203,13 @@ func (s *Scanner) readText() {
 	case !json.Valid(quoted):
 		s.failWith(errSyntax)
 	default:
-		s.out = appendString(s.out, unquoteText(quoted))
+		s.out = appendString(s.out, unquoteString(quoted))
 	}
 }
 
-// endOfText returns the end of a JSON string. plain reports whether Append would write each of its
+// findStringEnd returns the end of a JSON string. plain reports whether Append would write each of its
 // escapes, so that the string can be copied.
-func (s *Scanner) endOfText() (end int, plain, ascii bool) {
+func (s *Converter) findStringEnd() (end int, plain, ascii bool) {
 	plain, ascii = true, true
 	for end = s.at + 1; end < len(s.in); end++ {
 		c := s.in[end]
@@ -234,7 +234,7 @@ func (s *Scanner) endOfText() (end int, plain, ascii bool) {
 	return end, false, false
 }
 
-func (s *Scanner) readWord(word string) {
+func (s *Converter) readLiteral(word string) {
 	if !bytes.HasPrefix(s.in[s.at:], []byte(word)) {
 		s.failWith(errSyntax)
 		return
@@ -243,14 +243,14 @@ func (s *Scanner) readWord(word string) {
 	s.out = append(s.out, word...)
 }
 
-func (s *Scanner) readNumber() {
+func (s *Converter) readNumber() {
 	end := s.at
 	for end < len(s.in) && (s.in[end] >= '0' && s.in[end] <= '9' || bytes.IndexByte([]byte("-+.eE"), s.in[end]) >= 0) {
 		end++
 	}
 	text := s.in[s.at:end]
 	switch {
-	case plainInteger(string(text)) || plainDecimal(string(text)):
+	case isCanonicalInteger(string(text)) || isCanonicalDecimal(string(text)):
 		s.out = append(s.out, text...)
 	case json.Valid(text):
 		s.out = append(s.out, Number(json.Number(text))...)
@@ -265,8 +265,8 @@ func (s *Scanner) readNumber() {
 func Members(object []byte) iter.Seq2[[]byte, []byte] {
 	return func(yield func(key, value []byte) bool) {
 		for at := 1; at < len(object) && object[at] == '"'; {
-			colon := endOf(object, at)
-			end := endOf(object, colon+1)
+			colon := valueEnd(object, at)
+			end := valueEnd(object, colon+1)
 			if !yield(object[at+1:colon-1], object[colon+1:end]) {
 				return
 			}
@@ -279,7 +279,7 @@ func Members(object []byte) iter.Seq2[[]byte, []byte] {
 func Elements(array []byte) iter.Seq[[]byte] {
 	return func(yield func(element []byte) bool) {
 		for at := 1; at < len(array)-1; {
-			end := endOf(array, at)
+			end := valueEnd(array, at)
 			if !yield(array[at:end]) {
 				return
 			}
@@ -288,8 +288,8 @@ func Elements(array []byte) iter.Seq[[]byte] {
 	}
 }
 
-// endOf returns the end of the value that starts at an offset of canonical JSON.
-func endOf(b []byte, at int) int {
+// valueEnd returns the end of the value that starts at an offset of canonical JSON.
+func valueEnd(b []byte, at int) int {
 	for depth := 0; at < len(b); at++ {
 		switch b[at] {
 		case '"':

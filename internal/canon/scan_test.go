@@ -14,7 +14,7 @@ func slowly(text []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return canon.Bytes(v), nil
+	return canon.Encode(v), nil
 }
 
 // texts are JSON, and what is not.
@@ -34,7 +34,7 @@ func texts() []string {
 func sameAsSlowly(t *testing.T, text []byte) {
 	t.Helper()
 	want, wantErr := slowly(text)
-	got, err := canon.Canonical(text)
+	got, err := canon.Canonicalize(text)
 	if !bytes.Equal(got, want) || (err == nil) != (wantErr == nil) || err != nil && err.Error() != wantErr.Error() {
 		t.Fatalf("%q became %q, %v, want %q, %v", text, got, err, want, wantErr)
 	}
@@ -53,7 +53,7 @@ func sameMembers(t *testing.T, tree any, text []byte) {
 	for key, value := range canon.Members(text) {
 		name := canon.MustDecode([]byte(`"` + string(key) + `"`)).(string)
 		field, found := fields[name]
-		if !found || !bytes.Equal(value, canon.Bytes(field)) {
+		if !found || !bytes.Equal(value, canon.Encode(field)) {
 			t.Fatalf("member %q of %q is %q", key, text, value)
 		}
 		n++
@@ -82,9 +82,9 @@ func FuzzScanner(f *testing.F) {
 // TestScannerAllocatesNothing: what it needs it keeps.
 func TestScannerAllocatesNothing(t *testing.T) {
 	text := []byte(sample(50))
-	var s canon.Scanner
+	var s canon.Converter
 	read := func() {
-		if _, err := s.Canonical(text); err != nil {
+		if _, err := s.Canonicalize(text); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -102,9 +102,9 @@ func sample(locations int) string {
 
 func BenchmarkCanonical(b *testing.B) {
 	text := []byte(sample(25))
-	var s canon.Scanner
+	var s canon.Converter
 	for name, do := range map[string]func() error{
-		"scanner": func() error { _, err := s.Canonical(text); return err },
+		"scanner": func() error { _, err := s.Canonicalize(text); return err },
 		"tree":    func() error { _, err := slowly(text); return err },
 		"decode":  func() error { _, err := canon.Decode(text); return err },
 	} {

@@ -141,7 +141,7 @@ func (s *stage) endsAs(want verdict) {
 	if code == diag.ExitOK {
 		s.isEmpty()
 	}
-	executed, err := s.server.Executed()
+	executed, err := s.server.CountExecutedPurges()
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ type completer struct{ *command.Run }
 
 // completeTargets offers KIND/NAME of the manifests that the PATHs of the command line name.
 func (c completer) completeTargets(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-	return command.KeysOf(c.Known(cmd.Context(), args), toComplete), command.NoFiles
+	return command.CompleteKeys(c.KnownObjects(cmd.Context(), args), toComplete), command.NoFiles
 }
 
 // mostEntries limits how many entries of a folder are offered.
@@ -27,7 +27,7 @@ const mostEntries = 1000
 // completePaths offers manifests and folders. Without -C it lets the shell find them, because the shell
 // quotes them correctly.
 func (c completer) completePaths(_ *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-	if !c.IsElsewhere() {
+	if !c.HasChdir() {
 		return []string{"yaml", "yml", "json"}, cobra.ShellCompDirectiveFilterFileExt
 	}
 	var out []string
@@ -37,9 +37,9 @@ func (c completer) completePaths(_ *cobra.Command, _ []string, toComplete string
 		switch ending := path.Ext(e.Name()); {
 		case strings.HasPrefix(e.Name(), "."):
 		case e.IsDir():
-			out = command.Offer(out, name+"/", "folder")
+			out = command.AddCandidate(out, name+"/", "folder")
 		case ending == ".yaml" || ending == ".yml" || ending == ".json":
-			out = command.Offer(out, name, "")
+			out = command.AddCandidate(out, name, "")
 		}
 	}
 	return out, command.NoFiles | cobra.ShellCompDirectiveNoSpace
@@ -48,13 +48,13 @@ func (c completer) completePaths(_ *cobra.Command, _ []string, toComplete string
 // completeAccepted offers what --accept takes, and behind an equals sign the objects in git.
 func (c completer) completeAccepted(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 	if what, begun, named := strings.Cut(toComplete, "="); named {
-		keys := command.KeysOf(c.Known(cmd.Context(), args), begun)
+		keys := command.CompleteKeys(c.KnownObjects(cmd.Context(), args), begun)
 		for i := range keys {
 			keys[i] = what + "=" + keys[i]
 		}
 		return keys, command.NoFiles
 	}
-	return command.Offers(reconcile.Acceptances(), func(acc reconcile.Acceptance) (string, string) {
+	return command.Candidates(reconcile.Acceptances(), func(acc reconcile.AcceptOption) (string, string) {
 		return strings.TrimSuffix(acc.Form, "KIND/NAME"), acc.Meaning
 	}), command.NoFiles | cobra.ShellCompDirectiveNoSpace
 }
@@ -64,18 +64,18 @@ func completeReports(_ *cobra.Command, _ []string, toComplete string) ([]string,
 	if strings.Contains(toComplete, "=") {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
-	return command.Offers(report.Formats(), func(f string) (string, string) { return f + "=", "" }), command.NoFiles | cobra.ShellCompDirectiveNoSpace
+	return command.Candidates(report.Formats(), func(f string) (string, string) { return f + "=", "" }), command.NoFiles | cobra.ShellCompDirectiveNoSpace
 }
 
-// hideUseless hides the flags that do nothing in the command that a shell completes.
-func hideUseless(root *cobra.Command, args []string) {
+// hideUselessFlags hides the flags that do nothing in the command that a shell completes.
+func hideUselessFlags(root *cobra.Command, args []string) {
 	if cmd, _, err := root.Find(args); err == nil {
-		root.PersistentFlags().VisitAll(func(f *pflag.Flag) { f.Hidden = !command.IsUseful(cmd, f) })
+		root.PersistentFlags().VisitAll(func(f *pflag.Flag) { f.Hidden = !command.FlagHasEffect(cmd, f) })
 	}
 }
 
-// byPlaceholder returns the completion for a placeholder of help, such as FILE. Others are free text.
-func (c completer) byPlaceholder(of string) cobra.CompletionFunc {
+// completionFor returns the completion for a placeholder of help, such as FILE. Others are free text.
+func (c completer) completionFor(of string) cobra.CompletionFunc {
 	switch of {
 	case "FILE":
 		return cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
@@ -98,7 +98,7 @@ func (c completer) wireCompletion(cmd *cobra.Command) {
 	for _, flags := range []*pflag.FlagSet{cmd.Flags(), cmd.PersistentFlags()} {
 		flags.VisitAll(func(f *pflag.Flag) { c.wireFlag(cmd, f) })
 	}
-	if cmd.ValidArgsFunction == nil && len(cmd.ValidArgs) == 0 && !takesCommand(cmd) {
+	if cmd.ValidArgsFunction == nil && len(cmd.ValidArgs) == 0 && !takesSubcommand(cmd) {
 		cmd.ValidArgsFunction = c.completeArgs
 	}
 }
@@ -108,7 +108,7 @@ func (c completer) wireFlag(cmd *cobra.Command, f *pflag.Flag) {
 		return
 	}
 	placeholder, _ := pflag.UnquoteUsage(f)
-	complete := c.byPlaceholder(placeholder)
+	complete := c.completionFor(placeholder)
 	switch allowed := f.Annotations[command.AllowedWords]; {
 	case allowed != nil:
 		complete = command.CompleteWords(allowed...)
@@ -131,7 +131,7 @@ func (c completer) completeArgs(cmd *cobra.Command, args []string, toComplete st
 	case len(args) >= len(list) && !at.Repeated:
 		return nil, command.NoFiles
 	case at.Name == "KIND/NAME":
-		return command.KeysOf(c.Known(cmd.Context(), nil), toComplete), command.NoFiles
+		return command.CompleteKeys(c.KnownObjects(cmd.Context(), nil), toComplete), command.NoFiles
 	}
-	return c.byPlaceholder(at.Name)(cmd, args, toComplete)
+	return c.completionFor(at.Name)(cmd, args, toComplete)
 }

@@ -132,7 +132,7 @@ func TestCompletionOfEveryFlag(t *testing.T) {
 				}
 			})
 		}
-		if cmd.Runnable() && !takesCommand(cmd) && cmd.ValidArgsFunction == nil && len(cmd.ValidArgs) == 0 {
+		if cmd.Runnable() && !takesSubcommand(cmd) && cmd.ValidArgsFunction == nil && len(cmd.ValidArgs) == 0 {
 			t.Errorf("the arguments of %s complete to any file", cmd.CommandPath())
 		}
 		for _, below := range cmd.Commands() {

@@ -119,10 +119,10 @@ func TestStandardInputIsBounded(t *testing.T) {
 			t.Errorf("%v: exit %d, %s", c.args, code, out.String())
 		}
 	}
-	if _, err := io.ReadAll(files.AtMost(endless{}, 1<<20)); err == nil || !strings.Contains(err.Error(), "longer than 1 MiB") {
+	if _, err := io.ReadAll(files.LimitReader(endless{}, 1<<20)); err == nil || !strings.Contains(err.Error(), "longer than 1 MiB") {
 		t.Error(err)
 	}
-	if data, err := io.ReadAll(files.AtMost(strings.NewReader("abc"), 3)); err != nil || string(data) != "abc" {
+	if data, err := io.ReadAll(files.LimitReader(strings.NewReader("abc"), 3)); err != nil || string(data) != "abc" {
 		t.Errorf("%q, %v", data, err)
 	}
 }

@@ -53,7 +53,7 @@ func FuzzConfig(f *testing.F) {
 			}
 			p.DuplicateAnswer()
 		}
-		cfg, err := config.ParseConfig(data)
+		cfg, err := config.ParseProfiles(data)
 		if err != nil {
 			checkShown(t, "the error of a file of profiles", diag.OneLine(err))
 			return
@@ -61,7 +61,7 @@ func FuzzConfig(f *testing.F) {
 		for _, p := range cfg.Profiles {
 			for _, url := range []string{p.Compute.URL, p.Delivery.URL} {
 				if url != "" {
-					if _, err := api.ParseBase(url, ""); err != nil {
+					if _, err := api.ParseBaseURL(url, ""); err != nil {
 						t.Fatalf("%q has the address %q", data, url)
 					}
 				}
@@ -94,7 +94,7 @@ func checkOutput(t *testing.T, what, out string) {
 		t.Fatalf("%s: not UTF-8: %q", what, out)
 	}
 	for _, r := range out {
-		if r != '\n' && r != '\t' && (!unicode.IsPrint(r) || diag.Unseen(r)) {
+		if r != '\n' && r != '\t' && (!unicode.IsPrint(r) || diag.IsInvisible(r)) {
 			t.Fatalf("%s: %U in %q", what, r, out)
 		}
 	}
@@ -161,7 +161,7 @@ func FuzzRun(f *testing.F) {
 		code := Main(ctx, args, config.Env{
 			Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Getenv: func(name string) string { return vars[name] }, Now: time.Now,
 			Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }, Cwd: dir,
-			Retry: api.Retry{Initial: time.Millisecond, Max: time.Millisecond},
+			Retry: api.RetryPolicy{Initial: time.Millisecond, Max: time.Millisecond},
 		})
 		if ctx.Err() != nil || !slices.Contains([]int{0, 1, 2, 3, 4, 5, 6, 7, 8}, code) {
 			t.Fatalf("%q: exit %d, %v", args, code, ctx.Err())

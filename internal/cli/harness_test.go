@@ -134,7 +134,7 @@ func (s *stage) env(out, errs io.Writer) config.Env {
 		Getenv: func(name string) string { return s.vars[name] },
 		Now:    func() time.Time { return time.Now().Add(s.passed) },
 		Sleep:  func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
-		Retry:  api.Retry{Initial: time.Millisecond, Max: time.Millisecond, MaxRetryAfter: 60 * time.Millisecond, Second: time.Millisecond},
+		Retry:  api.RetryPolicy{Initial: time.Millisecond, Max: time.Millisecond, MaxRetryAfter: 60 * time.Millisecond, Second: time.Millisecond},
 		Cwd:    s.dir,
 	}
 }

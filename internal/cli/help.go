@@ -28,8 +28,8 @@ func everyCommand(cmd *cobra.Command) []*cobra.Command {
 	return all
 }
 
-// describe gives a command the texts of its file. What Long has already comes last.
-func describe(cmd *cobra.Command) {
+// addHelpText gives a command the texts of its file. What Long has already comes last.
+func addHelpText(cmd *cobra.Command) {
 	name := strings.ReplaceAll(strings.TrimPrefix(cmd.CommandPath(), "trueup "), " ", "-")
 	if text, err := helpTexts.ReadFile("help/" + name + ".txt"); err == nil {
 		short, rest, _ := strings.Cut(strings.TrimSuffix(string(text), "\n"), "\n")
@@ -41,13 +41,13 @@ func describe(cmd *cobra.Command) {
 	}
 }
 
-// fitHelp makes help fit a terminal.
-func fitHelp(root *cobra.Command, columns int) {
+// wrapHelp makes help fit a terminal.
+func wrapHelp(root *cobra.Command, columns int) {
 	for _, cmd := range everyCommand(root) {
-		cmd.Long = command.FitText(cmp.Or(cmd.Long, cmd.Short), columns)
+		cmd.Long = command.WrapText(cmp.Or(cmd.Long, cmd.Short), columns)
 		// The list of commands has it behind the name.
 		margin := len("  ") + cmd.NamePadding() + len(" ")
-		cmd.Short = strings.Join(command.FoldLine(cmd.Short, columns-margin), "\n"+strings.Repeat(" ", margin))
+		cmd.Short = strings.Join(command.WrapLine(cmd.Short, columns-margin), "\n"+strings.Repeat(" ", margin))
 	}
 }
 
@@ -67,11 +67,11 @@ func writeUsage(cmd *cobra.Command, columns int) error {
 	section("Examples", cmd.Example)
 	groups := append(slices.Clone(cmd.Groups()), &cobra.Group{Title: "Commands:"})
 	for _, g := range groups {
-		section(strings.TrimSuffix(g.Title, ":"), listed(cmd, g.ID)...)
+		section(strings.TrimSuffix(g.Title, ":"), commandLines(cmd, g.ID)...)
 	}
 	global := pflag.NewFlagSet("", pflag.ContinueOnError)
 	cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) {
-		if command.IsUseful(cmd, f) {
+		if command.FlagHasEffect(cmd, f) {
 			global.AddFlag(f)
 		}
 	})
@@ -85,8 +85,8 @@ func writeUsage(cmd *cobra.Command, columns int) error {
 	return nil
 }
 
-// listed returns a line for each command of a group.
-func listed(cmd *cobra.Command, group string) (lines []string) {
+// commandLines returns a line for each command of a group.
+func commandLines(cmd *cobra.Command, group string) (lines []string) {
 	for _, c := range cmd.Commands() {
 		if c.GroupID == group && (c.IsAvailableCommand() || c.Name() == "help") {
 			lines = append(lines, fmt.Sprintf("  %-*s %s", c.NamePadding(), c.Name(), c.Short))

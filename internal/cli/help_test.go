@@ -58,7 +58,7 @@ func TestTextsAreBrokenBetweenWords(t *testing.T) {
 		"äääääääääöö b":       "äääääääääöö b",
 		"":                    "",
 	} {
-		if got := command.FitText(text, 10); got != want {
+		if got := command.WrapText(text, 10); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}

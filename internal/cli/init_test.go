@@ -106,7 +106,7 @@ func TestInitAsksOnlyWhatItCannotKnow(t *testing.T) {
 		"": "none", "/home/github/x.git": "none", "file:///github/x": "none", "../github.git": "none", "https://user:gitlab@host.example.com/x": "none",
 		"git@github.com:acme/x.git": "github", "https://gitlab.example.com/github/x": "gitlab", "ssh://git@GitHub.com:22/a/b": "github", "https://%zz": "none",
 	} {
-		if got := generate.UsualCI(remote); got != want {
+		if got := generate.ProposeCI(remote); got != want {
 			t.Errorf("%s: %s, want %s", remote, got, want)
 		}
 	}

@@ -131,7 +131,7 @@ func (s *stage) holds() string {
 		}
 		lines = append(lines, fmt.Sprintf("%s%v/%v %s", leaving, o["kind"], meta["name"], text))
 	}
-	executed, err := s.server.Executed()
+	executed, err := s.server.CountExecutedPurges()
 	if err != nil {
 		s.t.Fatal(err)
 	}

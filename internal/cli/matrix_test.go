@@ -133,7 +133,7 @@ type cell struct {
 func (c *cell) try(t *testing.T) {
 	c.s = c.arrange(t, c.proven)
 	rule := fmt.Sprintf("%s *%s: %s %s @%d", c.method, c.path, c.fault.effect, c.moment, c.nth)
-	if err := c.s.server.Fault(rule); err != nil {
+	if err := c.s.server.AddFaults(rule); err != nil {
 		t.Fatal(err)
 	}
 	limit := "20s"
@@ -144,7 +144,7 @@ func (c *cell) try(t *testing.T) {
 	code, stdout, stderr := c.s.run(c.apply()...)
 	c.s.quiet()
 	said := fmt.Sprintf("exit %d\n%s%s", code, stdout, stderr)
-	if left := c.s.server.Faults(); len(left) > 0 && left[0].Done == 0 {
+	if left := c.s.server.PendingFaults(); len(left) > 0 && left[0].Done == 0 {
 		t.Fatalf("the fault was not met: %v\n%s", left, said)
 	}
 	if codes := c.codes(); !slices.Contains(codes, code) {

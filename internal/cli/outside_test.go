@@ -50,7 +50,7 @@ func checkHarmless(t *testing.T, what, text string) {
 		t.Errorf("%s: not UTF-8: %q", what, text)
 	}
 	for _, r := range text {
-		if r != '\n' && (!unicode.IsPrint(r) || diag.Unseen(r)) {
+		if r != '\n' && (!unicode.IsPrint(r) || diag.IsInvisible(r)) {
 			t.Errorf("%s: %U in %q", what, r, text)
 			break
 		}

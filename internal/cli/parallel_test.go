@@ -105,7 +105,7 @@ func (f *frozen) tells(fault string, args ...string) string {
 	f.thaw()
 	defer f.close()
 	if fault != "" {
-		if err := f.server.Fault(fault); err != nil {
+		if err := f.server.AddFaults(fault); err != nil {
 			f.t.Fatal(err)
 		}
 	}

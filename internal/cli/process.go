@@ -33,7 +33,7 @@ func NewEnv() (config.Env, error) {
 		Width:       TerminalWidth(os.Stdout),
 		StdinIsTTY:  TerminalWidth(os.Stdin) > 0,
 		StderrIsTTY: TerminalWidth(os.Stderr) > 0,
-		StderrWidth: func() int { return BarWidth(os.Stderr) },
+		StderrWidth: func() int { return ProgressBarWidth(os.Stderr) },
 	}, nil
 }
 
@@ -45,7 +45,7 @@ func RunProcess(env config.Env) int {
 	// Without this, the Go runtime ends a crash with 2, the exit code of drift.
 	debug.SetTraceback("crash")
 	forbidCoreDumps()
-	tuneCollector()
+	tuneGC()
 	return Main(ctx, os.Args[1:], env)
 }
 
@@ -56,9 +56,9 @@ const (
 	growthPercent, mostPercent = 40, 600 // of what is live; the collector takes the percent of 4 MiB too
 )
 
-// tuneCollector sets the growth after each garbage collection. Commands that only print something reach
+// tuneGC sets the growth after each garbage collection. Commands that only print something reach
 // none, and what GOGC says stays.
-func tuneCollector() {
+func tuneGC() {
 	if os.Getenv("GOGC") != "" {
 		return
 	}
@@ -66,7 +66,7 @@ func tuneCollector() {
 		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 		metrics.Read(live)
 		debug.SetGCPercent(min(max(growthPercent, 100*minGrowth/int(live[0].Value.Uint64())), mostPercent))
-		tuneCollector()
+		tuneGC()
 	}, struct{}{})
 }
 
@@ -118,9 +118,9 @@ func TerminalWidth(f *os.File) int {
 	return width
 }
 
-// BarWidth is TerminalWidth for a bar: it is 0 while f shows a password prompt, which the bar would
+// ProgressBarWidth is TerminalWidth for a bar: it is 0 while f shows a password prompt, which the bar would
 // overwrite.
-func BarWidth(f *os.File) int {
+func ProgressBarWidth(f *os.File) int {
 	if asksPassword(f) {
 		return 0
 	}

@@ -116,7 +116,7 @@ func TestPurgeListOfWhatIsUnknown(t *testing.T) {
 	s.write("manifests/shop.yaml", purgeShop)
 	s.must(diag.ExitOK, "apply", "--auto-approve")
 	s.write("manifests/a.yaml", aPurge("a", "/a"))
-	if err := s.server.Fault("POST /purges: drop after-commit"); err != nil {
+	if err := s.server.AddFaults("POST /purges: drop after-commit"); err != nil {
 		t.Fatal(err)
 	}
 	s.run("apply", "--auto-approve")
@@ -244,7 +244,7 @@ func TestPurgeNewAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	second := made("--name", "rel")
-	if err := s.server.Fault("POST /purges: drop after-commit"); err != nil {
+	if err := s.server.AddFaults("POST /purges: drop after-commit"); err != nil {
 		t.Fatal(err)
 	}
 	s.run("apply", "--auto-approve")

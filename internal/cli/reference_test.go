@@ -40,7 +40,7 @@ func TestReference(t *testing.T) {
 		want[strings.ToLower(k.Name)+".md"] = fieldsPage(k.Name, "Manifests of the kind "+k.Name+".", k.Root(), true)
 	}
 	for _, name := range kind.OwnFiles() {
-		f, _ := kind.OwnFile(name)
+		f, _ := kind.OwnFileFields(name)
 		want[name+".md"] = fieldsPage(f.Title, aboutFile(name), f, false)
 	}
 	if *updateReference {

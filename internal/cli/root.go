@@ -25,9 +25,9 @@ func newRoot(run *command.Run) *cobra.Command {
 		Use: "trueup", SilenceErrors: true, SilenceUsage: true,
 		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Name() == cobra.ShellCompRequestCmd {
-				hideUseless(cmd.Root(), args)
+				hideUselessFlags(cmd.Root(), args)
 			}
-			return run.Start(cmd)
+			return run.PrepareCommand(cmd)
 		},
 	}
 	run.RegisterFlags(root.PersistentFlags())
@@ -40,8 +40,8 @@ func newRoot(run *command.Run) *cobra.Command {
 	}
 	addVersionFlag(root)
 	root.SetIn(run.Stdin)
-	root.SetOut(report.Help(run.Output()))
-	root.SetErr(report.Help(run.Stderr))
+	root.SetOut(report.NewHelpWriter(run.Output()))
+	root.SetErr(report.NewHelpWriter(run.Stderr))
 	root.SetHelpCommandGroupID(command.AroundGroup)
 	root.SetCompletionCommandGroupID(command.AroundGroup)
 	root.InitDefaultHelpCmd()
@@ -60,14 +60,14 @@ func newRoot(run *command.Run) *cobra.Command {
 		if !cmd.Runnable() {
 			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 		}
-		describe(cmd)
+		addHelpText(cmd)
 		completer{run}.wireCompletion(cmd)
-		if takesCommand(cmd) {
+		if takesSubcommand(cmd) {
 			cmd.Args = refuseArguments
 		}
 	}
 	if run.Width > 0 {
-		fitHelp(root, min(run.Width, command.WidestText))
+		wrapHelp(root, min(run.Width, command.WidestText))
 	}
 	return root
 }
@@ -87,8 +87,8 @@ func addVersionFlag(root *cobra.Command) {
 	}
 }
 
-// wordsOfOthers returns what commands of other tools are written as.
-func wordsOfOthers() map[string]string {
+// commandsOfOtherTools returns what commands of other tools are written as.
+func commandsOfOtherTools() map[string]string {
 	return map[string]string{
 		"trueup get": "trueup explain KIND/NAME.spec --live", "trueup list": "trueup status",
 		"trueup delete": "trueup apply --prune, after you removed the manifest", "trueup import": "trueup pull",
@@ -96,8 +96,8 @@ func wordsOfOthers() map[string]string {
 	}
 }
 
-// takesCommand reports whether the arguments of a command are those below it.
-func takesCommand(cmd *cobra.Command) bool { return cmd.HasSubCommands() && cmd.Use == cmd.Name() }
+// takesSubcommand reports whether the arguments of a command are those below it.
+func takesSubcommand(cmd *cobra.Command) bool { return cmd.HasSubCommands() && cmd.Use == cmd.Name() }
 
 // refuseArguments refuses an argument of a command that has others below it.
 func refuseArguments(cmd *cobra.Command, args []string) error {
@@ -110,7 +110,7 @@ func refuseArguments(cmd *cobra.Command, args []string) error {
 			known = append(known, below.Name())
 		}
 	}
-	if ours := wordsOfOthers()[cmd.CommandPath()+" "+args[0]]; ours != "" {
+	if ours := commandsOfOtherTools()[cmd.CommandPath()+" "+args[0]]; ours != "" {
 		return fmt.Errorf("unknown command %q for %q: write %s", args[0], cmd.CommandPath(), ours)
 	}
 	return fmt.Errorf("unknown command %q for %q%s", args[0], cmd.CommandPath(), command.SuggestWord(cmd, "", args[0], known))

@@ -89,7 +89,7 @@ func faultError(t *testing.T, rule string) string {
 		t.Fatal(err)
 	}
 	defer func() { _ = server.Close() }()
-	return server.Fault(rule).Error()
+	return server.AddFaults(rule).Error()
 }
 
 // TestNoFileLeadsElsewhere: what a repository puts where the sandbox says its

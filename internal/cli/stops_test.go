@@ -158,7 +158,7 @@ func (s *stage) entered() (*command.Run, config.LoadedProject) {
 	s.t.Helper()
 	a := command.NewRun(s.env(io.Discard, io.Discard))
 	a.ReadSettings()
-	l, err := a.Load(s.t.Context(), nil)
+	l, err := a.LoadProject(s.t.Context(), nil)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func (s *stage) prove() {
 		s.t.Fatal(err)
 	}
 	for _, area := range []kind.Area{kind.Compute, kind.Delivery} {
-		if err := l.RecordProof(s.t.Context(), area, ledger.Proof{At: time.Now(), Name: "probe", HTTP: 409}); err != nil {
+		if err := l.RecordProof(s.t.Context(), area, ledger.DuplicateProof{At: time.Now(), Name: "probe", HTTP: 409}); err != nil {
 			s.t.Fatal(err)
 		}
 	}
@@ -311,7 +311,7 @@ func (s *stage) openClaims() []string {
 // is counted by the answers that said so.
 func (s *stage) made() map[string]int {
 	s.t.Helper()
-	purges, err := s.server.Executed()
+	purges, err := s.server.CountExecutedPurges()
 	if err != nil {
 		s.t.Fatal(err)
 	}

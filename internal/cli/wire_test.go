@@ -101,17 +101,17 @@ func (s wiredStore) Put(ctx context.Context, expectSeq int, rec ledger.Record) e
 	return s.wire.call("put "+rec.String(), func() error { return s.under.Put(ctx, expectSeq, rec) })
 }
 
-func (s wiredStore) All(ctx context.Context, each func(ledger.Record, error) error) error {
-	return s.wire.call("all", func() error { return s.under.All(ctx, each) })
+func (s wiredStore) EachRecord(ctx context.Context, each func(ledger.Record, error) error) error {
+	return s.wire.call("all", func() error { return s.under.EachRecord(ctx, each) })
 }
 
-func (s wiredStore) Forget() { s.under.Forget() }
+func (s wiredStore) Invalidate() { s.under.Invalidate() }
 
 func (s wiredStore) ProveConditions(ctx context.Context) error { return s.under.ProveConditions(ctx) }
 
-func (s wiredStore) Recent(ctx context.Context, since time.Time) ([]kind.Key, error) {
+func (s wiredStore) RecentKeys(ctx context.Context, since time.Time) ([]kind.Key, error) {
 	var keys []kind.Key
-	err := s.wire.call("recent", func() (err error) { keys, err = s.under.Recent(ctx, since); return err })
+	err := s.wire.call("recent", func() (err error) { keys, err = s.under.RecentKeys(ctx, since); return err })
 	return keys, err
 }
 

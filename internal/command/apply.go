@@ -25,12 +25,12 @@ func newApply(run *Run) *cobra.Command {
 	var expect string
 	var autoApprove string // the class up to which nobody is asked, or empty
 	cmd := newCommand(run, "apply [PATH|KIND/NAME...]", func(ctx context.Context, paths []string) (report.Document, error) {
-		expected, err := reconcile.ReadExpectation(expect, run.FullPath(expect))
-		isClass := func(path string) bool { _, err := kind.ParseClass(path); return err == nil }
+		expected, err := reconcile.ReadExpectedPlan(expect, run.FullPath(expect))
+		isClass := func(path string) bool { _, err := kind.ParseRiskClass(path); return err == nil }
 		if i := slices.IndexFunc(paths, isClass); i >= 0 && autoApprove != "" {
 			return report.Document{}, fmt.Errorf("%s could be a class of risk or a path: write --auto-approve=%[1]s, or ./%[1]s", paths[i])
 		}
-		if err = cmp.Or(err, refuse(opts.DespiteHold != "" && !run.StdinIsTTY, "--despite-hold is for a person at a terminal: a protected job sets TRUEUP_DESPITE_HOLD")); err != nil {
+		if err = cmp.Or(err, errorIf(opts.DespiteHold != "" && !run.StdinIsTTY, "--despite-hold is for a person at a terminal: a protected job sets TRUEUP_DESPITE_HOLD")); err != nil {
 			return report.Document{}, err
 		}
 		opts.DespiteHold = strings.TrimSpace(cmp.Or(opts.DespiteHold, run.Getenv("TRUEUP_DESPITE_HOLD")))
@@ -50,8 +50,8 @@ func newApply(run *Run) *cobra.Command {
 				if s.Skipped.NewestCommit() == "" {
 					what = "these files"
 				}
-				say(doc, "applied already: %s%s", what, s.Skipped)
-				run.finish(ctx, s, apply.Result{}, doc)
+				addMessage(doc, "applied already: %s%s", what, s.Skipped)
+				run.recordApplyEnd(ctx, s, apply.Result{}, doc)
 				return nil
 			}
 			return applyPlan(ctx, run, s, autoApprove, expected, doc)
@@ -76,7 +76,7 @@ func registerApproval(f *pflag.FlagSet, class *string) {
 	}
 	f.StringVar(class, "auto-approve", "", "do not ask; with =`CLASS`, send only what is at most of that class of risk: "+strings.Join(classes, ", "))
 	f.Lookup("auto-approve").NoOptDefVal = classes[len(classes)-1]
-	oneOfFlag(f, "auto-approve", classes...)
+	restrictFlag(f, "auto-approve", classes...)
 }
 
 // applyPlan asks, sends what the plan shows, and records it.
@@ -84,7 +84,7 @@ func applyPlan(ctx context.Context, run *Run, s *reconcile.Session, autoApprove 
 	s.WarnOfUnmerged()
 	blocked := s.BlockHeld()
 	if autoApprove != "" {
-		most, err := kind.ParseClass(autoApprove)
+		most, err := kind.ParseRiskClass(autoApprove)
 		if err != nil {
 			return err
 		}
@@ -93,37 +93,37 @@ func applyPlan(ctx context.Context, run *Run, s *reconcile.Session, autoApprove 
 	if blocked {
 		doc.Plan = plan.Redact(s.Plan)
 	}
-	asked, err := run.approve(*doc, expected, autoApprove != "")
+	asked, err := run.askApproval(*doc, expected, autoApprove != "")
 	if err != nil {
 		return err
 	}
 	s.BeginRun(ctx)
-	run.send(ctx, s, doc)
-	run.finish(ctx, s, *doc.Apply, doc)
+	run.sendPlan(ctx, s, doc)
+	run.recordApplyEnd(ctx, s, *doc.Apply, doc)
 	if asked && run.Format == "text" {
 		doc.Plan, doc.Findings = nil, nil // the question showed them
 	}
 	return nil
 }
 
-// finish records how an apply ended, and adds to the document if another one came in between.
-func (run *Run) finish(ctx context.Context, s *reconcile.Session, result apply.Result, doc *report.Document) {
+// recordApplyEnd records how an apply ended, and adds to the document if another one came in between.
+func (run *Run) recordApplyEnd(ctx context.Context, s *reconcile.Session, result apply.Result, doc *report.Document) {
 	var err error
 	if doc.ExitCode, err = s.FinishRun(ctx, result, doc.ExitCode); err != nil {
 		doc.Errors = append(doc.Errors, err.Error())
 	}
 }
 
-// send sends what the plan shows, and adds the outcome to the document.
-func (run *Run) send(ctx context.Context, s *reconcile.Session, doc *report.Document) {
+// sendPlan sends what the plan shows, and adds the outcome to the document.
+func (run *Run) sendPlan(ctx context.Context, s *reconcile.Session, doc *report.Document) {
 	run.sending = true
 	result, code := s.ApplyPlan(ctx)
 	doc.Apply, doc.ExitCode = &result, code
 }
 
-// approve shows the plan on standard error and asks whether to send it, unless it sends nothing or the user
+// askApproval shows the plan on standard error and asks whether to send it, unless it sends nothing or the user
 // approved it. It refuses if there is no terminal.
-func (run *Run) approve(doc report.Document, expected reconcile.ExpectedPlan, approved bool) (asked bool, err error) {
+func (run *Run) askApproval(doc report.Document, expected reconcile.ExpectedPlan, approved bool) (asked bool, err error) {
 	which := "Apply"
 	if expected.Digest != "" {
 		which = "Apply the expected plan"
@@ -138,19 +138,19 @@ func (run *Run) approve(doc report.Document, expected reconcile.ExpectedPlan, ap
 		return false, errors.New("there is no terminal to ask on: add --auto-approve")
 	}
 	doc.Sandbox = run.Sandbox
-	opts := run.shown()
+	opts := run.formatOptions()
 	opts.Color, opts.Width, opts.Now, opts.Brief = run.useColor(run.StderrIsTTY), run.Width, run.Now(), !opts.Verbose
 	if err := report.Write(run.Stderr, "text", doc, opts); err != nil {
 		return false, fmt.Errorf("not applied, because the plan could not be shown: %w", err)
 	}
-	return true, run.wantYes("not applied: nothing was sent", "\n%s to %s? Type yes: ", which, doc.Plan.Destination())
+	return true, run.requireYes("not applied: nothing was sent", "\n%s to %s? Type yes: ", which, doc.Plan.Destination())
 }
 
-// happened writes to standard error what apply reports: waiting always, the rest with -v.
-func (run *Run) happened(e apply.Event) {
+// logApplyEvent writes to standard error what apply reports: waiting always, the rest with -v.
+func (run *Run) logApplyEvent(e apply.Event) {
 	switch {
 	case e.Phase == apply.PhaseRescue:
-		run.rescue([]byte(e.Message))
+		run.writeLostRecord([]byte(e.Message))
 	case e.Phase == apply.PhaseStack:
 		run.showStack(e.Message)
 	case !run.Quiet && (run.Verbose || e.Phase == "wait"):

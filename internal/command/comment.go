@@ -39,7 +39,7 @@ func newComment(run *Run) *cobra.Command {
 		doc, err := runComment(ctx, run, opts, args[0])
 		if errors.Is(err, errNotPosted) && !opts.required && !errors.Is(err, context.Canceled) && !errors.Is(err, diag.ErrReadOnly) {
 			text := diag.OneLine(err)
-			doc, err = said("warning: %s", text), nil
+			doc, err = messageDocument("warning: %s", text), nil
 			doc.Annotations = diag.List{{Rule: view.NotPosted, Message: text, Severity: diag.Warning}}
 		}
 		return doc, err
@@ -52,7 +52,7 @@ func newComment(run *Run) *cobra.Command {
 	f.StringVar(&opts.result, "result", "", "with --issue: the `RESULT` in FILE, or its exit code. ok closes the issue, changes opens or updates it, others leave it")
 	f.BoolVar(&opts.required, "required", false, "exit with 1 if the host does not accept it")
 	completeResults := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return Offers(diag.ExitCodes(), func(c diag.ExitCode) (string, string) { return c.Name, c.Meaning }), NoFiles
+		return Candidates(diag.ExitCodes(), func(c diag.ExitCode) (string, string) { return c.Name, c.Meaning }), NoFiles
 	}
 	_ = cmd.RegisterFlagCompletionFunc("result", completeResults) // the flag exists
 	return cmd
@@ -66,14 +66,14 @@ func runComment(ctx context.Context, run *Run, opts commentOptions, file string)
 	if err := opts.check(); err != nil {
 		return doc, err
 	}
-	body, err := readPost(run, file)
+	body, err := readPostText(run, file)
 	if err != nil {
 		return doc, fmt.Errorf("read %s: %w", file, err)
 	}
-	if name := run.TokenIn(body, forge.TokenVariables()...); name != "" {
+	if name := run.FindTokenVariable(body, forge.TokenVariables()...); name != "" {
 		return doc, fmt.Errorf("%s: it contains the token of %s, so trueup does not post it: find out how it got there, and replace the token", file, name)
 	}
-	ci, err := forge.Detect(run.Getenv, readEvent)
+	ci, err := forge.Detect(run.Getenv, readEventFile)
 	if err != nil {
 		run.Log(slog.LevelWarn, err.Error())
 	}
@@ -89,20 +89,20 @@ func runComment(ctx context.Context, run *Run, opts commentOptions, file string)
 	case opts.issue == "" && p.Pull == 0:
 		return doc, fmt.Errorf("%w: this run does not belong to a pull request: name one with --pr NUMBER", errNotPosted)
 	case opts.result != "" && code != diag.ExitOK && code != diag.ExitChanges:
-		return said("the issue stays as it is: the result was %s, which neither opens nor closes it", opts.result), nil
+		return messageDocument("the issue stays as it is: the result was %s, which neither opens nor closes it", opts.result), nil
 	}
-	return post(ctx, run, ci, p)
+	return postText(ctx, run, ci, p)
 }
 
-// post writes a comment or an issue.
-func post(ctx context.Context, run *Run, ci forge.Context, p forge.StickyText) (doc report.Document, err error) {
+// postText writes a comment or an issue.
+func postText(ctx context.Context, run *Run, ci forge.CIContext, p forge.StickyText) (doc report.Document, err error) {
 	host, err := openCodeHost(run, ci)
 	if err != nil {
 		return doc, fmt.Errorf("%w: %w", errNotPosted, err)
 	}
-	write, what, where := host.Comment, "comment", "pull request "+strconv.Itoa(p.Pull)
+	write, what, where := host.PutComment, "comment", "pull request "+strconv.Itoa(p.Pull)
 	if p.Title != "" {
-		write, what, where = host.Issue, "issue", ci.Repository
+		write, what, where = host.PutIssue, "issue", ci.Repository
 	}
 	res, err := write(ctx, p)
 	switch {
@@ -120,17 +120,17 @@ func post(ctx context.Context, run *Run, ci forge.Context, p forge.StickyText) (
 	if res.Removed > 0 {
 		text += fmt.Sprintf(" (older copies deleted: %d)", res.Removed)
 	}
-	return said("%s", text), nil
+	return messageDocument("%s", text), nil
 }
 
 func (o commentOptions) check() error {
 	isControl := func(r rune) bool { return r < ' ' || r == 0x7f }
 	return cmp.Or(
-		refuse(o.pull < 0, "--pr is %d: write the number of a pull request", o.pull),
-		refuse(o.issue == "" && o.result != "", "--result belongs to an issue: use it with --issue TITLE"),
-		refuse(o.result != "" && diag.ParseExit(o.result) < 0, "--result is %q: write an exit code of trueup, such as 2, or its name", o.result),
-		refuse(o.issue != "" && o.pull != 0, "use either --issue or --pr"),
-		refuse(strings.ContainsFunc(o.key+o.issue, isControl), "--key and --issue must each be one line of text"),
+		errorIf(o.pull < 0, "--pr is %d: write the number of a pull request", o.pull),
+		errorIf(o.issue == "" && o.result != "", "--result belongs to an issue: use it with --issue TITLE"),
+		errorIf(o.result != "" && diag.ParseExit(o.result) < 0, "--result is %q: write an exit code of trueup, such as 2, or its name", o.result),
+		errorIf(o.issue != "" && o.pull != 0, "use either --issue or --pr"),
+		errorIf(strings.ContainsFunc(o.key+o.issue, isControl), "--key and --issue must each be one line of text"),
 	)
 }
 
@@ -147,9 +147,9 @@ func folderKey(run *Run) string {
 // maxPost limits what is read to be posted, in bytes: no host accepts more.
 const maxPost = 4 << 20
 
-// readPost reads the text to post. It refuses a link, which may come with a pull request and would
+// readPostText reads the text to post. It refuses a link, which may come with a pull request and would
 // publish the file that it leads to.
-func readPost(run *Run, file string) (string, error) {
+func readPostText(run *Run, file string) (string, error) {
 	var r io.Reader
 	if file == "-" {
 		r = run.stdin("the Markdown to post")
@@ -169,20 +169,20 @@ func readPost(run *Run, file string) (string, error) {
 		defer func() { _ = f.Close() }()
 		r = f
 	}
-	body, err := io.ReadAll(files.AtMost(r, maxPost))
+	body, err := io.ReadAll(files.LimitReader(r, maxPost))
 	if err == nil && strings.TrimSpace(string(body)) == "" {
 		err = errors.New("it is empty: write it with plan --report markdown=FILE")
 	}
 	return string(body), err
 }
 
-func readEvent(name string) ([]byte, error) {
+func readEventFile(name string) ([]byte, error) {
 	data, _, err := files.Read(name, forge.MaxEvent)
 	return data, err
 }
 
 // openCodeHost opens the client of the host that CI names.
-func openCodeHost(run *Run, ci forge.Context) (*forge.RepositoryClient, error) {
+func openCodeHost(run *Run, ci forge.CIContext) (*forge.RepositoryClient, error) {
 	transport, err := run.CodeHostTransport()
 	if err != nil {
 		return nil, err

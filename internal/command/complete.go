@@ -21,14 +21,14 @@ const NoFiles = cobra.ShellCompDirectiveNoFileComp
 // completeWithin limits the time to read manifests.
 const completeWithin = 3 * time.Second
 
-// Known returns the objects of manifests by name, or none if they can't be read soon.
-func (run *Run) Known(ctx context.Context, args []string) *manifest.Set {
-	return readSoon(ctx, run, args, manifest.Names)
+// KnownObjects returns the objects of manifests by name, or none if they can't be read soon.
+func (run *Run) KnownObjects(ctx context.Context, args []string) *manifest.Set {
+	return readWithinLimits(ctx, run, args, manifest.LoadNames)
 }
 
-// knownWhole is Known, with all of each object.
-func knownWhole(ctx context.Context, run *Run) *manifest.Set {
-	return readSoon(ctx, run, nil, func(ctx context.Context, sources []manifest.PathSource, opts manifest.LoadSettings) *manifest.Set {
+// knownFullObjects is Known, with all of each object.
+func knownFullObjects(ctx context.Context, run *Run) *manifest.Set {
+	return readWithinLimits(ctx, run, nil, func(ctx context.Context, sources []manifest.PathSource, opts manifest.LoadSettings) *manifest.Set {
 		set, _, err := manifest.Load(ctx, sources, opts)
 		if err != nil {
 			return &manifest.Set{}
@@ -37,13 +37,13 @@ func knownWhole(ctx context.Context, run *Run) *manifest.Set {
 	})
 }
 
-// readSoon calls read with the manifests that the PATHs of the command line name, within limits.
-func readSoon(ctx context.Context, run *Run, args []string, read func(context.Context, []manifest.PathSource, manifest.LoadSettings) *manifest.Set) *manifest.Set {
+// readWithinLimits calls read with the manifests that the PATHs of the command line name, within limits.
+func readWithinLimits(ctx context.Context, run *Run, args []string, read func(context.Context, []manifest.PathSource, manifest.LoadSettings) *manifest.Set) *manifest.Set {
 	paths := slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return strings.HasPrefix(arg, "-") })
 	ctx, cancel := context.WithTimeout(cmp.Or(ctx, context.Background()), completeWithin)
 	defer cancel()
 	if p, err := run.FindProject(); err == nil {
-		if sources, err := run.sources(p, paths); err == nil {
+		if sources, err := run.openSources(p, paths); err == nil {
 			limits := manifest.Limits{Files: 20_000, Objects: 20_000, Total: 128 << 20}
 			return read(ctx, sources, manifest.LoadSettings{Parallelism: run.API.Parallelism, Limits: limits})
 		}
@@ -51,11 +51,11 @@ func readSoon(ctx context.Context, run *Run, args []string, read func(context.Co
 	return &manifest.Set{}
 }
 
-// KeysOf offers the keys of objects, spelled as the user began.
-func KeysOf(set *manifest.Set, begun string) (out []string) {
+// CompleteKeys offers the keys of objects, spelled as the user began.
+func CompleteKeys(set *manifest.Set, begun string) (out []string) {
 	for _, o := range set.Objects {
 		if word := spelledLike(o.Key(), begun); strings.HasPrefix(word, begun) {
-			out = Offer(out, word, o.Path)
+			out = AddCandidate(out, word, o.Path)
 		}
 	}
 	slices.Sort(out)
@@ -75,9 +75,9 @@ func spelledLike(key kind.Key, begun string) string {
 	return strings.ToLower(key.Kind) + "/" + key.Name
 }
 
-// Offer adds a candidate and its description. For security it skips a name that a shell would not read
+// AddCandidate adds a candidate and its description. For security it skips a name that a shell would not read
 // as one plain word: the name comes from a file, and the user runs the line.
-func Offer(all []string, word, about string) []string {
+func AddCandidate(all []string, word, about string) []string {
 	if !plainWord(word) {
 		return all
 	}
@@ -93,11 +93,11 @@ func plainWord(s string) bool {
 	return s != "" && s[0] != '-' && !strings.ContainsFunc(s, other)
 }
 
-// Offers returns a candidate for each element of a list.
-func Offers[T any](list []T, describe func(T) (word, about string)) (out []string) {
+// Candidates returns a candidate for each element of a list.
+func Candidates[T any](list []T, describe func(T) (word, about string)) (out []string) {
 	for _, e := range list {
 		word, about := describe(e)
-		out = Offer(out, word, about)
+		out = AddCandidate(out, word, about)
 	}
 	return out
 }

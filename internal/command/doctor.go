@@ -32,9 +32,9 @@ func newDoctor(run *Run) *cobra.Command {
 // runDoctor makes all checks.
 func runDoctor(ctx context.Context, run *Run) report.Document {
 	return doctorResult(config.RunDoctor(ctx, config.DoctorSettings{
-		Options: run.Options, Searched: run.searched(), Terminal: describeTerminal(run), Limits: listRunSettings(run),
+		Options: run.Options, Searched: run.searchedFolders(), Terminal: describeTerminal(run), Limits: listRunSettings(run),
 		FindProject: run.FindProject,
-		Load:        func(ctx context.Context) (config.LoadedProject, error) { return run.Load(ctx, nil) },
+		Load:        func(ctx context.Context) (config.LoadedProject, error) { return run.LoadProject(ctx, nil) },
 	}))
 }
 
@@ -83,10 +83,10 @@ func runProbe(ctx context.Context, run *Run, hostname string, autoApprove bool) 
 			return err
 		}
 		doc.Plan = s.Plan
-		if _, err := run.approve(*doc, reconcile.ExpectedPlan{}, autoApprove); err != nil {
+		if _, err := run.askApproval(*doc, reconcile.ExpectedPlan{}, autoApprove); err != nil {
 			return err
 		}
-		if run.send(ctx, s, doc); doc.ExitCode != diag.ExitOK {
+		if run.sendPlan(ctx, s, doc); doc.ExitCode != diag.ExitOK {
 			return nil
 		}
 		proof, err := s.SendProbe(ctx, probe)
@@ -94,8 +94,8 @@ func runProbe(ctx context.Context, run *Run, hostname string, autoApprove bool) 
 			return err
 		}
 		proven = true
-		say(doc, "the platform rejects a second request of the same name, %s", proof)
-		say(doc, "from now on trueup sends a request that got no answer again under its name, while that is safe")
+		addMessage(doc, "the platform rejects a second request of the same name, %s", proof)
+		addMessage(doc, "from now on trueup sends a request that got no answer again under its name, while that is safe")
 		return nil
 	})
 	if proven && run.Format == "json" {
@@ -132,14 +132,14 @@ func writeChecks(out report.LineWriter, r config.DoctorReport, opts report.Forma
 		}
 	}
 	if len(rows) > 0 {
-		out.Marked(rows, opts)
+		out.MarkedTable(rows, opts)
 		out.Printf("\n")
 	}
-	out.Marked(checkRows(r.Checks, opts.Verbose), opts)
-	out.Printf("\n%s\n", checkTotals(r.Checks))
+	out.MarkedTable(doctorRows(r.Checks, opts.Verbose), opts)
+	out.Printf("\n%s\n", doctorTotals(r.Checks))
 }
 
-func checkRows(checks []config.DoctorCheck, all bool) [][]string {
+func doctorRows(checks []config.DoctorCheck, all bool) [][]string {
 	marks := map[config.CheckStatus]string{config.CheckOK: "ok", config.CheckWarned: "warn", config.CheckFailed: "FAIL", config.CheckSkipped: "-"}
 	var rows [][]string
 	group := ""
@@ -160,7 +160,7 @@ func checkRows(checks []config.DoctorCheck, all bool) [][]string {
 	return rows
 }
 
-func checkTotals(checks []config.DoctorCheck) string {
+func doctorTotals(checks []config.DoctorCheck) string {
 	count := map[config.CheckStatus]int{}
 	for _, f := range checks {
 		count[f.Status]++

@@ -7,20 +7,20 @@ import (
 	"trueup/internal/report"
 )
 
-// say adds a message to a result.
-func say(doc *report.Document, format string, args ...any) {
+// addMessage adds a message to a result.
+func addMessage(doc *report.Document, format string, args ...any) {
 	doc.Messages = append(doc.Messages, fmt.Sprintf(format, args...))
 }
 
-// sayLines adds each line of a text as a message.
-func sayLines(doc *report.Document, text string) {
+// addMessageLines adds each line of a text as a message.
+func addMessageLines(doc *report.Document, text string) {
 	for line := range strings.Lines(text) {
 		doc.Messages = append(doc.Messages, strings.TrimSuffix(line, "\n"))
 	}
 }
 
-// said returns a result of one line.
-func said(format string, args ...any) report.Document {
+// messageDocument returns a result of one line.
+func messageDocument(format string, args ...any) report.Document {
 	return report.Document{Messages: []string{fmt.Sprintf(format, args...)}}
 }
 
@@ -32,7 +32,7 @@ func table(format, name string, elements any, rows [][]string) report.Document {
 	}
 }
 
-// sourceText returns a file as a result. A pipe gets it unchanged.
-func sourceText(text []byte) report.Document {
+// fileDocument returns a file as a result. A pipe gets it unchanged.
+func fileDocument(text []byte) report.Document {
 	return report.Document{Text: func(out report.LineWriter, _ report.FormatOptions) { out.Source(text) }}
 }

@@ -46,7 +46,7 @@ func newEach(run *Run) *cobra.Command {
 			}
 			return listProjects(ctx, run, o)
 		}
-		line, err := parseMember(run, cmd, words)
+		line, err := parseMemberLine(run, cmd, words)
 		if errors.Is(err, pflag.ErrHelp) {
 			helped, _, _ := cmd.Root().Find(words)
 			return report.Document{}, helped.Help()
@@ -62,14 +62,14 @@ func newEach(run *Run) *cobra.Command {
 		if len(words) > 0 {
 			return nil, cobra.ShellCompDirectiveDefault
 		}
-		return slices.DeleteFunc(memberNames(), func(name string) bool { return !strings.HasPrefix(name, begun) }), NoFiles
+		return slices.DeleteFunc(memberCommands(), func(name string) bool { return !strings.HasPrefix(name, begun) }), NoFiles
 	}
 	cmd.DisableFlagsInUseLine = true
-	o.register(cmd.Flags())
+	o.registerFlags(cmd.Flags())
 	return cmd
 }
 
-func (o *eachOptions) register(f *pflag.FlagSet) {
+func (o *eachOptions) registerFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.ChangedSince, "changed-since", "", "take only projects with a file that differs from commit `REF`")
 	f.StringArrayVar(&o.Select, "select", nil, "take only projects whose path, or a folder above it, matches `GLOB`; repeatable")
 	f.StringArrayVar(&o.Exclude, "exclude", nil, "leave out projects whose path, or a folder above it, matches `GLOB`; repeatable")
@@ -85,29 +85,29 @@ func (o *eachOptions) register(f *pflag.FlagSet) {
 func (o *eachOptions) check(command string) error {
 	isPartial := slices.Contains([]string{"plan", "validate", "test"}, command)
 	return errors.Join(
-		refuse(o.matrix, "--matrix needs --list"),
-		refuse(o.jobs < 1, "--jobs %d: write 1 or more", o.jobs),
-		refuse(o.ChangedSince != "" && command != "" && !isPartial,
+		errorIf(o.matrix, "--matrix needs --list"),
+		errorIf(o.jobs < 1, "--jobs %d: write 1 or more", o.jobs),
+		errorIf(o.ChangedSince != "" && command != "" && !isPartial,
 			"--changed-since does not work with %s: live may differ from git where git did not change. Remove the flag: %[1]s takes every project", command),
 	)
 }
 
 // runEach runs the command line in every selected project.
-func runEach(ctx context.Context, run *Run, o eachOptions, line memberLine) (doc report.Document, err error) {
+func runEach(ctx context.Context, run *Run, o eachOptions, line projectCommandLine) (doc report.Document, err error) {
 	found, err := findFleet(ctx, run, o, line)
 	shard := newShard(ctx, run, o, found, line)
 	if err != nil {
 		shard.Error = err.Error() // the merged result says it
 	}
-	out, failed := openResults(run, o.results, shard)
+	out, failed := createResultsFile(run, o.results, shard)
 	defer func() { err = errors.Join(err, out.close()) }()
 	if err = errors.Join(err, failed); err != nil {
 		return doc, err
 	}
-	merging := merging{of: report.NewMerger(shard), waiting: make([]*report.Document, len(found.Projects))}
-	run.Shared.Budget = api.NewBudget(run.API.WritesPerSecond, shard.Shards, run.API.Parallelism)
-	working := run.begin(line.command)
-	working.reached(0, len(found.Projects))
+	merging := orderedMerger{of: report.NewMerger(shard), waiting: make([]*report.Document, len(found.Projects))}
+	run.Shared.Budget = api.NewSharedLimits(run.API.WritesPerSecond, shard.Shards, run.API.Parallelism)
+	working := run.startPhase(line.command)
+	working.setProgress(0, len(found.Projects))
 	defer working.end()
 	var ended atomic.Int64
 	keep := func(i int, doc report.Document) (failed bool) {
@@ -123,8 +123,8 @@ func runEach(ctx context.Context, run *Run, o eachOptions, line memberLine) (doc
 	}
 	started := o.runProjects(ctx, len(found.Projects), func(i int) (failed bool) {
 		p := found.Projects[i]
-		failed = keep(i, runMember(ctx, run, &projectRun{of: run, path: p.Path, warnings: p.Warnings}, p, line))
-		working.reached(int(ended.Add(1)), len(found.Projects))
+		failed = keep(i, runInProject(ctx, run, &projectRun{of: run, path: p.Path, warnings: p.Warnings}, p, line))
+		working.setProgress(int(ended.Add(1)), len(found.Projects))
 		return failed
 	})
 	why := whyNotStarted(ctx, o.maxFailures)
@@ -162,15 +162,15 @@ func (o *eachOptions) runProjects(ctx context.Context, n int, do func(i int) (fa
 	return started
 }
 
-// merging merges results in the order of the projects, in whatever order they end. It keeps those that wait for an earlier one.
-type merging struct {
+// orderedMerger merges results in the order of the projects, in whatever order they end. It keeps those that wait for an earlier one.
+type orderedMerger struct {
 	lock    sync.Mutex
 	of      *report.Merger
 	waiting []*report.Document
 	merged  int
 }
 
-func (m *merging) add(i int, doc report.Document) {
+func (m *orderedMerger) add(i int, doc report.Document) {
 	m.lock.Lock()
 	defer m.lock.Unlock()
 	for m.waiting[i] = &doc; m.merged < len(m.waiting) && m.waiting[m.merged] != nil; m.merged++ {
@@ -180,7 +180,7 @@ func (m *merging) add(i int, doc report.Document) {
 }
 
 // findFleet returns the projects that the command runs in, and what is known of all.
-func findFleet(ctx context.Context, run *Run, o eachOptions, line memberLine) (found config.Fleet, err error) {
+func findFleet(ctx context.Context, run *Run, o eachOptions, line projectCommandLine) (found config.Fleet, err error) {
 	dir, err := searchedFolder(run)
 	if err != nil {
 		return found, err
@@ -193,24 +193,24 @@ func findFleet(ctx context.Context, run *Run, o eachOptions, line memberLine) (f
 	if found, err = o.FindFleet(ctx, dir, base); err != nil {
 		return found, err
 	}
-	if err = comparePins(run, o, &found, isLocal); err == nil && (isCompared || line.command == "validate") {
-		_, err = readContents(ctx, run, &found) // projects of one hostname would undo each other's changes
+	if err = checkPins(run, o, &found, isLocal); err == nil && (isCompared || line.command == "validate") {
+		_, err = readProjectContents(ctx, run, &found) // projects of one hostname would undo each other's changes
 	}
 	return found, err
 }
 
 // findBase returns the commit to compare with. What the newest commit removed counts everywhere.
 func findBase(ctx context.Context, run *Run, ref string) string {
-	past := run.history(config.LoadedProject{}, nil).ReadPast(ctx, ref, false).Blame
+	past := run.commitReader(config.LoadedProject{}, nil).ReadPast(ctx, ref, false).Blame
 	if ref == "" && (past.Base == "" || past.Base == past.Head) {
 		return "HEAD^"
 	}
 	return past.Base
 }
 
-// comparePins adds the projects that are pinned and gone, and rejects the pins of one project for several, unless the run is
+// checkPins adds the projects that are pinned and gone, and rejects the pins of one project for several, unless the run is
 // local. It always reads the file of pins.
-func comparePins(run *Run, o eachOptions, found *config.Fleet, isLocal bool) error {
+func checkPins(run *Run, o eachOptions, found *config.Fleet, isLocal bool) error {
 	n := len(found.Projects)
 	if !isLocal && n > 1 && run.Getenv(config.WorkspacePin)+run.Getenv(config.LedgerPin) != "" {
 		return fmt.Errorf("%s and %s belong to one project, and %d are selected: unset them, and pin all projects in the file that %s names",
@@ -225,7 +225,7 @@ func comparePins(run *Run, o eachOptions, found *config.Fleet, isLocal bool) err
 }
 
 // newShard says what this process runs.
-func newShard(ctx context.Context, run *Run, o eachOptions, found config.Fleet, line memberLine) report.ShardHead {
+func newShard(ctx context.Context, run *Run, o eachOptions, found config.Fleet, line projectCommandLine) report.ShardHead {
 	part := o.Shard
 	shard := report.ShardHead{
 		Format: report.ShardFormat, Shard: max(part.Index, 1), Started: run.Now().UTC(), Projects: []string{}, Facts: found.FleetChanges,
@@ -260,8 +260,8 @@ type shardFile struct {
 	err  error // of the first line that was not written whole: nothing follows it
 }
 
-// openResults begins the file of the results of a shard, without what an earlier run left.
-func openResults(run *Run, name string, shard report.ShardHead) (*shardFile, error) {
+// createResultsFile begins the file of the results of a shard, without what an earlier run left.
+func createResultsFile(run *Run, name string, shard report.ShardHead) (*shardFile, error) {
 	if name == "" {
 		return nil, nil
 	}
@@ -287,7 +287,7 @@ func (r *shardFile) open(root *os.Root, shard report.ShardHead) error {
 			return fmt.Errorf("it has results of another number of shards: name another folder, or remove %s", name)
 		}
 	}
-	if r.file, err = root.OpenFile(shard.Name(), os.O_WRONLY|os.O_CREATE|os.O_TRUNC|files.NoWait, 0o644); err != nil {
+	if r.file, err = root.OpenFile(shard.FileName(), os.O_WRONLY|os.O_CREATE|os.O_TRUNC|files.NoWait, 0o644); err != nil {
 		return err
 	}
 	return r.writeLine(shard)

@@ -35,12 +35,12 @@ type listedProject struct {
 // checkList rejects what has no meaning with --list.
 func (o eachOptions) checkList(cmd *cobra.Command, words []string) error {
 	wrong := []error{
-		refuse(len(words) > 0, "--list runs nothing: remove it, or what is after --"),
-		refuse(o.matrix && o.Shard.Of > 0, "--matrix lists all shards: remove --shard"),
+		errorIf(len(words) > 0, "--list runs nothing: remove it, or what is after --"),
+		errorIf(o.matrix && o.Shard.Of > 0, "--matrix lists all shards: remove --shard"),
 	}
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		isUseful := slices.Contains([]string{"list", "matrix", "changed-since", "shard", "select", "exclude"}, f.Name)
-		wrong = append(wrong, refuse(f.Changed && !isUseful, "--%s does nothing with --list: remove it", f.Name))
+		wrong = append(wrong, errorIf(f.Changed && !isUseful, "--%s does nothing with --list: remove it", f.Name))
 	})
 	return errors.Join(wrong...)
 }
@@ -53,7 +53,7 @@ func listProjects(ctx context.Context, run *Run, o eachOptions) (doc report.Docu
 	}
 	found, err := o.FindFleet(ctx, dir, "")
 	if err == nil {
-		err = comparePins(run, o, &found, true)
+		err = checkPins(run, o, &found, true)
 	}
 	if err != nil {
 		return doc, err
@@ -62,9 +62,9 @@ func listProjects(ctx context.Context, run *Run, o eachOptions) (doc report.Docu
 		run.Log(slog.LevelWarn, gone+" was a project before, and its objects are still live: delete them on the platform, or restore its trueup.yaml")
 	}
 	if o.matrix {
-		return matrix(len(found.Projects)), nil
+		return shardMatrix(len(found.Projects)), nil
 	}
-	contents, err := readContents(ctx, run, &found)
+	contents, err := readProjectContents(ctx, run, &found)
 	if err != nil {
 		return doc, err
 	}
@@ -105,9 +105,9 @@ const (
 	maxShards = 20
 )
 
-// matrix returns the shards for so many projects, as one line. There is at least one, because CI services reject an
+// shardMatrix returns the shards for so many projects, as one line. There is at least one, because CI services reject an
 // empty matrix. A project that can't be read fails in its shard.
-func matrix(projects int) report.Document {
+func shardMatrix(projects int) report.Document {
 	shards := make([]string, min(max(1, (projects+perShard-1)/perShard), maxShards))
 	for i := range shards {
 		shards[i] = config.Shard{Index: i + 1, Of: len(shards)}.String()
@@ -119,9 +119,9 @@ func matrix(projects int) report.Document {
 	return report.Document{Data: shards, Text: func(out report.LineWriter, _ report.FormatOptions) { out.JSONLine("", line) }}
 }
 
-// readContents reads the manifests of all projects. Projects with the same hostname get an error.
-func readContents(ctx context.Context, run *Run, found *config.Fleet) ([]config.ProjectContents, error) {
-	reading := run.begin("reading manifests")
+// readProjectContents reads the manifests of all projects. Projects with the same hostname get an error.
+func readProjectContents(ctx context.Context, run *Run, found *config.Fleet) ([]config.ProjectContents, error) {
+	reading := run.startPhase("reading manifests")
 	defer reading.end()
 	return found.ReadContents(ctx, run.API.Parallelism)
 }

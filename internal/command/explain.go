@@ -30,7 +30,7 @@ func newExplain(run *Run) *cobra.Command {
 		case asSchema:
 			return printSchema(args[0])
 		case len(args) == 0:
-			return subjects(), nil
+			return listSubjects(), nil
 		}
 		return explainTopic(ctx, run, args[0], live)
 	})
@@ -39,7 +39,7 @@ func newExplain(run *Run) *cobra.Command {
 	cmd.MarkFlagsMutuallyExclusive("live", "schema")
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		if asSchema && len(args) == 0 {
-			return Offers(allSchemas(), func(s schema) (string, string) { return s.Name, s.Title }), NoFiles
+			return Candidates(allSchemas(), func(s schema) (string, string) { return s.Name, s.Title }), NoFiles
 		}
 		return completeTopics(run, cmd, args, toComplete)
 	}
@@ -60,7 +60,7 @@ func explainTopic(ctx context.Context, run *Run, topic string, live bool) (repor
 	if s, ok := view.FindWord(topic); ok {
 		return wordDocument(s), nil
 	}
-	if r, _ := view.RuleNamed(topic); r.ID != "" {
+	if r, _ := view.RuleByID(topic); r.ID != "" {
 		text := fmt.Sprintf("%s  (%s)\n  %s\n", topic, r.Level.Names().SARIF, r.Means)
 		return wordDocument(view.Subject{Name: topic, Summary: r.Means, Text: text}), nil
 	}
@@ -71,7 +71,7 @@ func explainTopic(ctx context.Context, run *Run, topic string, live bool) (repor
 func explainField(ctx context.Context, run *Run, topic string, live bool) (doc report.Document, err error) {
 	var l config.LoadedProject
 	t, err := view.ParseTopic(topic, func() (*manifest.Set, error) {
-		l, err = run.Load(ctx, nil)
+		l, err = run.LoadProject(ctx, nil)
 		return l.Set, err
 	})
 	if err != nil {
@@ -86,7 +86,7 @@ func explainField(ctx context.Context, run *Run, topic string, live bool) (doc r
 	}
 	doc.Data = facts
 	doc.Text = func(out report.LineWriter, opts report.FormatOptions) {
-		out.Text(FitText(factsText(facts), opts.Width))
+		out.Text(WrapText(factsText(facts), opts.Width))
 		if facts.Object != nil {
 			writeValues(out, facts.Object, t.IsWhole())
 		}
@@ -130,7 +130,7 @@ func valueRows(facts view.FieldFacts, live bool) [][]string {
 		if v == nil {
 			return "not there"
 		}
-		return view.Literal(v).String()
+		return view.FormatLiteral(v).String()
 	}
 	if live {
 		head[3] = "live"
@@ -162,23 +162,23 @@ func completeTopics(run *Run, cmd *cobra.Command, args []string, toComplete stri
 	root, _, _ := strings.Cut(toComplete, ".")
 	isObject := strings.Contains(root, "/")
 	if at < 0 && !isObject {
-		return Offers(view.AllSubjects(), func(s view.Subject) (string, string) { return s.Name, s.Summary }), NoFiles
+		return Candidates(view.AllSubjects(), func(s view.Subject) (string, string) { return s.Name, s.Summary }), NoFiles
 	}
 	if isObject {
-		out = KeysOf(run.Known(cmd.Context(), nil), toComplete)
+		out = CompleteKeys(run.KnownObjects(cmd.Context(), nil), toComplete)
 	}
 	if at >= 0 {
-		t, err := view.ParseTopic(toComplete[:at], func() (*manifest.Set, error) { return knownWhole(cmd.Context(), run), nil })
+		t, err := view.ParseTopic(toComplete[:at], func() (*manifest.Set, error) { return knownFullObjects(cmd.Context(), run), nil })
 		if err != nil {
 			return nil, NoFiles
 		}
-		out = append(out, Offers(t.FieldsBelow(), func(f view.FieldBelow) (string, string) { return toComplete[:at+1] + f.Name, f.Title })...)
+		out = append(out, Candidates(t.FieldsBelow(), func(f view.FieldBelow) (string, string) { return toComplete[:at+1] + f.Name, f.Title })...)
 	}
 	return out, NoFiles | cobra.ShellCompDirectiveNoSpace
 }
 
-// subjects lists all that can be explained.
-func subjects() report.Document {
+// listSubjects lists all that can be explained.
+func listSubjects() report.Document {
 	all := view.AllSubjects()
 	rows := make([][]string, len(all))
 	for i, s := range all {
@@ -190,7 +190,7 @@ func subjects() report.Document {
 func wordDocument(s view.Subject) report.Document {
 	return report.Document{
 		Data: map[string]any{"format": "trueup.word/v1", "name": s.Name, "summary": s.Summary, "text": s.Text},
-		Text: func(out report.LineWriter, opts report.FormatOptions) { out.Text(FitText(s.Text, opts.Width)) },
+		Text: func(out report.LineWriter, opts report.FormatOptions) { out.Text(WrapText(s.Text, opts.Width)) },
 	}
 }
 
@@ -208,7 +208,7 @@ func ruleDocument(r rules.Rule) report.Document {
 		fmt.Fprintf(&b, "\nBad:\n\n%s\nFixed:\n\n%s", indent(r.Bad), indent(r.Good))
 	}
 	fmt.Fprintf(&b, "\nFix: %s\n", r.Fix)
-	return report.Document{Data: data, Text: func(out report.LineWriter, opts report.FormatOptions) { out.Text(FitText(b.String(), opts.Width)) }}
+	return report.Document{Data: data, Text: func(out report.LineWriter, opts report.FormatOptions) { out.Text(WrapText(b.String(), opts.Width)) }}
 }
 
 func indent(text string) string {
@@ -283,7 +283,7 @@ func writeValue(out report.LineWriter, side string, value any, place string, fie
 		out.Printf("    %-5s not there\n", side)
 		return
 	}
-	text, err := yamledit.Snippet(value, field)
+	text, err := yamledit.EncodeSnippet(value, field)
 	if err != nil {
 		text = err.Error()
 	}
@@ -343,7 +343,7 @@ func printSchema(name string) (report.Document, error) {
 		return report.Document{}, fmt.Errorf("there is no schema %q%s", name,
 			cmp.Or(diag.DidYouMean(name, kind.SchemaNames()), ": trueup explain --schema lists them"))
 	}
-	doc := sourceText(text)
+	doc := fileDocument(text)
 	doc.Data = json.RawMessage(text)
 	return doc, nil
 }

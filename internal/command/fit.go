@@ -8,9 +8,9 @@ import (
 // WidestText is the widest that help and explain get, in columns: longer lines are hard to read.
 const WidestText = 100
 
-// FitText breaks the lines of a text. Lines that follow each other are one paragraph, except for
+// WrapText breaks the lines of a text. Lines that follow each other are one paragraph, except for
 // indented ones, which belong to a table.
-func FitText(text string, columns int) string {
+func WrapText(text string, columns int) string {
 	if columns <= 0 {
 		return text
 	}
@@ -22,17 +22,17 @@ func FitText(text string, columns int) string {
 			continue
 		}
 		if paragraph != nil {
-			out = append(out, FoldLine(strings.Join(paragraph, " "), columns)...)
+			out = append(out, WrapLine(strings.Join(paragraph, " "), columns)...)
 			paragraph = nil
 		}
-		out = append(out, FoldLine(line, columns)...)
+		out = append(out, WrapLine(line, columns)...)
 	}
 	return strings.Join(out[:len(out)-1], "\n")
 }
 
-// FoldLine breaks a line between its words. The parts after the first are indented further, if the line
+// WrapLine breaks a line between its words. The parts after the first are indented further, if the line
 // is indented.
-func FoldLine(line string, columns int) (out []string) {
+func WrapLine(line string, columns int) (out []string) {
 	words := strings.TrimLeft(line, " ")
 	margin := line[:len(line)-len(words)]
 	if margin != "" {

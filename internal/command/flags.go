@@ -19,7 +19,7 @@ import (
 func checkFlags(cmd *cobra.Command) error {
 	var wrong []error
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		wrong = append(wrong, checkFlag(cmd, f), refuse(!IsUseful(cmd, f), "--%s does nothing in %s: remove it", f.Name, cmd.CommandPath()))
+		wrong = append(wrong, checkFlag(cmd, f), errorIf(!FlagHasEffect(cmd, f), "--%s does nothing in %s: remove it", f.Name, cmd.CommandPath()))
 	})
 	return errors.Join(wrong...)
 }
@@ -42,7 +42,7 @@ func checkFlag(cmd *cobra.Command, f *pflag.Flag) error {
 		case value == "" && !isGlobal:
 			return fmt.Errorf("%s is empty: give it a value, or remove it", name)
 		case allowed != nil:
-			if err := oneOf(name, value, allowed); err != nil {
+			if err := checkOneOf(name, value, allowed); err != nil {
 				return err
 			}
 		}
@@ -58,7 +58,7 @@ func (run *Run) checkReports() error {
 		if !ok || file == "" {
 			return fmt.Errorf("--report is %q: write FORMAT=FILE with a format of %s", r, strings.Join(known, ", "))
 		}
-		if err := oneOf("--report "+r+": the format", format, known); err != nil {
+		if err := checkOneOf("--report "+r+": the format", format, known); err != nil {
 			return err
 		}
 		if manifest.IsYAML(file) {
@@ -71,13 +71,13 @@ func (run *Run) checkReports() error {
 // AllowedWords is the annotation that has the allowed values of a flag.
 const AllowedWords = "trueup_words"
 
-// oneOfFlag limits a flag to some words. Completion offers them, and start refuses others.
-func oneOfFlag(f *pflag.FlagSet, name string, allowed ...string) {
+// restrictFlag limits a flag to some words. Completion offers them, and start refuses others.
+func restrictFlag(f *pflag.FlagSet, name string, allowed ...string) {
 	_ = f.SetAnnotation(name, AllowedWords, allowed) // the flag exists
 }
 
-// refuse returns an error with the formatted text if wrong is true.
-func refuse(wrong bool, format string, args ...any) error {
+// errorIf returns an error with the formatted text if wrong is true.
+func errorIf(wrong bool, format string, args ...any) error {
 	if !wrong {
 		return nil
 	}
@@ -93,7 +93,7 @@ func (run *Run) RegisterFlags(f *pflag.FlagSet) {
 	f.StringArrayVar(&run.Reports, "report", nil, "also write the result as `FORMAT=FILE`, - for standard output; repeatable")
 	f.BoolVarP(&run.Quiet, "quiet", "q", false, "show no progress")
 	f.BoolVarP(&run.Verbose, "verbose", "v", false, "show each request, and everything that is otherwise hidden")
-	oneOfFlag(f, "output", report.Formats()...)
+	restrictFlag(f, "output", report.Formats()...)
 }
 
 // dirFlag is the flag -C.
@@ -116,8 +116,8 @@ func (f *dirFlag) String() string {
 // Type names the value for help texts.
 func (f *dirFlag) Type() string { return "string" }
 
-// oneOf refuses a value that is not among those known.
-func oneOf(flag, value string, known []string) error {
+// checkOneOf refuses a value that is not among those known.
+func checkOneOf(flag, value string, known []string) error {
 	if slices.Contains(known, value) {
 		return nil
 	}
@@ -162,8 +162,8 @@ func SuggestWord(cmd *cobra.Command, dashes, word string, known []string) string
 	return fmt.Sprintf(": %s --help lists them", cmd.CommandPath())
 }
 
-// argsOf returns the check of a command's number of arguments, which says what to write.
-func argsOf(use string) cobra.PositionalArgs {
+// argCountCheck returns the check of a command's number of arguments, which says what to write.
+func argCountCheck(use string) cobra.PositionalArgs {
 	list := Placeholders(use)
 	least := slices.IndexFunc(list, func(p Placeholder) bool { return p.Optional })
 	if least < 0 {
@@ -228,8 +228,8 @@ func reachOf(cmd *cobra.Command) int {
 	return reachesPlatform
 }
 
-// IsUseful reports whether a flag does something in a command.
-func IsUseful(cmd *cobra.Command, f *pflag.Flag) bool {
+// FlagHasEffect reports whether a flag does something in a command.
+func FlagHasEffect(cmd *cobra.Command, f *pflag.Flag) bool {
 	if !cmd.HasParent() || cmd.InheritedFlags().Lookup(f.Name) != f {
 		return true
 	}

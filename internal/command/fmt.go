@@ -28,12 +28,12 @@ func newFmt(run *Run) *cobra.Command {
 		piped := slices.Contains(paths, onStdout)
 		opts.check = opts.check || opts.diff
 		if err := cmp.Or(
-			refuse(piped && len(paths) > 1, "- goes to standard output, so it can't be combined with other names"),
-			refuse(piped && !opts.check && run.Format != "text", "standard output is the manifest itself: remove -o, or add --check"),
+			errorIf(piped && len(paths) > 1, "- goes to standard output, so it can't be combined with other names"),
+			errorIf(piped && !opts.check && run.Format != "text", "standard output is the manifest itself: remove -o, or add --check"),
 		); err != nil {
 			return doc, err
 		}
-		list, findings, err := tidy(ctx, run, opts, paths)
+		list, findings, err := formatFiles(ctx, run, opts, paths)
 		if err != nil {
 			return doc, err
 		}
@@ -42,10 +42,10 @@ func newFmt(run *Run) *cobra.Command {
 			doc.Objects += f.Objects
 		}
 		if piped && !opts.check {
-			return formatPipe(run, doc.Findings, list, opts)
+			return formatStdin(run, doc.Findings, list, opts)
 		}
 		if opts.check {
-			doc.Annotations = toFormat(list)
+			doc.Annotations = unformattedFindings(list)
 		} else {
 			writeFormatted(run, list)
 		}
@@ -80,16 +80,16 @@ type fmtDocument struct {
 // fmtFile is a file with what was done to it. Changed is false if it could not be written, which Error
 // explains; Unformatted says why the layout stays as it is.
 type fmtFile struct {
-	yamledit.Tidied `json:"-"`
-	Path            string    `json:"path"`
-	Changed         bool      `json:"changed"`
-	Repaired        diag.List `json:"repaired,omitempty"`
-	Unformatted     string    `json:"left,omitempty"`
-	Error           string    `json:"error,omitempty"`
+	yamledit.TidiedFile `json:"-"`
+	Path                string    `json:"path"`
+	Changed             bool      `json:"changed"`
+	Repaired            diag.List `json:"repaired,omitempty"`
+	Unformatted         string    `json:"left,omitempty"`
+	Error               string    `json:"error,omitempty"`
 }
 
-// unformatted says where and why the layout of a file stays as it is.
-func (f fmtFile) unformatted() string {
+// unformattedReason says where and why the layout of a file stays as it is.
+func (f fmtFile) unformattedReason() string {
 	at := f.Path
 	if f.Left.Line > 0 {
 		at = fmt.Sprintf("%s:%d", at, f.Left.Line)
@@ -97,10 +97,10 @@ func (f fmtFile) unformatted() string {
 	return at + ": not formatted: " + f.Left.Reason
 }
 
-// tidy reads files, and decides on their new content.
-func tidy(ctx context.Context, run *Run, opts fmtOptions, paths []string) ([]fmtFile, diag.List, error) {
+// formatFiles reads files, and decides on their new content.
+func formatFiles(ctx context.Context, run *Run, opts fmtOptions, paths []string) ([]fmtFile, diag.List, error) {
 	p, err := run.FindProject()
-	how := yamledit.Tidying{Fix: opts.fix}
+	how := yamledit.TidyOptions{Fix: opts.fix}
 	if opts.fix || opts.envelope != "" {
 		how.Route = &yamledit.SubmitRoute{Vendor: opts.envelope, Workspace: p.Workspace.Name}
 	}
@@ -110,15 +110,15 @@ func tidy(ctx context.Context, run *Run, opts fmtOptions, paths []string) ([]fmt
 	if err != nil {
 		return nil, nil, err
 	}
-	texts, unread, err := run.texts(ctx, p, paths)
+	texts, unread, err := run.readFileTexts(ctx, p, paths)
 	if err != nil {
 		return nil, nil, err
 	}
-	formatting := run.begin("formatting manifests")
+	formatting := run.startPhase("formatting manifests")
 	defer formatting.end()
 	reading := p.ManifestOptions(run.API.Parallelism)
-	reading.Progress = formatting.reached
-	tidied, findings, err := yamledit.Tidy(ctx, texts, how, reading)
+	reading.Progress = formatting.setProgress
+	tidied, findings, err := yamledit.FormatFiles(ctx, texts, how, reading)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -129,7 +129,7 @@ func tidy(ctx context.Context, run *Run, opts fmtOptions, paths []string) ([]fmt
 	}
 	list := make([]fmtFile, len(tidied))
 	for i, t := range tidied {
-		list[i] = fmtFile{Tidied: t, Path: t.Path, Changed: t.Changes(), Repaired: t.Fixed}
+		list[i] = fmtFile{TidiedFile: t, Path: t.Path, Changed: t.Changes(), Repaired: t.Fixed}
 		if t.Left != nil {
 			list[i].Unformatted = t.Left.Error()
 		}
@@ -137,12 +137,12 @@ func tidy(ctx context.Context, run *Run, opts fmtOptions, paths []string) ([]fmt
 	return list, findings, nil
 }
 
-// toFormat returns the files that would change.
-func toFormat(list []fmtFile) (found diag.List) {
+// unformattedFindings returns the files that would change.
+func unformattedFindings(list []fmtFile) (found diag.List) {
 	for _, f := range list {
 		if f.Changed {
 			found = append(found, diag.Finding{
-				Rule: "fmt/file", Path: f.Path, Message: "trueup fmt would change this file", Fix: "run trueup fmt " + ledger.ShellWord(f.Path),
+				Rule: "fmt/file", Path: f.Path, Message: "trueup fmt would change this file", Fix: "run trueup fmt " + ledger.ShellQuote(f.Path),
 			})
 		}
 	}
@@ -163,8 +163,8 @@ func writeFormatted(run *Run, list []fmtFile) {
 	}
 }
 
-// formatPipe returns the formatted text of standard input. Messages go to standard error.
-func formatPipe(run *Run, findings diag.List, list []fmtFile, opts fmtOptions) (doc report.Document, err error) {
+// formatStdin returns the formatted text of standard input. Messages go to standard error.
+func formatStdin(run *Run, findings diag.List, list []fmtFile, opts fmtOptions) (doc report.Document, err error) {
 	for _, f := range findings {
 		run.Log(levelOf(f), f.String())
 	}
@@ -176,9 +176,9 @@ func formatPipe(run *Run, findings diag.List, list []fmtFile, opts fmtOptions) (
 		run.Log(slog.LevelInfo, fixText(f, "repaired"))
 	}
 	if list[0].Left != nil {
-		run.Log(slog.LevelWarn, list[0].unformatted())
+		run.Log(slog.LevelWarn, list[0].unformattedReason())
 	}
-	doc = sourceText(list[0].To)
+	doc = fileDocument(list[0].To)
 	doc.ExitCode = code
 	return doc, nil
 }
@@ -221,7 +221,7 @@ func writeFmt(run *Run, out report.LineWriter, opts fmtOptions, findings diag.Li
 			out.Printf("%s\n", fixText(x, fixed))
 		}
 		if f.Left != nil {
-			out.Printf("%s\n", f.unformatted())
+			out.Printf("%s\n", f.unformattedReason())
 		}
 		if !f.Changed {
 			continue
@@ -231,7 +231,7 @@ func writeFmt(run *Run, out report.LineWriter, opts fmtOptions, findings diag.Li
 			out.Printf("%s: %s\n", f.Path, formatted)
 		}
 		if opts.diff || shown.Verbose {
-			out.Diff(report.Versions{Path: f.Path, Before: f.Data, After: f.To}, shown)
+			out.Diff(report.FileVersions{Path: f.Path, Before: f.Data, After: f.To}, shown)
 		}
 	}
 	if len(findings) == 0 && !run.Quiet {

@@ -31,13 +31,13 @@ func newLedgerForget(run *Run) *cobra.Command {
 		}
 		done, before, err := generate.ForgetObjects(ctx, run.Options, l, keys, strings.TrimSpace(reason), func() error { return confirmForget(run, keys, yes) })
 		for _, rec := range before {
-			say(&doc, "%s: it was forgotten already, at %s; nothing was recorded", rec.Key, rec.History[len(rec.History)-1].At.UTC().Format(time.RFC3339))
+			addMessage(&doc, "%s: it was forgotten already, at %s; nothing was recorded", rec.Key, rec.History[len(rec.History)-1].At.UTC().Format(time.RFC3339))
 		}
 		for _, key := range done {
-			say(&doc, "%s: forgotten; nothing was changed on the platform", key)
+			addMessage(&doc, "%s: forgotten; nothing was changed on the platform", key)
 		}
 		if len(done) > 0 && !run.inCI() {
-			sayUnmerged(ctx, run, &doc, l, done)
+			addUnmergedMessages(ctx, run, &doc, l, done)
 		}
 		return doc, err
 	})
@@ -47,12 +47,12 @@ func newLedgerForget(run *Run) *cobra.Command {
 	return cmd
 }
 
-// sayUnmerged says which manifests of objects the base still has: apply there manages them again.
-func sayUnmerged(ctx context.Context, run *Run, doc *report.Document, l config.LoadedProject, keys []kind.Key) {
-	past := run.history(l, nil).ReadPast(ctx, "", true)
+// addUnmergedMessages says which manifests of objects the base still has: apply there manages them again.
+func addUnmergedMessages(ctx context.Context, run *Run, doc *report.Document, l config.LoadedProject, keys []kind.Key) {
+	past := run.commitReader(l, nil).ReadPast(ctx, "", true)
 	for _, key := range keys {
 		if past.Set != nil && past.Set.Find(key) != nil {
-			say(doc, "%s: %s still has its manifest, and apply manages it again there: merge its removal", key, past.Blame.Ref)
+			addMessage(doc, "%s: %s still has its manifest, and apply manages it again there: merge its removal", key, past.Blame.Ref)
 		}
 	}
 }
@@ -70,5 +70,5 @@ func confirmForget(run *Run, keys []kind.Key, yes bool) error {
 	case len(keys) > 1:
 		them = "them"
 	}
-	return run.wantYes("nothing was recorded", "Forget %s? trueup changes nothing on the platform, and no longer mentions %s.\nType yes: ", diag.First(names, 5), them)
+	return run.requireYes("nothing was recorded", "Forget %s? trueup changes nothing on the platform, and no longer mentions %s.\nType yes: ", diag.JoinFirst(names, 5), them)
 }

@@ -29,7 +29,7 @@ func newHold(run *Run) *cobra.Command {
 	cmd := newLedgerCommand(run, "hold [KIND/NAME...]", func(ctx context.Context, l *ledger.Ledger, args []string) (doc report.Document, err error) {
 		objects := make([]string, len(args))
 		for i, arg := range args {
-			if objects[i], err = parseHeld(ctx, run, arg); err != nil {
+			if objects[i], err = parseHeldObject(ctx, run, arg); err != nil {
 				return doc, err
 			}
 		}
@@ -46,8 +46,8 @@ func newHold(run *Run) *cobra.Command {
 	return cmd
 }
 
-// parseHeld reads the name of an object to hold. It warns if no manifest is of it: a hold of a misspelt name holds nothing.
-func parseHeld(ctx context.Context, run *Run, arg string) (string, error) {
+// parseHeldObject reads the name of an object to hold. It warns if no manifest is of it: a hold of a misspelt name holds nothing.
+func parseHeldObject(ctx context.Context, run *Run, arg string) (string, error) {
 	key, err := kind.ParseKey(arg)
 	if err != nil {
 		return "", err
@@ -56,7 +56,7 @@ func parseHeld(ctx context.Context, run *Run, arg string) (string, error) {
 		return "", fmt.Errorf("%s is a pattern: name each object, or none to hold all", diag.Quote(arg))
 	}
 	var known []string
-	for _, o := range run.Known(ctx, nil).Objects {
+	for _, o := range run.KnownObjects(ctx, nil).Objects {
 		known = append(known, o.Key().String())
 	}
 	if !slices.Contains(known, key.String()) {
@@ -69,16 +69,16 @@ func parseHeld(ctx context.Context, run *Run, arg string) (string, error) {
 func (o holdOptions) check(until, now time.Time, objects []string) error {
 	sets := o.until != "" || o.lasts != 0
 	return cmp.Or(
-		refuse(!sets && !o.end && (o.reason != "" || len(objects) > 0), "say how long: --until TIME or --for TIME; or --end"),
-		refuse(sets && o.reason == "", "add --reason TEXT: plan and apply show it"),
-		refuse(sets && !until.After(now), "%s is over: a hold needs a time to come", until.UTC().Format(time.RFC3339)),
+		errorIf(!sets && !o.end && (o.reason != "" || len(objects) > 0), "say how long: --until TIME or --for TIME; or --end"),
+		errorIf(sets && o.reason == "", "add --reason TEXT: plan and apply show it"),
+		errorIf(sets && !until.After(now), "%s is over: a hold needs a time to come", until.UTC().Format(time.RFC3339)),
 	)
 }
 
 // runHold sets a hold, ends one, or lists those that hold.
 func runHold(ctx context.Context, run *Run, l *ledger.Ledger, o holdOptions, objects []string) (doc report.Document, err error) {
 	now := run.Now()
-	until, err := parseMoment(o.until)
+	until, err := parseTimeOrDate(o.until)
 	if o.lasts != 0 {
 		until = now.Add(o.lasts)
 	}
@@ -104,10 +104,10 @@ func runHold(ctx context.Context, run *Run, l *ledger.Ledger, o holdOptions, obj
 	}
 	doc.Data = map[string]any{"format": "trueup.holds/v1", "holds": holds}
 	for _, h := range holds {
-		say(&doc, "%s", h)
+		addMessage(&doc, "%s", h)
 	}
 	if len(holds) == 0 {
-		say(&doc, "no hold")
+		addMessage(&doc, "no hold")
 	}
 	return doc, nil
 }

@@ -41,8 +41,8 @@ func newInit(run *Run) *cobra.Command {
 	f.StringVar(&o.Branch, "branch", "", "the `BRANCH` to apply (default the remote's default branch, or the current one)")
 	f.BoolVar(&o.Agents, "agents", false, "add AGENTS.md, with rules for coding agents")
 	f.BoolVar(&o.yes, "auto-approve", false, "do not ask before writing")
-	oneOfFlag(f, "manifests", manifestChoices()...)
-	oneOfFlag(f, "ci", ciChoices()...)
+	restrictFlag(f, "manifests", manifestChoices()...)
+	restrictFlag(f, "ci", ciChoices()...)
 	_ = cmd.RegisterFlagCompletionFunc("ledger", CompleteWords(generate.GitLedger, generate.FileLedger, generate.None)) // the flag exists
 	_ = cmd.RegisterFlagCompletionFunc("adopt", CompleteWords("all", "none"))                                           // the flag exists
 	return cmd
@@ -61,7 +61,7 @@ func ciChoices() []string {
 }
 
 func runInit(ctx context.Context, run *Run, o initOptions) (doc report.Document, err error) {
-	s, err := chooseSetup(ctx, run, &o)
+	s, err := prepareSetup(ctx, run, &o)
 	if err != nil {
 		return doc, err
 	}
@@ -70,7 +70,7 @@ func runInit(ctx context.Context, run *Run, o initOptions) (doc report.Document,
 		return nothingToSetUp(ctx, run, s)
 	}
 	if doc, err = setUp(ctx, run, s, o); err != nil && run.StdinIsTTY && s.IsNew {
-		run.Log(slog.LevelInfo, "to give these answers again: "+o.command())
+		run.Log(slog.LevelInfo, "to give these answers again: "+o.commandLine())
 	}
 	return doc, err
 }
@@ -97,18 +97,18 @@ func setUp(ctx context.Context, run *Run, s *generate.Setup, o initOptions) (doc
 	if err := s.WriteEdits(id); err != nil {
 		return doc, err
 	}
-	if err := saySetup(run, &doc, s); err != nil {
+	if err := addSetupMessages(run, &doc, s); err != nil {
 		return doc, err
 	}
 	if !s.FromLive {
-		sayLines(&doc, s.NextSteps())
+		addMessageLines(&doc, s.NextSteps())
 		return doc, ready()
 	}
 	return initFromLive(ctx, run, s, doc.Messages, ready)
 }
 
-// command returns the command line that has the answers.
-func (o initOptions) command() string {
+// commandLine returns the command line that has the answers.
+func (o initOptions) commandLine() string {
 	text := "trueup init"
 	for _, f := range [][2]string{
 		{"workspace", o.Workspace},
@@ -121,7 +121,7 @@ func (o initOptions) command() string {
 		{"branch", o.Branch},
 	} {
 		if f[1] != "" {
-			text += " --" + f[0] + " " + ledger.ShellWord(f[1])
+			text += " --" + f[0] + " " + ledger.ShellQuote(f[1])
 		}
 	}
 	return text
@@ -129,7 +129,7 @@ func (o initOptions) command() string {
 
 // nothingToSetUp is the result of an init that has nothing to do. The ledger may still lack an address.
 func nothingToSetUp(ctx context.Context, run *Run, s *generate.Setup) (doc report.Document, err error) {
-	if err = saySetup(run, &doc, s); err != nil {
+	if err = addSetupMessages(run, &doc, s); err != nil {
 		return doc, err
 	}
 	other := ""
@@ -145,7 +145,7 @@ func nothingToSetUp(ctx context.Context, run *Run, s *generate.Setup) (doc repor
 			return doc, err
 		}
 	}
-	say(&doc, "nothing%s to do: everything%[1]s is there", other)
+	addMessage(&doc, "nothing%s to do: everything%[1]s is there", other)
 	return doc, nil
 }
 
@@ -155,9 +155,9 @@ func initFromLive(ctx context.Context, run *Run, s *generate.Setup, written []st
 	if err != nil {
 		err = fmt.Errorf("everything is written except the manifests: %w; trueup pull writes them", err)
 	}
-	err = errors.Join(err, s.KeepFolder())
+	err = errors.Join(err, s.EnsureManifestFolder())
 	if err == nil {
-		sayLines(&doc, s.NextSteps())
+		addMessageLines(&doc, s.NextSteps())
 		err = ready()
 	}
 	doc.ExitCode = pulled.ExitCode
@@ -177,8 +177,8 @@ func writeLines(out report.LineWriter, lines []string) {
 	}
 }
 
-// chooseSetup inspects the repository and completes the options.
-func chooseSetup(ctx context.Context, run *Run, o *initOptions) (*generate.Setup, error) {
+// prepareSetup inspects the repository and completes the options.
+func prepareSetup(ctx context.Context, run *Run, o *initOptions) (*generate.Setup, error) {
 	if run.Sandbox && o.Ledger != "" && o.Ledger != generate.None {
 		return nil, errors.New("--sandbox has its own ledger: remove --ledger. To add one for the real platform later, run trueup init --ledger STORE")
 	}
@@ -186,7 +186,7 @@ func chooseSetup(ctx context.Context, run *Run, o *initOptions) (*generate.Setup
 	if err != nil {
 		return nil, err
 	}
-	s, err := generate.FindSetup(ctx, run.Options, near)
+	s, err := generate.OpenSetup(ctx, run.Options, near)
 	if err != nil {
 		return nil, err
 	}
@@ -219,37 +219,37 @@ func confirmInit(ctx context.Context, run *Run, s *generate.Setup, yes bool) (do
 
 // confirmSetup shows what init will do, and asks. Without a terminal, the result shows it.
 func confirmSetup(run *Run, s *generate.Setup) (doc report.Document, err error) {
-	say(&doc, "In %s:", s.Top.Name())
+	addMessage(&doc, "In %s:", s.Top.Name())
 	switch {
 	case s.Waits:
-		say(&doc, "  name the ledger %s, which waits for the git remote %s", s.Store, ledger.RemoteOf(s.Store))
+		addMessage(&doc, "  name the ledger %s, which waits for the git remote %s", s.Store, ledger.GitRemote(s.Store))
 	case strings.HasPrefix(s.Store, "file:"):
-		say(&doc, "  create the ledger %s, which works on this machine only, and test its store", s.Store)
+		addMessage(&doc, "  create the ledger %s, which works on this machine only, and test its store", s.Store)
 	case s.Store != "":
-		say(&doc, "  create the ledger %s, and test its store", s.Store)
+		addMessage(&doc, "  create the ledger %s, and test its store", s.Store)
 	}
 	for _, e := range s.Edits {
 		switch e.State {
 		case files.Kept:
-			say(&doc, "  leave %s as it is: %s", e.Shown, e.Why)
+			addMessage(&doc, "  leave %s as it is: %s", e.Shown, e.Why)
 		case generate.ToWrite, generate.ToAdd:
-			say(&doc, "  %s %s", e.State, e.Shown)
+			addMessage(&doc, "  %s %s", e.State, e.Shown)
 		}
 	}
 	if s.FromLive {
-		say(&doc, "  write manifests of what is live in workspace %s", s.Workspace.Name)
+		addMessage(&doc, "  write manifests of what is live in workspace %s", s.Workspace.Name)
 	}
 	if !run.StdinIsTTY {
 		return doc, errors.New("nothing was written, because there is no terminal to ask on: add --auto-approve")
 	}
 	writeLines(run.stderr(), doc.Messages)
-	return report.Document{}, run.wantYes("nothing was written", "\nType yes to do this [no]: ")
+	return report.Document{}, run.requireYes("nothing was written", "\nType yes to do this [no]: ")
 }
 
 // confirmWorkspace asks before init goes on with a workspace that has none of the objects that most have: its UUID may
 // be wrong. If yes is true, it warns, unless pull will.
 func confirmWorkspace(ctx context.Context, run *Run, s *generate.Setup, yes bool) error {
-	doubt, fix, err := doubtWorkspace(ctx, run, s)
+	doubt, fix, err := emptyWorkspaceQuestion(ctx, run, s)
 	switch {
 	case s.FromLive && (err != nil || yes):
 		return err
@@ -257,13 +257,13 @@ func confirmWorkspace(ctx context.Context, run *Run, s *generate.Setup, yes bool
 	case yes:
 		run.Log(slog.LevelWarn, doubt+" If not, "+fix)
 	default:
-		return run.wantYes("the workspace may be another one", "\n%s\nIf not, %s.\nType yes to go on [no]: ", doubt, fix)
+		return run.requireYes("the workspace may be another one", "\n%s\nIf not, %s.\nType yes to go on [no]: ", doubt, fix)
 	}
 	return nil
 }
 
-// doubtWorkspace returns what to ask if the workspace has none of the objects that most have.
-func doubtWorkspace(ctx context.Context, run *Run, s *generate.Setup) (doubt, fix string, err error) {
+// emptyWorkspaceQuestion returns what to ask if the workspace has none of the objects that most have.
+func emptyWorkspaceQuestion(ctx context.Context, run *Run, s *generate.Setup) (doubt, fix string, err error) {
 	if !s.FromLive {
 		limited, cancel := context.WithTimeout(ctx, mostDoubt)
 		defer cancel()
@@ -274,36 +274,36 @@ func doubtWorkspace(ctx context.Context, run *Run, s *generate.Setup) (doubt, fi
 		return "", "", err
 	}
 	defer w.Close()
-	return generate.DoubtQuestion(ctx, w)
+	return generate.EmptyWorkspaceQuestion(ctx, w)
 }
 
-// saySetup lists the files with what init did, and shows what to add to files that it left alone.
-func saySetup(run *Run, doc *report.Document, s *generate.Setup) error {
+// addSetupMessages lists the files with what init did, and shows what to add to files that it left alone.
+func addSetupMessages(run *Run, doc *report.Document, s *generate.Setup) error {
 	if s.Project.Dir != run.Dir {
-		say(doc, "the project file is %s", s.Project.Dir)
+		addMessage(doc, "the project file is %s", s.Project.Dir)
 	}
 	var kept []string
 	for _, e := range s.Edits {
-		say(doc, "%s %s", e.State, e.Shown)
+		addMessage(doc, "%s %s", e.State, e.Shown)
 		if e.State != files.Kept {
 			continue
 		}
 		kept = append(kept, e.Shown)
-		say(doc, "  %s", e.Why)
-		if wanted := e.Wanted(); wanted != nil {
-			sayLines(doc, "\n"+string(wanted)+"\n")
+		addMessage(doc, "  %s", e.Why)
+		if wanted := e.NewContent(); wanted != nil {
+			addMessageLines(doc, "\n"+string(wanted)+"\n")
 		}
 	}
 	if s.Waits {
-		say(doc, "the ledger %s waits for the git remote %s: %s, which creates the ledger", s.Store, ledger.RemoteOf(s.Store), s.AddRemote())
+		addMessage(doc, "the ledger %s waits for the git remote %s: %s, which creates the ledger", s.Store, ledger.GitRemote(s.Store), s.AddRemoteAdvice())
 	}
 	if s.LacksLedger() {
-		say(doc, noLedger+ledger.Create)
+		addMessage(doc, noLedger+ledger.Create)
 	}
 	if s.NeedsID() {
-		say(doc, "now write its id below ledger: in trueup.yaml, so that trueup never uses another ledger by mistake:")
-		say(doc, "")
-		say(doc, "  id: %s", s.ID)
+		addMessage(doc, "now write its id below ledger: in trueup.yaml, so that trueup never uses another ledger by mistake:")
+		addMessage(doc, "")
+		addMessage(doc, "  id: %s", s.ID)
 	}
 	if len(kept) > 0 {
 		return fmt.Errorf("unchanged, because it exists with other content: %s. Below is what init would write: add that, or remove the file and run init again", strings.Join(kept, ", "))

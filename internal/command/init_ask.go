@@ -59,14 +59,14 @@ func askMissing(run *Run, s *generate.Setup, o *initOptions) error {
 		o.UUID = cmp.Or(o.UUID, config.SandboxUUID(o.Workspace))
 	}
 	ask(&o.UUID, question{aboutUUID, "uuid", "", segment})
-	ledger := question{fmt.Sprintf(aboutLedger, ""), "ledger", s.UsualLedger(), s.CheckStore}
+	ledger := question{fmt.Sprintf(aboutLedger, ""), "ledger", s.ProposeLedger(), s.CheckStore}
 	if s.Remote == "" {
 		ledger.about = fmt.Sprintf(aboutLedger, noRemoteYet)
 	}
 	ask(&o.Ledger, ledger)
-	ask(&o.Manifests, question{aboutManifests, "manifests", s.UsualManifests(), oneOfChoices("--manifests", manifestChoices())})
+	ask(&o.Manifests, question{aboutManifests, "manifests", s.ProposeManifests(), oneOfChecker("--manifests", manifestChoices())})
 	if err == nil {
-		err = missingWorkspace(o)
+		err = missingFlagsError(o)
 	}
 	if err == nil && o.CI == "" && s.InGit && !o.yes && run.StdinIsTTY {
 		err = chooseCI(run, s, o)
@@ -76,7 +76,7 @@ func askMissing(run *Run, s *generate.Setup, o *initOptions) error {
 
 // fillKnownAnswers fills in what the environment says or a folder shows, and returns the name to propose for the workspace.
 func fillKnownAnswers(run *Run, s *generate.Setup, o *initOptions) (name string, err error) {
-	manifests := s.UsualManifests()
+	manifests := s.ProposeManifests()
 	if manifests == generate.None { // there are some
 		o.Manifests = cmp.Or(o.Manifests, manifests)
 	}
@@ -85,18 +85,18 @@ func fillKnownAnswers(run *Run, s *generate.Setup, o *initOptions) (name string,
 		return sandbox.WorkspaceName, nil
 	}
 	if s.StoreFromEnv {
-		o.Ledger = cmp.Or(o.Ledger, s.UsualLedger())
+		o.Ledger = cmp.Or(o.Ledger, s.ProposeLedger())
 	}
 	pin, err := run.FindPin(s.Project)
 	if err != nil {
 		return "", err
 	}
 	o.UUID = cmp.Or(o.UUID, pin.Workspace)
-	return "", s.CheckStore(s.UsualLedger()) // the environment's is not shown unless it is a store
+	return "", s.CheckStore(s.ProposeLedger()) // the environment's is not shown unless it is a store
 }
 
-// missingWorkspace returns an error that names the flags for what could not be asked.
-func missingWorkspace(o *initOptions) error {
+// missingFlagsError returns an error that names the flags for what could not be asked.
+func missingFlagsError(o *initOptions) error {
 	var missing []string
 	if o.Workspace == "" {
 		missing = append(missing, "--workspace NAME")
@@ -104,17 +104,17 @@ func missingWorkspace(o *initOptions) error {
 	if o.UUID == "" {
 		missing = append(missing, "--uuid UUID")
 	}
-	return refuse(len(missing) > 0, "there is no terminal to ask on: add %s. Both are in your profile in the web console; --sandbox needs neither",
+	return errorIf(len(missing) > 0, "there is no terminal to ask on: add %s. Both are in your profile in the web console; --sandbox needs neither",
 		strings.Join(missing, " and "))
 }
 
-func oneOfChoices(flag string, choices []string) func(string) error {
-	return func(answer string) error { return oneOf(flag, answer, choices) }
+func oneOfChecker(flag string, choices []string) func(string) error {
+	return func(answer string) error { return checkOneOf(flag, answer, choices) }
 }
 
 // chooseCI asks for a CI service, and for the repository to build trueup from.
 func chooseCI(run *Run, s *generate.Setup, o *initOptions) error {
-	err := askValue(run, false, &o.CI, question{aboutCI, "ci", generate.UsualCI(s.Remote), oneOfChoices("--ci", ciChoices())})
+	err := askValue(run, false, &o.CI, question{aboutCI, "ci", generate.ProposeCI(s.Remote), oneOfChecker("--ci", ciChoices())})
 	if err != nil || o.CI == generate.None || o.Source != "" {
 		return err
 	}

@@ -29,12 +29,12 @@ func TestInitLeavesWhatCameMeanwhile(t *testing.T) {
 			}
 			a := NewRun(config.Env{Getenv: func(string) string { return "" }, Cwd: dir, Stdout: &bytes.Buffer{}, Now: time.Now})
 			opts := generate.SetupChoices{Workspace: "acme", UUID: "5a1d", Ledger: "none", Manifests: "none"}
-			s, err := chooseSetup(t.Context(), a, &initOptions{SetupChoices: opts, yes: true})
+			s, err := prepareSetup(t.Context(), a, &initOptions{SetupChoices: opts, yes: true})
 			if err != nil {
 				t.Fatal(err)
 			}
 			put(name, "another's\n")
-			if err := cmp.Or(s.WriteEdits(""), saySetup(a, new(report.Document), s)); err == nil {
+			if err := cmp.Or(s.WriteEdits(""), addSetupMessages(a, new(report.Document), s)); err == nil {
 				t.Errorf("%s: no word of it", name)
 			}
 			if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(got) != "another's\n" {

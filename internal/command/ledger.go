@@ -119,7 +119,7 @@ func writeRecord(out report.LineWriter, rec ledger.Record) {
 		history = append(history, []string{strconv.Itoa(s.Seq), s.At.UTC().Format(time.RFC3339), s.Event, s.By, s.Detail})
 	}
 	out.Table("  ", history)
-	spec := func(title string, spec ledger.JSON) {
+	spec := func(title string, spec ledger.CanonicalJSON) {
 		if spec != nil {
 			out.Printf("\n%s:\n", title)
 			out.JSON(json.RawMessage(spec))
@@ -160,9 +160,9 @@ func newLedgerResolve(run *Run) *cobra.Command {
 // runResolve records an answer, or lists the questions if it is negative.
 func runResolve(ctx context.Context, l *ledger.Ledger, answer int, reason string, args []string) (doc report.Document, err error) {
 	if err := cmp.Or(
-		refuse(answer >= 0 && len(args) == 0, "name the requests, such as purge/rel-42 or 'purge/rel-*'; without an answer, resolve lists them"),
-		refuse(answer < 0 && reason != "", "say what happened: --posted, --repost or --abandon; without --reason, resolve lists the questions"),
-		refuse(answer >= 0 && reason == "", "add --reason TEXT to say why you know; the record keeps it"),
+		errorIf(answer >= 0 && len(args) == 0, "name the requests, such as purge/rel-42 or 'purge/rel-*'; without an answer, resolve lists them"),
+		errorIf(answer < 0 && reason != "", "say what happened: --posted, --repost or --abandon; without --reason, resolve lists the questions"),
+		errorIf(answer >= 0 && reason == "", "add --reason TEXT to say why you know; the record keeps it"),
 	); err != nil {
 		return doc, err
 	}
@@ -171,7 +171,7 @@ func runResolve(ctx context.Context, l *ledger.Ledger, answer int, reason string
 		return doc, err
 	}
 	if answer < 0 {
-		return questions(view, records), nil
+		return listOpenRequests(view, records), nil
 	}
 	r := resolutions()[answer]
 	for _, rec := range records {
@@ -179,13 +179,13 @@ func runResolve(ctx context.Context, l *ledger.Ledger, answer int, reason string
 			err = errors.Join(err, failed)
 			continue
 		}
-		say(&doc, "%s: resolved as %s: %s", rec.Key, r.word, r.follows)
+		addMessage(&doc, "%s: resolved as %s: %s", rec.Key, r.word, r.follows)
 	}
 	return doc, err
 }
 
-// questions lists requests without an outcome, with the cost of a wrong answer, and why others need no answer.
-func questions(view ledger.View, records []ledger.Record) report.Document {
+// listOpenRequests lists requests without an outcome, with the cost of a wrong answer, and why others need no answer.
+func listOpenRequests(view ledger.View, records []ledger.Record) report.Document {
 	var lines []string
 	open, rows, awaitsProof := []ledger.Record{}, [][]string{}, false
 	for _, rec := range records {
@@ -200,16 +200,16 @@ func questions(view ledger.View, records []ledger.Record) report.Document {
 	doc := table("trueup.ledger-ls/v1", "records", open, rows)
 	if doc.Messages = lines; len(open) == 0 {
 		if lines == nil {
-			say(&doc, "every request has an outcome")
+			addMessage(&doc, "every request has an outcome")
 		}
 		return doc
 	}
 	if awaitsProof {
-		say(&doc, "")
-		say(&doc, "If the platform refuses duplicates, trueup can send such requests again by itself: run trueup doctor --probe-duplicates HOSTNAME to find out")
+		addMessage(&doc, "")
+		addMessage(&doc, "If the platform refuses duplicates, trueup can send such requests again by itself: run trueup doctor --probe-duplicates HOSTNAME to find out")
 	}
-	say(&doc, "")
-	say(&doc, "Answer: trueup ledger resolve KIND/NAME... --posted|--repost|--abandon --reason TEXT")
+	addMessage(&doc, "")
+	addMessage(&doc, "Answer: trueup ledger resolve KIND/NAME... --posted|--repost|--abandon --reason TEXT")
 	return doc
 }
 
@@ -226,7 +226,7 @@ func newLedgerAdopt(run *Run) *cobra.Command {
 		}
 		o, err := generate.RecordAdoption(ctx, run.Options, l, key, reason)
 		if err == nil {
-			say(&doc, "%s: adopted as in %s", key, o.Path)
+			addMessage(&doc, "%s: adopted as in %s", key, o.Path)
 		}
 		return doc, err
 	})
@@ -241,7 +241,7 @@ func newLedgerSettle(run *Run) *cobra.Command {
 			if err := s.NarrowToUnanswered(); err != nil {
 				return err
 			}
-			run.send(ctx, s, doc)
+			run.sendPlan(ctx, s, doc)
 			doc.Plan = plan.Redact(s.Plan)
 			return nil
 		})
@@ -260,7 +260,7 @@ func newLedgerSettle(run *Run) *cobra.Command {
 func exportLedger(ctx context.Context, run *Run, l *ledger.Ledger, args []string) (doc report.Document, err error) {
 	if len(args) == 0 || args[0] == onStdout {
 		run.emitted = true
-		_, err := l.Export(ctx, report.JSONStream(run.stdout))
+		_, err := l.Export(ctx, report.NewJSONStream(run.stdout))
 		return doc, err
 	}
 	target := run.FullPath(args[0])
@@ -271,14 +271,14 @@ func exportLedger(ctx context.Context, run *Run, l *ledger.Ledger, args []string
 	if err != nil {
 		return doc, err
 	}
-	n, err := l.Export(ctx, report.JSONStream(f))
+	n, err := l.Export(ctx, report.NewJSONStream(f))
 	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
 		err = os.Rename(f.Name(), target)
 	}
 	if err != nil {
 		return doc, errors.Join(err, os.Remove(f.Name()))
 	}
-	return said("records exported: %d", n), nil
+	return messageDocument("records exported: %d", n), nil
 }
 
 func newLedgerImport(run *Run) *cobra.Command {
@@ -298,8 +298,8 @@ func newLedgerImport(run *Run) *cobra.Command {
 		if conflicts, ok := errors.AsType[*ledger.ConflictsError](err); ok {
 			for _, c := range conflicts.Conflicts {
 				message, fix := c.Explain()
-				say(&doc, "%s: %s", c.Given, message)
-				say(&doc, "  fix: %s", fix)
+				addMessage(&doc, "%s: %s", c.Given, message)
+				addMessage(&doc, "  fix: %s", fix)
 			}
 			return doc, diag.WithExit(diag.ExitNeedsPerson, conflicts)
 		}
@@ -307,11 +307,11 @@ func newLedgerImport(run *Run) *cobra.Command {
 			return doc, err
 		}
 		if done.Restored {
-			say(&doc, "the ledger is restored as of %s: it lacks later requests, and the next apply may send them again.",
+			addMessage(&doc, "the ledger is restored as of %s: it lacks later requests, and the next apply may send them again.",
 				backup.ExportedAt.UTC().Format(time.RFC3339))
-			say(&doc, "First record the requests that were sent since: trueup ledger adopt KIND/NAME, or trueup ledger init --adopt=GLOB")
+			addMessage(&doc, "First record the requests that were sent since: trueup ledger adopt KIND/NAME, or trueup ledger init --adopt=GLOB")
 		}
-		say(&doc, "records added: %d, updated: %d, unchanged: %d", done.Added, done.Advanced, done.Left)
+		addMessage(&doc, "records added: %d, updated: %d, unchanged: %d", done.Added, done.Advanced, done.Left)
 		return doc, nil
 	})
 	cmd.Flags().StringArrayVar(&leave, "leave", nil, "leave `KIND/NAME` as it is in the ledger; repeatable")
@@ -323,7 +323,7 @@ const maxBackup = 1 << 30
 
 func readBackup(run *Run, name string) (ledger.Backup, error) {
 	if name == "-" {
-		return ledger.ReadBackup(files.AtMost(run.stdin("an export or the output of a run"), maxBackup))
+		return ledger.ReadBackup(files.LimitReader(run.stdin("an export or the output of a run"), maxBackup))
 	}
 	f, info, err := files.Open(run.FullPath(name))
 	if err != nil {
@@ -333,7 +333,7 @@ func readBackup(run *Run, name string) (ledger.Backup, error) {
 	if info.IsDir() {
 		return ledger.ReadBackupFolder(os.DirFS(run.FullPath(name)))
 	}
-	return ledger.ReadBackup(files.AtMost(f, maxBackup))
+	return ledger.ReadBackup(files.LimitReader(f, maxBackup))
 }
 
 func verifyLedger(ctx context.Context, l *ledger.Ledger, _ []string) (doc report.Document, err error) {
@@ -346,7 +346,7 @@ func verifyLedger(ctx context.Context, l *ledger.Ledger, _ []string) (doc report
 		ledger.VerifyResult
 	}{"trueup.ledger-verify/v1", found}
 	if doc.Messages = found.Damage; len(found.Damage) == 0 {
-		say(&doc, "nothing is damaged; records: %d", found.Records)
+		addMessage(&doc, "nothing is damaged; records: %d", found.Records)
 		return doc, nil
 	}
 	return doc, diag.WithExit(diag.ExitNeedsPerson, fmt.Errorf("damaged places in the ledger: %d; readable records: %d. Copy the ledger first. Then restore the named files; or move the ledger away, and import the newest export with trueup ledger import",

@@ -32,7 +32,7 @@ func (run *Run) openPlatform(ctx context.Context, p config.Project, set *manifes
 	case run.Sandbox:
 		return run.OpenSandboxPlatform(ctx, p, set)
 	case !p.Exists():
-		return nil, run.noProject()
+		return nil, run.noProjectError()
 	}
 	return run.OpenPlatform(p)
 }
@@ -49,22 +49,22 @@ func (run *Run) FindProject() (config.Project, error) {
 	return config.ReadProject(run.Dir)
 }
 
-// searched returns where findProject looks, for messages.
-func (run *Run) searched() string {
+// searchedFolders returns where findProject looks, for messages.
+func (run *Run) searchedFolders() string {
 	if run.chdir != "" {
 		return "in " + run.chdir + ", which -C names (trueup does not search the folders above it)"
 	}
 	return "here or above"
 }
 
-func (run *Run) noProject() error {
-	return fmt.Errorf("there is no %s %s, so trueup does not know the workspace: run trueup init, or try --sandbox", config.ProjectFile, run.searched())
+func (run *Run) noProjectError() error {
+	return fmt.Errorf("there is no %s %s, so trueup does not know the workspace: run trueup init, or try --sandbox", config.ProjectFile, run.searchedFolders())
 }
 
-// sources opens PATHs, or else the manifests of the project.
-func (run *Run) sources(p config.Project, paths []string) ([]manifest.PathSource, error) {
+// openSources opens PATHs, or else the manifests of the project.
+func (run *Run) openSources(p config.Project, paths []string) ([]manifest.PathSource, error) {
 	return p.OpenSources(run.Dir, paths, func() (io.Reader, error) {
-		if err := run.TokenFromInput(); err != nil {
+		if err := run.RefuseTokenOnStdin(); err != nil {
 			return nil, err
 		}
 		return run.stdin("manifests"), nil
@@ -85,14 +85,14 @@ func (run *Run) splitObjects(args []string) (paths, objects []string) {
 	return paths, objects
 }
 
-// filesOf returns the PATHs, or those of their files that have the named objects.
-func (run *Run) filesOf(ctx context.Context, p config.Project, args []string) ([]string, error) {
+// filesWithObjects returns the PATHs, or those of their files that have the named objects.
+func (run *Run) filesWithObjects(ctx context.Context, p config.Project, args []string) ([]string, error) {
 	paths, objects := run.splitObjects(args)
 	filter, err := kind.ParseFilter(objects...)
 	if filter == nil {
 		return args, err
 	}
-	l, err := run.loadOf(ctx, p, paths)
+	l, err := run.loadManifests(ctx, p, paths)
 	if err != nil {
 		return nil, err
 	}
@@ -105,76 +105,76 @@ func (run *Run) filesOf(ctx context.Context, p config.Project, args []string) ([
 	return named, reconcile.CheckPatterns(objects, l.Set)
 }
 
-// texts reads the files of PATHs, or else of the project, without parsing them.
-func (run *Run) texts(ctx context.Context, p config.Project, paths []string) ([]manifest.FileText, diag.List, error) {
-	paths, err := run.filesOf(ctx, p, paths)
+// readFileTexts reads the files of PATHs, or else of the project, without parsing them.
+func (run *Run) readFileTexts(ctx context.Context, p config.Project, paths []string) ([]manifest.FileText, diag.List, error) {
+	paths, err := run.filesWithObjects(ctx, p, paths)
 	if err != nil {
 		return nil, nil, err
 	}
-	list, err := run.sources(p, paths)
+	list, err := run.openSources(p, paths)
 	if err != nil {
 		return nil, nil, err
 	}
-	return manifest.Texts(list, manifest.Limits{})
+	return manifest.ReadTexts(list, manifest.Limits{})
 }
 
-// Load reads the project and its manifests, and runs every offline check. Paths replace the manifests of the project;
+// LoadProject reads the project and its manifests, and runs every offline check. Paths replace the manifests of the project;
 // more adds to them.
-func (run *Run) Load(ctx context.Context, paths []string, more ...manifest.PathSource) (config.LoadedProject, error) {
+func (run *Run) LoadProject(ctx context.Context, paths []string, more ...manifest.PathSource) (config.LoadedProject, error) {
 	p, err := run.FindProject()
 	if err != nil {
 		return config.LoadedProject{}, err
 	}
-	return run.loadOf(ctx, p, paths, more...)
+	return run.loadManifests(ctx, p, paths, more...)
 }
 
-// loadOf is load for a project that the caller has read, or is about to write.
-func (run *Run) loadOf(ctx context.Context, p config.Project, paths []string, more ...manifest.PathSource) (config.LoadedProject, error) {
-	paths, err := run.filesOf(ctx, p, paths)
+// loadManifests is load for a project that the caller has read, or is about to write.
+func (run *Run) loadManifests(ctx context.Context, p config.Project, paths []string, more ...manifest.PathSource) (config.LoadedProject, error) {
+	paths, err := run.filesWithObjects(ctx, p, paths)
 	if err != nil {
 		return config.LoadedProject{}, err
 	}
-	list, err := run.sources(p, paths)
+	list, err := run.openSources(p, paths)
 	if err != nil {
 		return config.LoadedProject{}, err
 	}
 	opts := p.ManifestOptions(run.API.Parallelism)
 	opts.Strict = p.Strict
-	reading := run.begin("reading manifests")
+	reading := run.startPhase("reading manifests")
 	defer reading.end()
-	opts.Progress = reading.reached
-	if opts.Own, err = run.OwnRules(p); err != nil {
+	opts.Progress = reading.setProgress
+	if opts.Own, err = run.ReadOwnRules(p); err != nil {
 		return config.LoadedProject{}, err
 	}
 	l, err := p.LoadManifests(ctx, append(list, more...), opts)
 	if run.member != nil && err == nil {
-		l.Findings = append(l.Findings, opts.Judge(slices.Clone(run.member.warnings))...)
+		l.Findings = append(l.Findings, opts.ApplyStrict(slices.Clone(run.member.warnings))...)
 		l.Findings.Sort()
 	}
-	if err == nil && l.IsEmpty() && len(paths) > 0 && !saysNothing(list) {
+	if err == nil && l.IsEmpty() && len(paths) > 0 && !hasInputText(list) {
 		err = fmt.Errorf("there is no manifest in %s", strings.Join(paths, ", "))
 	}
 	return l, err
 }
 
-// saysNothing reports whether standard input has text, which then is comments: a command had nothing to write.
-func saysNothing(list []manifest.PathSource) bool {
+// hasInputText reports whether standard input has text, which then is comments: a command had nothing to write.
+func hasInputText(list []manifest.PathSource) bool {
 	return slices.ContainsFunc(list, func(s manifest.PathSource) bool { return len(s.Data) > 0 })
 }
 
 // loadValid is load, but returns an error for invalid manifests. The error says what was not done, such as "nothing was
 // written".
 func (run *Run) loadValid(ctx context.Context, paths []string, notDone string) (config.LoadedProject, error) {
-	l, err := run.Load(ctx, paths)
+	l, err := run.LoadProject(ctx, paths)
 	if err == nil {
 		err = l.RefuseInvalid(notDone)
 	}
 	return l, err
 }
 
-// history returns a reader of the manifests in earlier commits.
-func (run *Run) history(l config.LoadedProject, paths []string) *reconcile.CommitReader {
-	ci, _ := forge.Detect(run.Getenv, readEvent) // without its event file, ci is incomplete
+// commitReader returns a reader of the manifests in earlier commits.
+func (run *Run) commitReader(l config.LoadedProject, paths []string) *reconcile.CommitReader {
+	ci, _ := forge.Detect(run.Getenv, readEventFile) // without its event file, ci is incomplete
 	return reconcile.NewCommitReader(reconcile.CommitReaderConfig{
 		Cwd: run.Dir, Paths: paths, LoadedProject: l, Options: l.Project.ManifestOptions(run.API.Parallelism),
 		CI: ci, InCI: run.inCI(), GitDir: run.Getenv("GIT_DIR") != "",
@@ -195,5 +195,5 @@ func (run *Run) FullPath(name string) string { return files.AbsolutePath(run.Dir
 // errSource is the error for a result file whose name may be that of a manifest.
 var errSource = errors.New("the name ends like a manifest, and trueup never writes a result over one: choose another ending")
 
-// IsElsewhere reports whether -C names another folder.
-func (run *Run) IsElsewhere() bool { return run.chdir != "" }
+// HasChdir reports whether -C names another folder.
+func (run *Run) HasChdir() bool { return run.chdir != "" }

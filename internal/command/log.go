@@ -33,8 +33,8 @@ func newLog(run *Run) *cobra.Command {
 			return doc, err
 		}
 		since, err := parseSince(run, o.since)
-		err = cmp.Or(err, refuse(o.most < 1, "-n %d: write 1 or more", o.most),
-			refuse(o.commit != "" && !commitID().MatchString(o.commit), "--commit is %s: write the id of a commit, at least 7 digits, as git log --oneline prints it", diag.Quote(o.commit)))
+		err = cmp.Or(err, errorIf(o.most < 1, "-n %d: write 1 or more", o.most),
+			errorIf(o.commit != "" && !commitID().MatchString(o.commit), "--commit is %s: write the id of a commit, at least 7 digits, as git log --oneline prints it", diag.Quote(o.commit)))
 		if err != nil {
 			return doc, err
 		}
@@ -43,7 +43,7 @@ func newLog(run *Run) *cobra.Command {
 			return doc, err
 		}
 		err = run.WithLedger(ctx, p, &manifest.Set{}, func(w *config.Platform, l *ledger.Ledger) error {
-			entries := []plan.Logged{}
+			entries := []plan.LoggedChanges{}
 			err := l.ReadLog(ctx, wants, func(e ledger.LogEntry) bool {
 				if e.At.Before(since) {
 					return false
@@ -54,7 +54,7 @@ func newLog(run *Run) *cobra.Command {
 				return len(entries) < o.most
 			})
 			if err == nil || len(entries) > 0 {
-				doc = report.Log(entries, o.values)
+				doc = report.LogDocument(entries, o.values)
 			}
 			return err
 		})
@@ -73,15 +73,15 @@ func parseSince(run *Run, text string) (time.Time, error) {
 	if ago, err := time.ParseDuration(text); err == nil {
 		return run.Now().Add(-ago), nil
 	}
-	at, err := parseMoment(text)
+	at, err := parseTimeOrDate(text)
 	if err != nil {
 		err = fmt.Errorf("%w, or 36h for that long ago", err)
 	}
 	return at, err
 }
 
-// parseMoment reads a time, or a date for its beginning in UTC. An empty text is the zero time.
-func parseMoment(text string) (time.Time, error) {
+// parseTimeOrDate reads a time, or a date for its beginning in UTC. An empty text is the zero time.
+func parseTimeOrDate(text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}

@@ -27,8 +27,8 @@ type projectRun struct {
 	result   *report.Document
 }
 
-// memberNames returns the commands that trueup each runs.
-func memberNames() []string {
+// memberCommands returns the commands that trueup each runs.
+func memberCommands() []string {
 	return []string{"plan", "apply", "drift", "status", "validate", "test", "hold", "ledger init", "ledger settle"}
 }
 
@@ -37,7 +37,7 @@ func memberNames() []string {
 func newMemberRoot(run *Run) *cobra.Command {
 	root := &cobra.Command{
 		Use: "trueup", SilenceErrors: true, SilenceUsage: true,
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return run.Start(cmd) },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return run.PrepareCommand(cmd) },
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
 	run.RegisterFlags(root.PersistentFlags())
@@ -50,9 +50,9 @@ func newMemberRoot(run *Run) *cobra.Command {
 	return root
 }
 
-// runMember runs the command line in a project, as in a process of its own with that folder, and returns its result.
+// runInProject runs the command line in a project, as in a process of its own with that folder, and returns its result.
 // Nobody can answer a question there.
-func runMember(ctx context.Context, run *Run, m *projectRun, p config.ProjectFolder, line memberLine) report.Document {
+func runInProject(ctx context.Context, run *Run, m *projectRun, p config.ProjectFolder, line projectCommandLine) report.Document {
 	if p.Err != nil {
 		code := diag.ExitOf(p.Err)
 		return report.Document{Command: line.command, ExitCode: code, Result: diag.ExitName(code), Errors: []string{p.Err.Error()}}
@@ -69,25 +69,25 @@ func runMember(ctx context.Context, run *Run, m *projectRun, p config.ProjectFol
 	} else if err != nil { // it ended before the command
 		doc.Errors = []string{err.Error()}
 	}
-	if refusal := api.RefusalOf(err); refusal != "" {
+	if refusal := api.TokenRefusal(err); refusal != "" {
 		doc.Errors = []string{refusal} // the same in all projects that use the token
 	}
 	doc.ExitCode, doc.Result = code, diag.ExitName(code)
 	return doc
 }
 
-// memberLine is the command line of each project.
-type memberLine struct {
+// projectCommandLine is the command line of each project.
+type projectCommandLine struct {
 	command string // such as plan or ledger settle
 	words   []string
 	flags   string  // those that results must have in common
 	base    *string // of a plan: the commit that --base-ref names
 }
 
-// memberLine returns the command line of each project: what stands after --, and the global flags before it that mean
+// projectCommandLine returns the command line of each project: what stands after --, and the global flags before it that mean
 // the same there. It rejects what makes no sense in many projects.
-func parseMember(run *Run, own *cobra.Command, words []string) (line memberLine, err error) {
-	names := memberNames()
+func parseMemberLine(run *Run, own *cobra.Command, words []string) (line projectCommandLine, err error) {
+	names := memberCommands()
 	if len(words) == 0 {
 		return line, fmt.Errorf("name the command to run in each project after --: %s", strings.Join(names, ", "))
 	}
@@ -96,13 +96,13 @@ func parseMember(run *Run, own *cobra.Command, words []string) (line memberLine,
 		n = 2
 	}
 	line.command = strings.Join(words[:n], " ")
-	if err := oneOf("the command after --", line.command, names); err != nil {
-		return memberLine{}, err
+	if err := checkOneOf("the command after --", line.command, names); err != nil {
+		return projectCommandLine{}, err
 	}
 	line.words = words[:n:n]
 	own.InheritedFlags().VisitAll(func(f *pflag.Flag) {
 		if f.Changed && !slices.Contains([]string{"chdir", "output", "report", "quiet"}, f.Name) {
-			line.words = append(line.words, flagWords(f)...)
+			line.words = append(line.words, flagArgs(f)...)
 		}
 	})
 	line.words = append(line.words, words[n:]...)
@@ -117,32 +117,32 @@ func parseMember(run *Run, own *cobra.Command, words []string) (line memberLine,
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		wrong = append(wrong, checkMemberFlag(f))
 		if !slices.Contains([]string{"verbose", "out", "report"}, f.Name) {
-			line.flags = strings.TrimSpace(line.flags + " " + strings.Join(flagWords(f), " "))
+			line.flags = strings.TrimSpace(line.flags + " " + strings.Join(flagArgs(f), " "))
 		}
 	})
 	line.flags = strings.TrimSpace(line.flags + " " + strings.Join(cmd.Flags().Args(), " "))
 	if base := cmd.Flags().Lookup("base-ref"); base != nil {
 		line.base = new(base.Value.String())
 	}
-	line.addDrift(cmd)
+	line.addDriftFlag(cmd)
 	approved := cmd.Flags().Lookup("auto-approve")
 	wrong = append(wrong,
-		refuse(slices.Contains(cmd.Flags().Args(), onStdout), "- after --: many projects can't read one standard input: name files in their folders"),
-		refuse(approved != nil && approved.Value.String() == approved.DefValue, "apply after -- needs --auto-approve: nobody is asked about many projects; plan shows what it will send"))
+		errorIf(slices.Contains(cmd.Flags().Args(), onStdout), "- after --: many projects can't read one standard input: name files in their folders"),
+		errorIf(approved != nil && approved.Value.String() == approved.DefValue, "apply after -- needs --auto-approve: nobody is asked about many projects; plan shows what it will send"))
 	return line, errors.Join(wrong...)
 }
 
-// addDrift leaves drift as it is unless a flag says what to do about it: nobody reviews a console change in the projects of
+// addDriftFlag leaves drift as it is unless a flag says what to do about it: nobody reviews a console change in the projects of
 // others, which apply would undo.
-func (l *memberLine) addDrift(cmd *cobra.Command) {
+func (l *projectCommandLine) addDriftFlag(cmd *cobra.Command) {
 	offline := cmd.Flags().Lookup("offline")
 	if f := cmd.Flags().Lookup("drift"); f != nil && !f.Changed && (offline == nil || offline.Value.String() != "true") {
 		l.words = slices.Insert(slices.Clone(l.words), 1, "--drift="+string(plan.ReportDrift))
 	}
 }
 
-// flagWords writes a flag again as it was set.
-func flagWords(f *pflag.Flag) (words []string) {
+// flagArgs writes a flag again as it was set.
+func flagArgs(f *pflag.Flag) (words []string) {
 	values := []string{f.Value.String()}
 	if list, ok := f.Value.(pflag.SliceValue); ok {
 		values = list.GetSlice()

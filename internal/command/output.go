@@ -23,10 +23,10 @@ type shownError struct{ error }
 
 func (e *shownError) Unwrap() error { return e.error }
 
-// emit writes the document to standard output and to each file of --report, so that nobody mistakes an
+// writeResult writes the document to standard output and to each file of --report, so that nobody mistakes an
 // earlier run's report for this one's. An error of the command is in the result, or on standard error if
 // the result is text. The run exits with the document's code, or with 1 if that is 0 and a write failed.
-func (run *Run) emit(doc report.Document, failed error) (err error) {
+func (run *Run) writeResult(doc report.Document, failed error) (err error) {
 	doc.Command = cmp.Or(doc.Command, run.Name)
 	text, errs := run.Format == "text", doc.Errors
 	if failed != nil {
@@ -43,7 +43,7 @@ func (run *Run) emit(doc report.Document, failed error) (err error) {
 		run.code, run.emitted = doc.ExitCode, true
 	} else if failed == nil || !text || doc.HasOwnText() {
 		run.code, run.emitted = doc.ExitCode, true
-		err = report.Write(run.stdout, run.Format, run.stamped(shown), run.onTerminal())
+		err = report.Write(run.stdout, run.Format, run.withRunInfo(shown), run.stdoutFormatOptions())
 	}
 	if err != nil {
 		doc.ExitCode = cmp.Or(doc.ExitCode, diag.ExitError)
@@ -55,9 +55,9 @@ func (run *Run) emit(doc report.Document, failed error) (err error) {
 	return errors.Join(failed, err)
 }
 
-// onTerminal returns the options of what standard output shows.
-func (run *Run) onTerminal() report.FormatOptions {
-	opts := run.shown()
+// stdoutFormatOptions returns the options of what standard output shows.
+func (run *Run) stdoutFormatOptions() report.FormatOptions {
+	opts := run.formatOptions()
 	opts.Color, opts.Width = run.useColor(run.Width > 0), run.Width
 	if run.Format == "text" && opts.Width > 0 {
 		opts.Now, opts.Brief = run.Now(), !opts.Verbose && !run.inCI()
@@ -65,16 +65,16 @@ func (run *Run) onTerminal() report.FormatOptions {
 	return opts
 }
 
-// stamped adds what all commands report: the name of the exit code, the project's place, the page of the
+// withRunInfo adds what all commands report: the name of the exit code, the project's place, the page of the
 // run and the report files.
-func (run *Run) stamped(doc report.Document) report.Document {
-	doc.Result, doc.Sandbox, doc.Place = diag.ExitName(doc.ExitCode), doc.Sandbox || run.Sandbox, run.place()
+func (run *Run) withRunInfo(doc report.Document) report.Document {
+	doc.Result, doc.Sandbox, doc.Place = diag.ExitName(doc.ExitCode), doc.Sandbox || run.Sandbox, run.folderInRepo()
 	// The environment has the page of the run, so don't read the event file.
 	ci, _ := forge.Detect(run.Getenv, func(string) ([]byte, error) { return nil, fs.ErrNotExist })
 	doc.RunURL, doc.Files = ci.RunURL, nil
 	for _, r := range run.Reports {
 		if format, file, _ := strings.Cut(r, "="); file != onStdout {
-			if run.sharedFile(file) {
+			if run.isSharedFile(file) {
 				file = ""
 			} else if doc.RunURL != "" && filepath.IsAbs(file) {
 				file = filepath.Base(file) // the runner's folders are gone by then
@@ -85,9 +85,9 @@ func (run *Run) stamped(doc report.Document) report.Document {
 	return doc
 }
 
-// place returns where in its repository the run is. The repository is the nearest folder with an
+// folderInRepo returns where in its repository the run is. The repository is the nearest folder with an
 // entry .git, which no commit can have.
-func (run *Run) place() report.FolderInRepo {
+func (run *Run) folderInRepo() report.FolderInRepo {
 	dir, err := filepath.EvalSymlinks(run.Dir)
 	if err != nil {
 		dir = run.Dir
@@ -103,8 +103,8 @@ func (run *Run) place() report.FolderInRepo {
 	return place
 }
 
-// shown returns the options that say how much of a document to write, in any format.
-func (run *Run) shown() report.FormatOptions {
+// formatOptions returns the options that say how much of a document to write, in any format.
+func (run *Run) formatOptions() report.FormatOptions {
 	return report.FormatOptions{Verbose: run.Verbose, ShowUnmanaged: run.Verbose}
 }
 
@@ -113,7 +113,7 @@ func (run *Run) writeReports(doc report.Document) error {
 	if len(run.Reports) == 0 && run.member == nil {
 		return nil
 	}
-	doc = run.stamped(doc)
+	doc = run.withRunInfo(doc)
 	var failures []error
 	if run.member != nil {
 		run.member.result = &doc
@@ -132,12 +132,12 @@ const onStdout = "-"
 const minRoom = 4096
 
 func (run *Run) writeReport(format, file string, doc report.Document) error {
-	opts := run.shown()
+	opts := run.formatOptions()
 	opts.Variables = filepath.Ext(file) == ".env"
 	if file == onStdout {
 		return report.Write(run.stdout, format, doc, opts)
 	}
-	isShared, how := run.sharedFile(file), os.O_TRUNC
+	isShared, how := run.isSharedFile(file), os.O_TRUNC
 	if isShared {
 		how = os.O_APPEND
 	}
@@ -146,7 +146,7 @@ func (run *Run) writeReport(format, file string, doc report.Document) error {
 		return err
 	}
 	if isShared {
-		if opts.Room, err = beginAfter(f); err != nil {
+		if opts.Room, err = startNewLine(f); err != nil {
 			return errors.Join(fmt.Errorf("%s: %w", file, files.WithoutPath(err)), f.Close())
 		}
 		if opts.Room < minRoom {
@@ -157,18 +157,18 @@ func (run *Run) writeReport(format, file string, doc report.Document) error {
 	return errors.Join(report.Write(f, format, doc, opts), f.Close())
 }
 
-// sharedFile reports whether file is the summary or the outputs of a CI step, to which other commands
+// isSharedFile reports whether file is the summary or the outputs of a CI step, to which other commands
 // write, too. trueup never empties it.
-func (run *Run) sharedFile(file string) bool {
+func (run *Run) isSharedFile(file string) bool {
 	return slices.ContainsFunc([]string{"GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT"}, func(name string) bool {
 		shared := run.Getenv(name)
 		return shared != "" && run.FullPath(file) == run.FullPath(shared)
 	})
 }
 
-// beginAfter begins a new line after what others wrote into a file, and returns how many bytes still
+// startNewLine begins a new line after what others wrote into a file, and returns how many bytes still
 // fit.
-func beginAfter(f *os.File) (int, error) {
+func startNewLine(f *os.File) (int, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return 0, err

@@ -33,7 +33,7 @@ func TestPlaceOfARun(t *testing.T) {
 		"link":                {Top: top, Folder: "envs/prod", Project: "trueup.yaml"},
 	} {
 		a := NewRun(config.Env{Cwd: filepath.Join(top, dir)})
-		if got := a.place(); got != want {
+		if got := a.folderInRepo(); got != want {
 			t.Errorf("%q is at %+v, want %+v", dir, got, want)
 		}
 		// A project above the folder that -C names is another one.
@@ -41,7 +41,7 @@ func TestPlaceOfARun(t *testing.T) {
 		if a.chdir, a.Dir = dir, filepath.Join(top, dir); dir == "envs/prod/manifests" {
 			want.Project = ""
 		}
-		if got := a.place(); got != want {
+		if got := a.folderInRepo(); got != want {
 			t.Errorf("-C %q is at %+v, want %+v", dir, got, want)
 		}
 	}

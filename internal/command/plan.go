@@ -34,7 +34,7 @@ func registerPlanFlags(f *pflag.FlagSet, o *reconcile.Options) {
 	for _, policy := range plan.DriftPolicies() {
 		policies = append(policies, string(policy))
 	}
-	oneOfFlag(f, "drift", policies...)
+	restrictFlag(f, "drift", policies...)
 }
 
 func registerAccept(f *pflag.FlagSet, o *reconcile.Options) {
@@ -51,9 +51,9 @@ func acceptHelp() string {
 }
 
 // ReconcileEnv returns the dependencies of package reconcile for this run.
-func (run *Run) ReconcileEnv(l config.LoadedProject, paths []string) reconcile.Env {
-	return reconcile.Env{
-		Options: run.Options, Paths: paths, History: run.history(l, paths), Report: run.happened,
+func (run *Run) ReconcileEnv(l config.LoadedProject, paths []string) reconcile.SessionEnv {
+	return reconcile.SessionEnv{
+		Options: run.Options, Paths: paths, History: run.commitReader(l, paths), Report: run.logApplyEvent,
 	}
 }
 
@@ -64,7 +64,7 @@ func (run *Run) withPlan(
 	paths, objects := run.splitObjects(args)
 	opts.Patterns = slices.Concat(opts.Patterns, objects)
 	opts.PastErrors = opts.PastErrors || opts.ReadOnly && len(opts.Patterns) > 0
-	l, err := run.loadFor(ctx, opts, paths)
+	l, err := run.loadForPlan(ctx, opts, paths)
 	if err != nil {
 		return doc, err
 	}
@@ -74,29 +74,29 @@ func (run *Run) withPlan(
 		return doc, err
 	}
 	defer s.Close()
-	if doc = document(s.Loaded, s.Plan); doc.ExitCode == diag.ExitOK || opts.PastErrors && s.Plan != nil {
+	if doc = newPlanDocument(s.Loaded, s.Plan); doc.ExitCode == diag.ExitOK || opts.PastErrors && s.Plan != nil {
 		err = do(s, &doc)
 	}
 	return doc, err
 }
 
-// loadFor checks the options and loads the manifests. It rejects a saved plan among the paths.
-func (run *Run) loadFor(ctx context.Context, opts reconcile.Options, paths []string) (config.LoadedProject, error) {
+// loadForPlan checks the options and loads the manifests. It rejects a saved plan among the paths.
+func (run *Run) loadForPlan(ctx context.Context, opts reconcile.Options, paths []string) (config.LoadedProject, error) {
 	if err := opts.CheckValues(); err != nil {
 		return config.LoadedProject{}, err
 	}
 	for _, path := range paths {
 		if _, err := reconcile.ReadPlan(run.FullPath(path)); err == nil && !manifest.IsYAML(path) {
-			name := ledger.ShellWord(path)
+			name := ledger.ShellQuote(path)
 			return config.LoadedProject{}, fmt.Errorf("%s is a saved plan, not a manifest: trueup apply --expect %s applies it if it is still right, and trueup show %s shows it", path, name, name)
 		}
 	}
-	return run.Load(ctx, paths, opts.More...)
+	return run.LoadProject(ctx, paths, opts.More...)
 }
 
-// document returns the document of a run. An error among the findings stops the run
+// newPlanDocument returns the document of a run. An error among the findings stops the run
 // (docs/design.md 0.6).
-func document(l config.LoadedProject, p *plan.Plan) report.Document {
+func newPlanDocument(l config.LoadedProject, p *plan.Plan) report.Document {
 	doc := report.Document{Findings: l.Findings, Silenced: l.Set.Silenced, Objects: len(l.Set.Objects)}
 	if p != nil {
 		doc.Plan = plan.Redact(p)
@@ -124,7 +124,7 @@ func newPlan(run *Run) *cobra.Command {
 			doc.ExitCode = diag.ExitChanges
 		}
 		if err == nil && file != nil {
-			keepPlan(run, file, out, &doc)
+			savePlan(run, file, out, &doc)
 		}
 		return doc, err
 	})
@@ -139,14 +139,14 @@ func newPlan(run *Run) *cobra.Command {
 
 func planLive(ctx context.Context, run *Run, opts reconcile.Options, paths []string) (report.Document, error) {
 	return run.withPlan(ctx, opts, paths, func(s *reconcile.Session, doc *report.Document) error {
-		if s.HidesLedger() {
+		if s.LacksProjectLedger() {
 			doc.ExitCode = diag.ExitNeedsPerson
 		}
-		if doubt := s.DoubtWorkspace(); doubt != "" {
+		if doubt := s.WorkspaceWarning(); doubt != "" {
 			doc.ExitCode, doc.Errors = diag.ExitNeedsPerson, append(doc.Errors, doubt)
 		}
 		if len(s.Loaded.Set.Tests) > 0 {
-			addTests(doc, s.Loaded, s.RequestSides())
+			runRequestTests(doc, s.Loaded, s.RequestSides())
 		}
 		return nil
 	})
@@ -162,15 +162,15 @@ func planOffline(ctx context.Context, run *Run, cmd *cobra.Command, opts reconci
 	}
 	paths, objects := run.splitObjects(args)
 	opts.Patterns = slices.Concat(opts.Patterns, objects)
-	l, err := run.loadFor(ctx, opts, paths)
+	l, err := run.loadForPlan(ctx, opts, paths)
 	if err == nil && run.chdir != "" && !l.Project.Exists() {
-		err = run.noProject()
+		err = run.noProjectError()
 	}
 	if err != nil {
 		return report.Document{}, err
 	}
-	reconcile.WarnOfNothing(l, run.Log)
-	doc := document(l, nil)
+	reconcile.WarnIfNoManifests(l, run.Log)
+	doc := newPlanDocument(l, nil)
 	if doc.ExitCode != diag.ExitOK {
 		return doc, nil
 	}
@@ -179,8 +179,8 @@ func planOffline(ctx context.Context, run *Run, cmd *cobra.Command, opts reconci
 		return report.Document{}, err
 	}
 	doc.Plan = plan.Redact(p)
-	sides, err := reconcile.SidesOf(ctx, run.ReconcileEnv(l, paths), l, "")
-	addTests(&doc, l, sides)
+	sides, err := reconcile.RoutingSides(ctx, run.ReconcileEnv(l, paths), l, "")
+	runRequestTests(&doc, l, sides)
 	return doc, err
 }
 
@@ -207,8 +207,8 @@ func openPlanFile(run *Run, name string) (*os.File, error) {
 	return f, nil
 }
 
-// keepPlan writes the plan of the document to f, if it has one and no findings are errors, and closes f.
-func keepPlan(run *Run, f *os.File, name string, doc *report.Document) {
+// savePlan writes the plan of the document to f, if it has one and no findings are errors, and closes f.
+func savePlan(run *Run, f *os.File, name string, doc *report.Document) {
 	var err error
 	if doc.Plan != nil && !doc.Findings.HasErrors() {
 		out := bufio.NewWriter(f)

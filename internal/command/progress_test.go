@@ -76,28 +76,28 @@ func (s *screen) shows(t *testing.T, after time.Duration, want string) {
 func TestBar(t *testing.T) {
 	inBubble(t, "is drawn after a second and goes with its phase", func(t *testing.T) {
 		a, s := atTerminal(nil)
-		reading := a.begin("reading manifests")
-		reading.reached(400, 1000)
+		reading := a.startPhase("reading manifests")
+		reading.setProgress(400, 1000)
 		s.shows(t, 990*time.Millisecond, "")
 		s.shows(t, 20*time.Millisecond, "reading manifests  [=========               ]  400 of 1000  2s left  400/s")
-		reading.reached(1000, 1000)
+		reading.setProgress(1000, 1000)
 		s.shows(t, time.Second, "reading manifests  [========================]  1000 of 1000  0s left  500/s")
 		reading.end()
 		s.shows(t, 0, "")
 		// The next one is not silent again.
-		reading = a.begin("reading the ledger")
+		reading = a.startPhase("reading the ledger")
 		s.shows(t, 2*time.Second, "reading the ledger  2s")
 		reading.end()
 		s.shows(t, time.Minute, "")
 	})
 	inBubble(t, "leaves lines whole", func(t *testing.T) {
 		a, s := atTerminal(nil)
-		waiting := a.begin("applying")
+		waiting := a.startPhase("applying")
 		s.shows(t, 1050*time.Millisecond, "applying  1s")
 		a.Log(slog.LevelWarn, "slow")
 		s.shows(t, 0, "warning: slow\n")
 		s.shows(t, 100*time.Millisecond, "warning: slow\napplying  1s")
-		a.rescue([]byte(`{}`))
+		a.writeLostRecord([]byte(`{}`))
 		waiting.end()
 		if got, _, _ := strings.Cut(strings.TrimPrefix(s.all(), "warning: slow\n"), " "); got == "applying" {
 			t.Errorf("what is to be rescued stands behind a bar: %q", s.all())
@@ -106,13 +106,13 @@ func TestBar(t *testing.T) {
 	inBubble(t, "is not there while nothing happens, nor soon after an answer", func(t *testing.T) {
 		a, s := atTerminal(nil)
 		a.Stdin = strings.NewReader("yes\n")
-		comparing := a.begin("comparing")
+		comparing := a.startPhase("comparing")
 		s.shows(t, 2*time.Second, "comparing  2s")
 		comparing.end()
 		if _, err := a.ask("%s? ", "Apply"); err != nil {
 			t.Fatal(err)
 		}
-		applying := a.begin("applying")
+		applying := a.startPhase("applying")
 		s.shows(t, 900*time.Millisecond, "Apply? ")
 		applying.end()
 		s.shows(t, time.Hour, "Apply? ")
@@ -127,7 +127,7 @@ func TestBar(t *testing.T) {
 			}
 			return 80
 		}
-		reading := a.begin("reading the ledger")
+		reading := a.startPhase("reading the ledger")
 		_, _ = s.Write([]byte("Passphrase: "))
 		s.shows(t, 2*time.Second, "Passphrase: ")
 		_, _ = s.Write([]byte("\n"))
@@ -140,8 +140,8 @@ func TestBar(t *testing.T) {
 		a, s := atTerminal(nil)
 		var columns atomic.Int64
 		a.StderrWidth = func() int { return int(columns.Load()) }
-		reading := a.begin("reading manifests")
-		reading.reached(10, 1000)
+		reading := a.startPhase("reading manifests")
+		reading.setProgress(10, 1000)
 		for n := 80; n > 0; n-- {
 			columns.Store(int64(n))
 			time.Sleep(barEvery)
@@ -173,10 +173,10 @@ func TestStandardErrorBreaksBetweenWords(t *testing.T) {
 func TestLatelyCounts(t *testing.T) {
 	inBubble(t, "rate", func(t *testing.T) {
 		a, s := atTerminal(nil)
-		applying := a.begin("applying")
+		applying := a.startPhase("applying")
 		time.Sleep(barEvery / 2)
 		for i := range 60 {
-			applying.reached(9000+10*i, 10000)
+			applying.setProgress(9000+10*i, 10000)
 			time.Sleep(time.Second)
 		}
 		synctest.Wait()
@@ -207,8 +207,8 @@ func TestLines(t *testing.T) {
 		inBubble(t, c.name, func(t *testing.T) {
 			a, s := atTerminal(c.vars)
 			c.set(a)
-			reading := a.begin("reading manifests")
-			reading.reached(100, 1000)
+			reading := a.startPhase("reading manifests")
+			reading.setProgress(100, 1000)
 			s.shows(t, 9*time.Second, "")
 			s.shows(t, 16*time.Second, c.want)
 			reading.end()
@@ -221,7 +221,7 @@ func TestLines(t *testing.T) {
 	inBubble(t, "several short phases", func(t *testing.T) {
 		a, s := atTerminal(map[string]string{"TERM": "dumb"})
 		for _, doing := range []string{"reading manifests", "reading the ledger", "reading what is live"} {
-			p := a.begin(doing)
+			p := a.startPhase(doing)
 			time.Sleep(4 * time.Second)
 			synctest.Wait()
 			p.end()
@@ -231,7 +231,7 @@ func TestLines(t *testing.T) {
 	inBubble(t, "as JSON", func(t *testing.T) {
 		a, s := atTerminal(nil)
 		a.LogsJSON = true
-		reading := a.begin("reading the ledger")
+		reading := a.startPhase("reading the ledger")
 		time.Sleep(lineEvery)
 		synctest.Wait()
 		reading.end()
@@ -246,12 +246,12 @@ func TestLines(t *testing.T) {
 // phase writes nothing.
 func TestProgressIsFree(t *testing.T) {
 	a, s := atTerminal(nil)
-	reading := a.begin("reading manifests")
+	reading := a.startPhase("reading manifests")
 	defer reading.end()
-	if n := testing.AllocsPerRun(100, func() { reading.reached(1, 2) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { reading.setProgress(1, 2) }); n != 0 {
 		t.Errorf("%v allocations an object", n)
 	}
-	if n := testing.AllocsPerRun(100, func() { a.begin("reading the ledger").end() }); n > 5 {
+	if n := testing.AllocsPerRun(100, func() { a.startPhase("reading the ledger").end() }); n > 5 {
 		t.Errorf("%v allocations a phase", n)
 	}
 	if s.all() != "" {

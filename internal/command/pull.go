@@ -31,13 +31,13 @@ func newPull(run *Run) *cobra.Command {
 		if opts.Dir == onStdout {
 			opts.Dir, opts.Stdout = "", true
 		}
-		err := parsePast(run, &opts, before, runOf)
+		err := parsePastFlags(run, &opts, before, runOf)
 		return cmp.Or(err,
-			refuse(opts.File != "" && (opts.Dir != "" || opts.Stdout), "--dir writes one file per object and --file one for all: use one of them"),
-			refuse(opts.Diff && opts.Replace, "--diff writes nothing and --replace overwrites manifests: use one of them"),
-			refuse(opts.Stdout && (opts.Diff || opts.Replace), "--dir - reads no file: remove --diff and --replace"),
-			refuse(opts.Stdout && run.Format != "text", "--dir - writes manifests to standard output: remove -o"),
-			refuse(opts.File != "" && !manifest.IsYAML(opts.File), "--file must end in .yaml or .yml; --dir - writes to standard output"),
+			errorIf(opts.File != "" && (opts.Dir != "" || opts.Stdout), "--dir writes one file per object and --file one for all: use one of them"),
+			errorIf(opts.Diff && opts.Replace, "--diff writes nothing and --replace overwrites manifests: use one of them"),
+			errorIf(opts.Stdout && (opts.Diff || opts.Replace), "--dir - reads no file: remove --diff and --replace"),
+			errorIf(opts.Stdout && run.Format != "text", "--dir - writes manifests to standard output: remove -o"),
+			errorIf(opts.File != "" && !manifest.IsYAML(opts.File), "--file must end in .yaml or .yml; --dir - writes to standard output"),
 		)
 	}
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
@@ -55,8 +55,8 @@ func newPull(run *Run) *cobra.Command {
 	return cmd
 }
 
-// parsePast reads --before and --run.
-func parsePast(run *Run, opts *generate.PullOptions, before string, runOf int) (err error) {
+// parsePastFlags reads --before and --run.
+func parsePastFlags(run *Run, opts *generate.PullOptions, before string, runOf int) (err error) {
 	past := &opts.Past
 	entry, notNumber := strconv.Atoi(before)
 	switch past.Text = before; {
@@ -72,7 +72,7 @@ func parsePast(run *Run, opts *generate.PullOptions, before string, runOf int) (
 		past.Time, err = parseSince(run, before)
 	}
 	opts.Replace = !opts.Diff
-	return cmp.Or(err, refuse(opts.Stdout || opts.Dir != "" || opts.File != "", "--before and --run write the manifests that are there: remove --dir and --file"))
+	return cmp.Or(err, errorIf(opts.Stdout || opts.Dir != "" || opts.File != "", "--before and --run write the manifests that are there: remove --dir and --file"))
 }
 
 // commitID matches the beginning of a commit's id.
@@ -96,7 +96,7 @@ func runPull(ctx context.Context, run *Run, opts generate.PullOptions, args []st
 		for _, f := range doc.Annotations {
 			run.Log(levelOf(f), strings.TrimSuffix(f.Message+"; "+f.Fix, "; "))
 		}
-		doc.Text = sourceText(r.Text).Text
+		doc.Text = fileDocument(r.Text).Text
 	}
 	return doc, err
 }
@@ -105,9 +105,9 @@ func runPull(ctx context.Context, run *Run, opts generate.PullOptions, args []st
 // reads nothing of the platform.
 func completePull(ctx context.Context, run *Run, toComplete string) ([]string, cobra.ShellCompDirective) {
 	if strings.Contains(toComplete, "/") {
-		return KeysOf(run.Known(ctx, nil), toComplete), NoFiles
+		return CompleteKeys(run.KnownObjects(ctx, nil), toComplete), NoFiles
 	}
-	return Offers(generate.ReadableKinds(), func(k *kind.Kind) (string, string) { return k.Plural(), k.Root().Title }), NoFiles
+	return Candidates(generate.ReadableKinds(), func(k *kind.Kind) (string, string) { return k.Plural(), k.Root().Title }), NoFiles
 }
 
 // pullResult returns the document of trueup pull.
@@ -148,7 +148,7 @@ func pullFindings(r *generate.PullResult, diff bool) (found diag.List) {
 		case i.Verdict == generate.Refused:
 			f.Severity = diag.Error
 		case i.Verdict == generate.Differs:
-			f.Message, f.Fix = i.Key().String()+" differs from live", takeLive(i, diff)
+			f.Message, f.Fix = i.Key().String()+" differs from live", pullAdvice(i, diff)
 		case i.Verdict == generate.New && diff:
 			f.Message = i.Key().String() + " is not in git"
 		case i.Verdict != generate.LeftOut:
@@ -171,7 +171,7 @@ func pullReason(i *generate.PulledObject, diff bool) string {
 	case i.Verdict == generate.Differs && diff && len(i.Lost) > 0:
 		return "--replace would lose its " + strings.Join(i.Lost, " and ")
 	case i.Verdict == generate.Differs && !diff:
-		return "live differs from it: " + takeLive(i, false)
+		return "live differs from it: " + pullAdvice(i, false)
 	case i.Verdict == generate.Replaced && i.InPlace:
 		return "its comments stay"
 	case i.Verdict == generate.Replaced && len(i.Lost) > 0:
@@ -182,8 +182,8 @@ func pullReason(i *generate.PulledObject, diff bool) string {
 	return i.Reason
 }
 
-// takeLive says what to do about a manifest that differs from live.
-func takeLive(i *generate.PulledObject, diff bool) string {
+// pullAdvice says what to do about a manifest that differs from live.
+func pullAdvice(i *generate.PulledObject, diff bool) string {
 	if diff {
 		return fmt.Sprintf("pull %s --replace takes it", i.ShortKey())
 	}
@@ -196,11 +196,11 @@ func writePull(out report.LineWriter, r *generate.PullResult, diff, sandbox bool
 		out.Printf("%s\n\n", report.Banner)
 	}
 	rows := pullRows(r.Items, diff)
-	out.Marked(rows, shown)
+	out.MarkedTable(rows, shown)
 	for _, i := range r.Items {
 		if diff && i.Verdict == generate.Differs {
 			out.Printf("\n")
-			out.Diff(report.Versions{Path: i.File, Before: i.Before, After: i.After, LeftOut: i.LeftOut}, shown)
+			out.Diff(report.FileVersions{Path: i.File, Before: i.Before, After: i.After, LeftOut: i.LeftOut}, shown)
 		}
 	}
 	if len(rows) > 0 {
@@ -259,7 +259,7 @@ func unknownFields(r *generate.PullResult) string {
 	}
 	const most = 12
 	return fmt.Sprintf("Left out, because the schema does not know them (apply leaves them alone): %s. --all-fields writes them.",
-		diag.First(slices.Sorted(maps.Keys(found)), most))
+		diag.JoinFirst(slices.Sorted(maps.Keys(found)), most))
 }
 
 // pullSummary counts the verdicts.

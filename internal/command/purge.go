@@ -25,7 +25,7 @@ func newNew(run *Run) *cobra.Command {
 func newNewPurge(run *Run) *cobra.Command {
 	var opts generate.PurgeOptions
 	cmd := newCommand(run, "purge [ADDRESS...]", func(ctx context.Context, args []string) (doc report.Document, err error) {
-		env, err := beginCompose(ctx, run, opts)
+		env, err := preparePurgeEnv(ctx, run, opts)
 		if err != nil {
 			return doc, err
 		}
@@ -37,7 +37,7 @@ func newNewPurge(run *Run) *cobra.Command {
 			run.Log(slog.LevelInfo, "nothing to purge, and nothing was written")
 		}
 		if opts.Dir == generate.ToStdout {
-			return sourceText(result.Text), nil
+			return fileDocument(result.Text), nil
 		}
 		return report.Document{Data: result, Messages: result.ManifestLines()}, nil
 	})
@@ -47,25 +47,25 @@ func newNewPurge(run *Run) *cobra.Command {
 	f.StringVar(&opts.FromGit, "from-git", "", "purge the files that differ in `RANGE`: BASE..HEAD, or BASE...HEAD for what HEAD changed since it branched from BASE")
 	f.StringArrayVar(&opts.Maps, "map", nil, "where --from-git finds files and the path that serves them, as `'FROM -> TO'`; FROM starts at the top of the repository; repeatable")
 	f.StringVar(&opts.Pages, "pages", purge.IndexPages, "how the site serves `PAGES` of --from-git: index (/a/index.html also as /a/ and /a), clean (/b.html also as /b) or files")
-	oneOfFlag(f, "pages", purge.IndexPages, purge.CleanPages, purge.FilePages)
+	restrictFlag(f, "pages", purge.IndexPages, purge.CleanPages, purge.FilePages)
 	f.StringArrayVar(&opts.Lists, "from-list", nil, "purge the addresses of a list in `FILE`: one a line or a JSON list, also requests to the older service; repeatable")
 	f.StringVar(&opts.Query, "query", "", "with --from-list, what to do with a query, as `POLICY`: drop, prefix (purge everything that starts with its path) or keep")
-	oneOfFlag(f, "query", purge.QueryDropped, purge.QueryPrefix, purge.QueryKept)
+	restrictFlag(f, "query", purge.QueryDropped, purge.QueryPrefix, purge.QueryKept)
 	f.IntVar(&opts.Collapse, "collapse", 0, "if a folder has `N` or more paths, purge the whole folder instead; never /*")
 	f.Lookup("collapse").NoOptDefVal = fmt.Sprint(purge.Pays)
 	f.StringVar(&opts.Name, "name", "", "start the name with `BASE`, such as a release (default the commit and number of the CI run, or the time)")
 	f.StringVar(&opts.Dir, "dir", "", "write to `DIR`, or - for standard output (default the folder with most purges, or purges/)")
 	f.BoolVar(&opts.SkipUnplaced, "skip-unplaced", false, "skip what can't be purged as named")
 	completeHosts := func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-		hosts := generate.HostingObjects(run.Known(cmd.Context(), nil))
-		return Offers(hosts, func(o *manifest.Object) (string, string) { return o.Host, o.Key().String() }), NoFiles
+		hosts := generate.HostingObjects(run.KnownObjects(cmd.Context(), nil))
+		return Candidates(hosts, func(o *manifest.Object) (string, string) { return o.Host, o.Key().String() }), NoFiles
 	}
 	_ = cmd.RegisterFlagCompletionFunc("hostname", completeHosts) // it is there
 	return cmd
 }
 
-// beginCompose checks the options, and reads the manifests beside which a command writes a new one.
-func beginCompose(ctx context.Context, run *Run, opts generate.PurgeOptions) (env generate.PurgeEnv, err error) {
+// preparePurgeEnv checks the options, and reads the manifests beside which a command writes a new one.
+func preparePurgeEnv(ctx context.Context, run *Run, opts generate.PurgeOptions) (env generate.PurgeEnv, err error) {
 	if opts.Dir == generate.ToStdout && run.Format != "text" {
 		return env, errors.New("--dir - writes manifests to standard output, where -o would write the result: remove one of them")
 	}
@@ -79,14 +79,14 @@ func beginCompose(ctx context.Context, run *Run, opts generate.PurgeOptions) (en
 	if run.Sandbox {
 		run.Log(slog.LevelInfo, report.Banner)
 	}
-	return composeEnv(run, l), nil
+	return newPurgeEnv(run, l), nil
 }
 
-func composeEnv(run *Run, l config.LoadedProject) generate.PurgeEnv {
+func newPurgeEnv(run *Run, l config.LoadedProject) generate.PurgeEnv {
 	return generate.PurgeEnv{
-		Options: run.Options, LoadedProject: l, Searched: run.searched(),
+		Options: run.Options, LoadedProject: l, Searched: run.searchedFolders(),
 		Load: func(ctx context.Context, more ...manifest.PathSource) (config.LoadedProject, error) {
-			return run.Load(ctx, nil, more...)
+			return run.LoadProject(ctx, nil, more...)
 		},
 	}
 }

@@ -29,9 +29,9 @@ func newRequest(run *Run) *cobra.Command {
 		return runRequest(ctx, run, opts, args)
 	})
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-		hosts := generate.HostingObjects(run.Known(cmd.Context(), nil))
+		hosts := generate.HostingObjects(run.KnownObjects(cmd.Context(), nil))
 		address := func(o *manifest.Object) (string, string) { return "https://" + o.Host + "/", o.Key().String() }
-		return Offers(hosts, address), NoFiles | cobra.ShellCompDirectiveNoSpace
+		return Candidates(hosts, address), NoFiles | cobra.ShellCompDirectiveNoSpace
 	}
 	f := cmd.Flags()
 	f.StringVar(&opts.file, "file", "", "also read URLs from `FILE`, one a line")
@@ -49,7 +49,7 @@ func runRequest(ctx context.Context, run *Run, opts requestOptions, args []strin
 	if err != nil {
 		return doc, err
 	}
-	reconcile.WarnOfNothing(l, run.Log)
+	reconcile.WarnIfNoManifests(l, run.Log)
 	sides, err := readSides(ctx, run, opts, l)
 	if err != nil {
 		return doc, err
@@ -59,13 +59,13 @@ func runRequest(ctx context.Context, run *Run, opts requestOptions, args []strin
 		return doc, err
 	}
 	result.Sandbox = opts.live && run.Sandbox
-	return report.Requests(result), nil
+	return report.RequestDocument(result), nil
 }
 
 // readSides reads the CDNs that URLs are looked up in.
 func readSides(ctx context.Context, run *Run, opts requestOptions, l config.LoadedProject) ([]routing.Side, error) {
 	env := run.ReconcileEnv(l, nil)
-	sides, err := reconcile.SidesOf(ctx, env, l, opts.base)
+	sides, err := reconcile.RoutingSides(ctx, env, l, opts.base)
 	if err != nil || !opts.live {
 		return sides, err
 	}
@@ -90,7 +90,7 @@ func readURLs(run *Run, file string, args []string) (urls []routing.URL, err err
 			list, err = routing.ReadURLs("standard input", run.stdin("URLs"))
 		} else {
 			list = make([]routing.URL, 1)
-			list[0], err = routing.ParseListed(arg, "")
+			list[0], err = routing.ParseListedURL(arg, "")
 		}
 		urls, wrong = append(urls, list...), append(wrong, err)
 	}

@@ -40,7 +40,7 @@ type Run struct {
 	// timeout limits the run; 0 means no limit. No command runs if settingsErr says that a setting is wrong.
 	timeout     time.Duration
 	settingsErr error
-	stdout      *output
+	stdout      *stdoutWriter
 	out         report.LineWriter
 	// answers may have read a part of the next answer.
 	answers *bufio.Reader
@@ -58,13 +58,13 @@ type Run struct {
 
 // NewRun returns a run of the process that env describes.
 func NewRun(env config.Env) *Run {
-	run := &Run{cancel: func() {}, stdout: &output{w: env.Stdout}}
+	run := &Run{cancel: func() {}, stdout: &stdoutWriter{w: env.Stdout}}
 	run.Options = config.Options{
-		Env: env, Dir: env.Cwd, Clean: report.Clean, Shared: &config.Shared{}, Tool: toolName(),
-		Log: run.log, Open: run.openPlatform, Begin: run.beginPhase,
+		Env: env, Dir: env.Cwd, Clean: report.Clean, Shared: &config.SharedState{}, Tool: toolName(),
+		Log: run.log, Open: run.openPlatform, Begin: run.startPhaseFuncs,
 		API: api.ClientConfig{Retry: env.Retry, UserAgent: userAgent(), Now: env.Now, Warn: run.warn},
 	}
-	if run.out = report.NewLines(run.stdout); env.Width == 0 {
+	if run.out = report.NewLineWriter(run.stdout); env.Width == 0 {
 		run.out = run.out.Piped()
 	}
 	return run
@@ -76,12 +76,12 @@ type runFunc func(ctx context.Context, args []string) (report.Document, error)
 // newCommand returns a command that runs do and writes its result. The usage line sets the number of arguments and
 // their completion.
 func newCommand(run *Run, use string, do runFunc) *cobra.Command {
-	return &cobra.Command{Use: use, Args: argsOf(use), RunE: func(cmd *cobra.Command, args []string) error {
+	return &cobra.Command{Use: use, Args: argCountCheck(use), RunE: func(cmd *cobra.Command, args []string) error {
 		doc, err := do(cmd.Context(), args)
 		if run.emitted { // as a stream
 			return err
 		}
-		return run.emit(doc, err)
+		return run.writeResult(doc, err)
 	}}
 }
 
@@ -106,15 +106,15 @@ func (run *Run) Execute(ctx context.Context, root *cobra.Command, args []string)
 	return diag.ExitOf(err), err
 }
 
-// Start checks the flags of a command and begins the time limit, before the command runs.
-func (run *Run) Start(cmd *cobra.Command) error {
+// PrepareCommand checks the flags of a command and begins the time limit, before the command runs.
+func (run *Run) PrepareCommand(cmd *cobra.Command) error {
 	run.Name = strings.TrimPrefix(cmd.CommandPath(), "trueup ")
 	run.Writes = run.Name == "apply" || run.Name == "ledger settle" || run.Name == "ledger init"
 	if err := cmp.Or(run.settingsErr, checkFlags(cmd), run.checkReports()); err != nil {
 		return err
 	}
 	if run.Verbose {
-		run.API.Trace = run.trace
+		run.API.Trace = run.logRequest
 	}
 	if run.timeout > 0 {
 		ctx, cancel := context.WithTimeoutCause(cmd.Context(), run.timeout, fmt.Errorf(
@@ -122,7 +122,7 @@ func (run *Run) Start(cmd *cobra.Command) error {
 		run.cancel = cancel
 		cmd.SetContext(ctx)
 	}
-	run.Stdin = &input{ctx: cmd.Context(), r: run.Stdin}
+	run.Stdin = &stdinReader{ctx: cmd.Context(), r: run.Stdin}
 	return nil
 }
 
@@ -178,7 +178,7 @@ func (run *Run) showCrash(crash *crashError) (err error) {
 		doc.ExitCode, doc.Errors = diag.ExitOf(crash), []string{crash.Error()}
 		return errors.Join(crash, run.writeReports(doc))
 	}
-	return run.emit(doc, crash)
+	return run.writeResult(doc, crash)
 }
 
 // showStack logs where a panic happened, with -v.

@@ -36,7 +36,7 @@ func newSandbox(run *Run) *cobra.Command {
 	f.StringVar(&opts.listen, "listen", "127.0.0.1:0", "loopback `ADDRESS` to listen on")
 	f.StringArrayVar(&opts.quirks, "quirk", nil, "have the quirk `NAME`; repeatable (see sandbox fault --help)")
 	completeQuirks := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return Offers(sandbox.Quirks(), func(q sandbox.Quirk) (string, string) { return q.Name, q.Summary }), NoFiles
+		return Candidates(sandbox.Quirks(), func(q sandbox.Quirk) (string, string) { return q.Name, q.Summary }), NoFiles
 	}
 	_ = cmd.RegisterFlagCompletionFunc("quirk", completeQuirks) // the flag exists
 	cmd.AddCommand(newSandboxReset(run), newSandboxRequests(run), newSandboxFault(run), newSandboxSeed(run))
@@ -69,7 +69,7 @@ func serveSandbox(ctx context.Context, run *Run, opts sandboxOptions) (err error
 		return err
 	}
 	defer func() { err = errors.Join(err, server.Close()) }()
-	if err := server.Fault(run.SandboxFaults...); err != nil {
+	if err := server.AddFaults(run.SandboxFaults...); err != nil {
 		return err
 	}
 	base, stop, err := config.ServeSandbox(ctx, server, opts.listen)
@@ -110,7 +110,7 @@ func newSandboxReset(run *Run) *cobra.Command {
 		if err := os.RemoveAll(dir); err != nil {
 			return report.Document{}, fmt.Errorf("sandbox: %w", err)
 		}
-		return said("the next --sandbox run starts with an empty sandbox"), nil
+		return messageDocument("the next --sandbox run starts with an empty sandbox"), nil
 	})
 }
 
@@ -137,7 +137,7 @@ func newSandboxRequests(run *Run) *cobra.Command {
 				out.JSONLine("", line)
 			}
 		}
-		if err = run.emit(doc, nil); err == nil && reset {
+		if err = run.writeResult(doc, nil); err == nil && reset {
 			err = server.ResetRequests()
 		}
 		return doc, err
@@ -162,11 +162,11 @@ func newSandboxFault(run *Run) *cobra.Command {
 		} else if len(rules) > 0 {
 			method = http.MethodPost
 		}
-		answer, err := config.AskServed(ctx, dir, method, "fault", strings.Join(rules, "\n"))
+		answer, err := config.CallServedSandbox(ctx, dir, method, "fault", strings.Join(rules, "\n"))
 		if err != nil || method != http.MethodGet {
 			return doc, err
 		}
-		waiting := []sandbox.Pending{}
+		waiting := []sandbox.PendingFault{}
 		if err := json.Unmarshal(answer, &waiting); err != nil {
 			return doc, fmt.Errorf("faults of the sandbox: %w", err)
 		}
@@ -175,7 +175,7 @@ func newSandboxFault(run *Run) *cobra.Command {
 			rows[i] = []string{f.Rule, fmt.Sprintf("seen %d, met %d", f.Seen, f.Done)}
 		}
 		if doc = table("trueup.faults/v1", "faults", waiting, rows); len(rows) == 0 {
-			say(&doc, "no fault waits")
+			addMessage(&doc, "no fault waits")
 		}
 		return doc, nil
 	})
@@ -215,7 +215,7 @@ func newSandboxSeed(run *Run) *cobra.Command {
 		}
 		seeded, err := run.SeedSandbox(ctx, dir, ws, func(yield func([]byte, error) bool) {
 			for _, o := range l.Set.Objects {
-				if !o.Kind.RequestOnly() && !yield(o.Kind.MakeEnvelope(ws, o.Name, o.Spec), nil) {
+				if !o.Kind.IsRequestOnly() && !yield(o.Kind.MakeEnvelope(ws, o.Name, o.Spec), nil) {
 					return
 				}
 			}
@@ -223,6 +223,6 @@ func newSandboxSeed(run *Run) *cobra.Command {
 		if err != nil {
 			return doc, err
 		}
-		return said("%s live in the sandbox, in workspace %s", diag.Plural(seeded, "object is", "objects are"), ws.Name), nil
+		return messageDocument("%s live in the sandbox, in workspace %s", diag.Plural(seeded, "object is", "objects are"), ws.Name), nil
 	})
 }

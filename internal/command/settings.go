@@ -35,8 +35,8 @@ func (run *Run) ReadSettings() {
 		}),
 		readVariable(getenv, timeoutVar, timeForm, &run.timeout, parsePositive),
 		readVariable(getenv, requestTimeoutVar, timeForm, &run.API.RequestTimeout, parsePositive),
-		oneOf("TRUEUP_LOG_FORMAT", format, []string{"text", "json"}),
-		oneOf("TRUEUP_DISK_IS_KEPT", kept, []string{"true", "false"}),
+		checkOneOf("TRUEUP_LOG_FORMAT", format, []string{"text", "json"}),
+		checkOneOf("TRUEUP_DISK_IS_KEPT", kept, []string{"true", "false"}),
 	)
 	run.LogsJSON, run.DiskIsKept = format == "json", kept == "true"
 	if rules := getenv("TRUEUP_SANDBOX_FAULTS"); rules != "" {

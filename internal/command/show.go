@@ -36,7 +36,7 @@ func newShow(run *Run) *cobra.Command {
 func mergeResults(run *Run, dir string) (doc report.Document, err error) {
 	root, err := os.OpenRoot(run.FullPath(dir))
 	if err == nil {
-		doc, err = report.Collect(files.OpenFS(root), toolName())
+		doc, err = report.CollectResults(files.OpenFS(root), toolName())
 		err = errors.Join(err, root.Close())
 	}
 	if err != nil {

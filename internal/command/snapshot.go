@@ -13,7 +13,7 @@ import (
 func newNewSnapshot(run *Run) *cobra.Command {
 	var opts generate.PurgeOptions
 	cmd := newCommand(run, "snapshot DISK", func(ctx context.Context, args []string) (doc report.Document, err error) {
-		env, err := beginCompose(ctx, run, opts)
+		env, err := preparePurgeEnv(ctx, run, opts)
 		if err != nil {
 			return doc, err
 		}
@@ -22,7 +22,7 @@ func newNewSnapshot(run *Run) *cobra.Command {
 		case err != nil:
 			return doc, err
 		case opts.Dir == generate.ToStdout:
-			return sourceText(s.Text), nil
+			return fileDocument(s.Text), nil
 		}
 		return report.Document{Data: s, Messages: []string{fmt.Sprintf("%s %s: %s of the disk %s", s.Status, s.File, s.Key, s.Disk)}}, nil
 	})

@@ -19,13 +19,13 @@ func newStatusPurge(run *Run) *cobra.Command {
 		if err != nil {
 			return doc, err
 		}
-		list := generate.ListPurges(ctx, composeEnv(run, l), paths, only, all)
+		list := generate.ListPurges(ctx, newPurgeEnv(run, l), paths, only, all)
 		return report.Document{Data: list, Text: func(out report.LineWriter, opts report.FormatOptions) { writePurges(out, list, opts) }}, nil
 	})
 	f := cmd.Flags()
 	f.BoolVar(&all, "all", false, "also list old purges that are only in the ledger")
 	f.StringArrayVar(&only, "only", nil, "list only purges of `STATUS`; repeatable")
-	oneOfFlag(f, "only", generate.AllStatuses()...)
+	restrictFlag(f, "only", generate.AllPurgeStatuses()...)
 	return cmd
 }
 
@@ -43,7 +43,7 @@ func writePurges(out report.LineWriter, l generate.PurgeListing, opts report.For
 	} else if rows == nil {
 		rows = [][]string{{"no purges"}}
 	}
-	out.Marked(rows, report.FormatOptions{Width: opts.Width})
+	out.MarkedTable(rows, report.FormatOptions{Width: opts.Width})
 	for _, p := range l.Purges {
 		if p.Fix != "" {
 			out.Printf("\n%s\n  fix: %s\n", p.Says, p.Fix)
@@ -56,7 +56,7 @@ func writePurges(out report.LineWriter, l generate.PurgeListing, opts report.For
 		out.Printf("\n")
 		out.Table("", usageRows(l.Hosts))
 		for _, h := range l.Hosts {
-			if text := generate.OverLimits(h.HostUsage); text != "" {
+			if text := generate.ExceededLimits(h.HostUsage); text != "" {
 				out.Printf("  %s\n", text)
 			}
 		}

@@ -20,14 +20,14 @@ import (
 	"trueup/internal/report"
 )
 
-// output is standard output. It writes nothing after an error and keeps that error, so that no command
+// stdoutWriter is standard output. It writes nothing after an error and keeps that error, so that no command
 // succeeds when its output is lost.
-type output struct {
+type stdoutWriter struct {
 	w   io.Writer
 	err error
 }
 
-func (o *output) Write(text []byte) (int, error) {
+func (o *stdoutWriter) Write(text []byte) (int, error) {
 	if o.err != nil {
 		return 0, o.err
 	}
@@ -37,15 +37,15 @@ func (o *output) Write(text []byte) (int, error) {
 }
 
 // close closes the output and returns its first error: some file systems report a full disk only then.
-func (o *output) close() error {
+func (o *stdoutWriter) close() error {
 	if c, ok := o.w.(io.Closer); ok {
 		o.err = errors.Join(o.err, c.Close())
 	}
 	return o.err
 }
 
-// input is standard input. A read ends when the run ends, even if nobody answers at the terminal.
-type input struct {
+// stdinReader is standard input. A read ends when the run ends, even if nobody answers at the terminal.
+type stdinReader struct {
 	ctx context.Context //nolint:containedctx // Read has no parameter for it
 	r   io.Reader
 }
@@ -53,7 +53,7 @@ type input struct {
 // maxRead limits what is read at once, in bytes.
 const maxRead = 64 << 10
 
-func (in *input) Read(p []byte) (int, error) {
+func (in *stdinReader) Read(p []byte) (int, error) {
 	type read struct {
 		text []byte
 		err  error
@@ -77,9 +77,9 @@ func (run *Run) Output() io.Writer { return run.stdout }
 
 // stderr returns the lines of standard error.
 func (run *Run) stderr() report.LineWriter {
-	out := report.NewLines(run.Stderr)
+	out := report.NewLineWriter(run.Stderr)
 	if run.StderrWidth != nil {
-		out = out.Within(run.StderrWidth())
+		out = out.WithWidth(run.StderrWidth())
 	}
 	return out
 }
@@ -102,13 +102,13 @@ func (run *Run) ask(format string, args ...any) (string, error) {
 	return strings.TrimSpace(answer), nil
 }
 
-// wantYes asks a question, and returns an error that starts with otherwise unless the answer is yes.
-func (run *Run) wantYes(otherwise, format string, args ...any) error {
+// requireYes asks a question, and returns an error that starts with otherwise unless the answer is yes.
+func (run *Run) requireYes(otherwise, format string, args ...any) error {
 	answer, err := run.ask(format, args...)
 	if err != nil {
 		return fmt.Errorf("%s: %w", otherwise, err)
 	}
-	return refuse(answer != "yes", "%s", otherwise)
+	return errorIf(answer != "yes", "%s", otherwise)
 }
 
 // log writes one line to standard error, as text or JSON (TRUEUP_LOG_FORMAT). It is safe for concurrent use,
@@ -116,21 +116,21 @@ func (run *Run) wantYes(otherwise, format string, args ...any) error {
 func (run *Run) log(level slog.Level, text string) {
 	run.logging.Lock()
 	defer run.logging.Unlock()
-	run.line(level, text, nil)
+	run.writeLogLine(level, text, nil)
 }
 
-// line is log for a caller that has locked logging. As text, the lines of more follow; as JSON, the line
+// writeLogLine is log for a caller that has locked logging. As text, the lines of more follow; as JSON, the line
 // has attrs instead. A line of one of many projects has its path.
-func (run *Run) line(level slog.Level, text string, more []string, attrs ...slog.Attr) {
+func (run *Run) writeLogLine(level slog.Level, text string, more []string, attrs ...slog.Attr) {
 	if m := run.member; m != nil { // what is neither a warning nor an error needs -v
 		if level >= slog.LevelWarn || run.Verbose {
 			m.of.logging.Lock()
 			defer m.of.logging.Unlock()
-			m.of.line(level, m.path+": "+text, more, append(attrs, slog.String("project", m.path))...)
+			m.of.writeLogLine(level, m.path+": "+text, more, append(attrs, slog.String("project", m.path))...)
 		}
 		return
 	}
-	run.noBar()
+	run.clearBar()
 	out := run.stderr()
 	if run.LogsJSON {
 		var line bytes.Buffer
@@ -147,20 +147,20 @@ func (run *Run) line(level slog.Level, text string, more []string, attrs ...slog
 	}
 }
 
-// rescue writes a record that the ledger could not store to standard error, for ledger import.
-func (run *Run) rescue(record []byte) {
+// writeLostRecord writes a record that the ledger could not store to standard error, for ledger import.
+func (run *Run) writeLostRecord(record []byte) {
 	before := ledger.RescuePrefix
 	if run.member != nil {
 		before, run = run.member.path+": "+before, run.member.of
 	}
 	run.logging.Lock()
 	defer run.logging.Unlock()
-	run.noBar()
+	run.clearBar()
 	_ = run.stderr().JSONLine(before, record)
 }
 
-// trace shows a request and the headers of its answer (-v), and never a body.
-func (run *Run) trace(e api.TraceEvent) {
+// logRequest shows a request and the headers of its answer (-v), and never a body.
+func (run *Run) logRequest(e api.TraceEvent) {
 	answer := e.Err
 	if e.Status != 0 {
 		answer = strings.TrimSpace(fmt.Sprintf("%d %s", e.Status, http.StatusText(e.Status)))
@@ -182,7 +182,7 @@ func (run *Run) trace(e api.TraceEvent) {
 	line := fmt.Sprintf("%s %s -> %s (%s)", e.Method, e.URL, answer, strings.Join(notes, ", "))
 	run.logging.Lock()
 	defer run.logging.Unlock()
-	run.line(
+	run.writeLogLine(
 		slog.LevelDebug, line, append(headerLines("> ", e.Header), headerLines("< ", e.Answer)...),
 		slog.String("method", e.Method), slog.String("url", e.URL), slog.Int("attempt", e.Attempt),
 		slog.Int("status", e.Status), slog.String("error", e.Err), slog.Any("requestId", e.RequestID),
@@ -220,18 +220,18 @@ type phase struct {
 	timer *time.Timer
 	ended bool
 	// The rate counts from the earlier mark, some seconds ago, because recent speed predicts best.
-	earlier, later mark
+	earlier, later progressSample
 }
 
-type mark struct {
+type progressSample struct {
 	at   time.Time
 	done int64
 }
 
-// begin starts a phase and the timer that shows its progress.
-func (run *Run) begin(doing string) *phase {
+// startPhase starts a phase and the timer that shows its progress.
+func (run *Run) startPhase(doing string) *phase {
 	now := run.Now()
-	p := &phase{run: run, doing: doing, begun: now, earlier: mark{at: now}, later: mark{at: now}}
+	p := &phase{run: run, doing: doing, begun: now, earlier: progressSample{at: now}, later: progressSample{at: now}}
 	if run.Quiet || run.member != nil {
 		return p
 	}
@@ -239,23 +239,23 @@ func (run *Run) begin(doing string) *phase {
 	defer run.logging.Unlock()
 	if run.tellAt.IsZero() {
 		silent := lineEvery
-		if run.hasBars() {
+		if run.canShowBar() {
 			silent = barAfter
 		}
 		run.tellAt = now.Add(silent)
 	}
-	p.timer = time.AfterFunc(run.tellAt.Sub(now), p.tell)
+	p.timer = time.AfterFunc(run.tellAt.Sub(now), p.showProgress)
 	return p
 }
 
-// beginPhase is begin for other packages, as functions.
-func (run *Run) beginPhase(doing string) (reached func(done, of int), end func()) {
-	p := run.begin(doing)
-	return p.reached, p.end
+// startPhaseFuncs is begin for other packages, as functions.
+func (run *Run) startPhaseFuncs(doing string) (reached func(done, of int), end func()) {
+	p := run.startPhase(doing)
+	return p.setProgress, p.end
 }
 
-// reached sets the progress. Any goroutine may call it.
-func (p *phase) reached(done, of int) {
+// setProgress sets the progress. Any goroutine may call it.
+func (p *phase) setProgress(done, of int) {
 	p.done.Store(int64(done))
 	p.of.Store(int64(of))
 }
@@ -268,11 +268,11 @@ func (p *phase) end() {
 	if p.timer != nil {
 		p.timer.Stop()
 	}
-	p.run.noBar()
+	p.run.clearBar()
 }
 
-// tell shows the progress, and schedules the next call.
-func (p *phase) tell() {
+// showProgress shows the progress, and schedules the next call.
+func (p *phase) showProgress() {
 	run := p.run
 	run.logging.Lock()
 	defer run.logging.Unlock()
@@ -280,23 +280,23 @@ func (p *phase) tell() {
 		return
 	}
 	now, every := run.Now(), lineEvery
-	if run.hasBars() {
+	if run.canShowBar() {
 		every = barEvery
 		if columns := run.StderrWidth(); columns > 0 {
 			run.bar = true
-			_ = run.stderr().Bar(p.at(now), columns-1)
+			_ = run.stderr().Bar(p.progressAt(now), columns-1)
 		}
 	} else {
-		run.line(slog.LevelInfo, p.at(now).String(), nil)
+		run.writeLogLine(slog.LevelInfo, p.progressAt(now).String(), nil)
 	}
 	run.tellAt = now.Add(every)
 	p.timer.Reset(every)
 }
 
-func (p *phase) at(now time.Time) report.Progress {
+func (p *phase) progressAt(now time.Time) report.Progress {
 	done := p.done.Load()
 	if now.Sub(p.later.at) >= lineEvery {
-		p.earlier, p.later = p.later, mark{now, done}
+		p.earlier, p.later = p.later, progressSample{now, done}
 	}
 	progress := report.Progress{Doing: p.doing, Done: int(done), Of: int(p.of.Load()), Took: now.Sub(p.begun)}
 	if passed := now.Sub(p.earlier.at).Seconds(); passed > 0 {
@@ -305,16 +305,16 @@ func (p *phase) at(now time.Time) report.Progress {
 	return progress
 }
 
-// noBar removes the bar from the last line of the terminal. The caller holds logging.
-func (run *Run) noBar() {
+// clearBar removes the bar from the last line of the terminal. The caller holds logging.
+func (run *Run) clearBar() {
 	if run.bar {
-		_ = run.stderr().NoBar()
+		_ = run.stderr().ClearBar()
 		run.bar = false
 	}
 }
 
-// hasBars reports whether the terminal can show a bar, and the user did not ask for lines.
-func (run *Run) hasBars() bool {
+// canShowBar reports whether the terminal can show a bar, and the user did not ask for lines.
+func (run *Run) canShowBar() bool {
 	return run.StderrWidth != nil && run.StderrIsTTY && run.Getenv("TERM") != "dumb" &&
 		!run.inCI() && !run.Verbose && !run.LogsJSON
 }

@@ -37,7 +37,7 @@ func runTest(ctx context.Context, run *Run, opts testOptions, paths []string) (d
 		return doc, err
 	}
 	if l.Findings.HasErrors() {
-		return document(l, nil), nil
+		return newPlanDocument(l, nil), nil
 	}
 	sides, err := readSides(ctx, run, requestOptions{live: opts.live}, l)
 	if err != nil {
@@ -56,11 +56,11 @@ func runTest(ctx context.Context, run *Run, opts testOptions, paths []string) (d
 		return doc, err
 	}
 	if opts.coverage {
-		c := requesttest.Cover(doc.Tests.Cases, l.Set.Objects)
+		c := requesttest.MeasureCoverage(doc.Tests.Cases, l.Set.Objects)
 		doc.Tests.Coverage = c
-		say(&doc, "Tests reach %s.", c)
+		addMessage(&doc, "Tests reach %s.", c)
 		for _, m := range c.Missing {
-			say(&doc, "  %s:%d: no test reaches the %s %s of %s", m.File, m.Line, m.What, m.Name, m.Object)
+			addMessage(&doc, "  %s:%d: no test reaches the %s %s of %s", m.File, m.Line, m.What, m.Name, m.Object)
 		}
 	}
 	return doc, nil
@@ -68,11 +68,11 @@ func runTest(ctx context.Context, run *Run, opts testOptions, paths []string) (d
 
 // loadTests loads the manifests and tests of PATHs. If those are tests alone, it adds the manifests of the project.
 func loadTests(ctx context.Context, run *Run, paths []string) (config.LoadedProject, error) {
-	l, err := run.Load(ctx, paths)
+	l, err := run.LoadProject(ctx, paths)
 	if err != nil || len(paths) == 0 || len(l.Set.Objects) > 0 || len(l.Project.Manifests) == 0 {
 		return l, err
 	}
-	all, err := run.Load(ctx, nil)
+	all, err := run.LoadProject(ctx, nil)
 	if err == nil {
 		all.Set.Tests, all.Findings = l.Set.Tests, append(l.Findings, all.Findings...)
 	}
@@ -88,8 +88,8 @@ func runTests(doc *report.Document, l config.LoadedProject, sides []routing.Side
 	}
 }
 
-// addTests runs the request tests of a plan, if there are any. What fails stops nothing, unless warnings are errors.
-func addTests(doc *report.Document, l config.LoadedProject, sides []routing.Side) {
+// runRequestTests runs the request tests of a plan, if there are any. What fails stops nothing, unless warnings are errors.
+func runRequestTests(doc *report.Document, l config.LoadedProject, sides []routing.Side) {
 	severity := diag.Warning
 	if l.Project.Strict {
 		severity = diag.Error
@@ -101,7 +101,7 @@ func addTests(doc *report.Document, l config.LoadedProject, sides []routing.Side
 
 // updateTests writes expectations into files of tests, and says into which. If one can't be edited, it writes none.
 func updateTests(ctx context.Context, run *Run, p config.Project, paths []string, updates map[string][]yamledit.Expectation) (changed []string, err error) {
-	texts, _, err := run.texts(ctx, p, paths)
+	texts, _, err := run.readFileTexts(ctx, p, paths)
 	if err != nil {
 		return nil, err
 	}

@@ -11,14 +11,14 @@ import (
 
 func newValidate(run *Run) *cobra.Command {
 	return newCommand(run, "validate [PATH|KIND/NAME...]", func(ctx context.Context, paths []string) (report.Document, error) {
-		l, err := run.Load(ctx, paths)
+		l, err := run.LoadProject(ctx, paths)
 		if err != nil {
 			return report.Document{}, err
 		}
-		reconcile.WarnOfNothing(l, run.Log)
+		reconcile.WarnIfNoManifests(l, run.Log)
 		if run.Verbose {
 			l.AddAdvice()
 		}
-		return document(l, nil), nil
+		return newPlanDocument(l, nil), nil
 	})
 }

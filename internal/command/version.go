@@ -30,7 +30,7 @@ type build struct {
 func newVersion(run *Run) *cobra.Command {
 	return newCommand(run, "version", func(context.Context, []string) (report.Document, error) {
 		info, _ := debug.ReadBuildInfo()
-		b := buildOf(info, archived)
+		b := parseBuildInfo(info, archived)
 		return report.Document{Messages: []string{b.String()}, Data: b}, nil
 	})
 }
@@ -41,8 +41,8 @@ func newVersion(run *Run) *cobra.Command {
 //go:embed commit.txt
 var archived string
 
-// buildOf reads what Go left in the program, which may be nil. Go knows no commit where the source was an archive.
-func buildOf(info *debug.BuildInfo, archived string) build {
+// parseBuildInfo reads what Go left in the program, which may be nil. Go knows no commit where the source was an archive.
+func parseBuildInfo(info *debug.BuildInfo, archived string) build {
 	if info == nil {
 		info = &debug.BuildInfo{}
 	}
@@ -76,7 +76,7 @@ func (b build) String() string {
 // toolName returns the program and its version, as plans and records name it.
 func toolName() string {
 	info, _ := debug.ReadBuildInfo()
-	return "trueup " + buildOf(info, archived).Version
+	return "trueup " + parseBuildInfo(info, archived).Version
 }
 
 func userAgent() string { return strings.ReplaceAll(toolName(), " ", "/") }

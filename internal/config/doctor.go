@@ -46,7 +46,7 @@ type DoctorReport struct {
 		Fix     string `json:"fix,omitempty"`
 	} `json:"ledger"`
 	// Proofs say where a refusal of duplicates was seen.
-	Proofs map[kind.Area]ledger.Proof `json:"proofs"`
+	Proofs map[kind.Area]ledger.DuplicateProof `json:"proofs"`
 }
 
 // DoctorCheck is a check, and how it ended.
@@ -76,8 +76,8 @@ const (
 func passedCheck(says string) DoctorCheck  { return DoctorCheck{Status: CheckOK, Says: says} }
 func skippedCheck(says string) DoctorCheck { return DoctorCheck{Status: CheckSkipped, Says: says} }
 
-// followedCheck skips a check for a reason that another check gives.
-func followedCheck(says string) DoctorCheck {
+// skippedDependentCheck skips a check for a reason that another check gives.
+func skippedDependentCheck(says string) DoctorCheck {
 	return DoctorCheck{Status: CheckSkipped, Says: says, Follows: true}
 }
 
@@ -99,8 +99,8 @@ type DoctorSettings struct {
 	Limits      []EffectiveSetting                           // of the run
 }
 
-// examiner makes the checks. If something is wrong, it checks the rest.
-type examiner struct {
+// doctorChecker makes the checks. If something is wrong, it checks the rest.
+type doctorChecker struct {
 	DoctorSettings
 	project    Project
 	projectErr error
@@ -120,9 +120,9 @@ type examiner struct {
 
 // RunDoctor makes all checks.
 func RunDoctor(ctx context.Context, s DoctorSettings) DoctorReport {
-	e := &examiner{DoctorSettings: s, report: DoctorReport{
+	e := &doctorChecker{DoctorSettings: s, report: DoctorReport{
 		Format: "trueup.doctor/v1", Sandbox: s.Sandbox, Settings: []EffectiveSetting{},
-		Origins: map[kind.Area]string{}, Proofs: map[kind.Area]ledger.Proof{},
+		Origins: map[kind.Area]string{}, Proofs: map[kind.Area]ledger.DuplicateProof{},
 	}}
 	if e.project, e.projectErr = s.FindProject(); e.project.Exists() {
 		var l LoadedProject
@@ -132,7 +132,7 @@ func RunDoctor(ctx context.Context, s DoctorSettings) DoctorReport {
 	r := &e.report
 	if e.openAll(ctx); e.platform != nil {
 		defer e.platform.Close()
-		r.Origins, r.Settings = e.platform.Origins, e.shownSettings()
+		r.Origins, r.Settings = e.platform.Origins, e.effectiveSettings()
 		if e.ledgerErr == nil { // what is no store may have a password
 			r.Ledger.Store = e.platform.Ledger.Store
 		}
@@ -156,13 +156,13 @@ func RunDoctor(ctx context.Context, s DoctorSettings) DoctorReport {
 }
 
 // checkAll checks everything, in the order in which it is shown.
-func (e *examiner) checkAll(ctx context.Context) {
+func (e *doctorChecker) checkAll(ctx context.Context) {
 	e.addCheck("project", ProjectFile, e.checkProject())
 	e.addCheck("project", "manifests", e.checkManifests())
 	e.addCheck("project", "configuration", e.checkSettings())
 	if e.sandboxErr == nil {
 		for _, area := range kind.Areas() {
-			(&areaChecks{examiner: e, area: area}).checkAll(ctx)
+			(&areaChecks{doctorChecker: e, area: area}).checkAll(ctx)
 		}
 		e.addCheck("ledger", "store", e.checkLedger(ctx))
 		e.addCheck("ledger", "history", e.checkHistory())
@@ -174,12 +174,12 @@ func (e *examiner) checkAll(ctx context.Context) {
 	e.addCheck("machine", "terminal", passedCheck(e.Terminal))
 }
 
-func (e *examiner) addCheck(group, check string, f DoctorCheck) {
+func (e *doctorChecker) addCheck(group, check string, f DoctorCheck) {
 	f.Group, f.Name = group, check
 	e.report.Checks = append(e.report.Checks, f)
 }
 
-func (e *examiner) checkProject() DoctorCheck {
+func (e *doctorChecker) checkProject() DoctorCheck {
 	switch exists := e.project.Exists(); {
 	case e.projectErr != nil:
 		return failedCheck(diag.ExitError, e.projectErr.Error(), "correct the file; trueup explain --schema project describes it")
@@ -193,7 +193,7 @@ func (e *examiner) checkProject() DoctorCheck {
 	return failedCheck(diag.ExitError, "there is no trueup.yaml "+e.Searched+", so trueup does not know the workspace", "run trueup init, or try --sandbox")
 }
 
-func (e *examiner) checkManifests() DoctorCheck {
+func (e *doctorChecker) checkManifests() DoctorCheck {
 	switch {
 	case e.setErr != nil:
 		return failedCheck(diag.ExitError, diag.OneLine(e.setErr), "correct manifests: in trueup.yaml")
@@ -205,7 +205,7 @@ func (e *examiner) checkManifests() DoctorCheck {
 	return passedCheck(diag.Plural(len(e.set.Objects), "object", "objects"))
 }
 
-func (e *examiner) checkSettings() DoctorCheck {
+func (e *doctorChecker) checkSettings() DoctorCheck {
 	switch {
 	case e.sandboxErr != nil:
 		return failedCheck(diag.ExitOf(e.sandboxErr), diag.OneLine(e.sandboxErr), "")
@@ -222,7 +222,7 @@ func (e *examiner) checkSettings() DoctorCheck {
 }
 
 // checkLedger reads the first record of the ledger, as every run does.
-func (e *examiner) checkLedger(ctx context.Context) DoctorCheck {
+func (e *doctorChecker) checkLedger(ctx context.Context) DoctorCheck {
 	if !e.project.Exists() && !e.Sandbox {
 		return skippedCheck("no trueup.yaml names a ledger")
 	}
@@ -251,15 +251,17 @@ func (e *examiner) checkLedger(ctx context.Context) DoctorCheck {
 }
 
 // usedAreas returns the areas that have manifests.
-func (e *examiner) usedAreas() []kind.Area { return cmp.Or(e.set, &manifest.Set{}).Areas() }
+func (e *doctorChecker) usedAreas() []kind.Area { return cmp.Or(e.set, &manifest.Set{}).Areas() }
 
-func (e *examiner) hasLedger() bool { return e.report.Ledger.ID != "" && e.report.Ledger.Problem == "" }
+func (e *doctorChecker) hasLedger() bool {
+	return e.report.Ledger.ID != "" && e.report.Ledger.Problem == ""
+}
 
 // checkHistory says whether this machine would notice a ledger that was rolled back.
-func (e *examiner) checkHistory() DoctorCheck {
+func (e *doctorChecker) checkHistory() DoctorCheck {
 	switch {
 	case !e.hasLedger():
-		return followedCheck("needs the ledger")
+		return skippedDependentCheck("needs the ledger")
 	case e.ledger.HasMemory():
 		return passedCheck("seen on this machine before, so trueup would notice a rollback")
 	}
@@ -267,21 +269,21 @@ func (e *examiner) checkHistory() DoctorCheck {
 }
 
 // checkProof says what is known of second requests with the same name.
-func (e *examiner) checkProof(area kind.Area) DoctorCheck {
+func (e *doctorChecker) checkProof(area kind.Area) DoctorCheck {
 	if !e.hasLedger() {
-		return followedCheck("needs the ledger")
+		return skippedDependentCheck("needs the ledger")
 	}
 	if proof, proven := e.report.Proofs[area]; proven {
 		return passedCheck("rejected, " + proof.String())
 	}
-	if kind.OfRequests().Area == area {
+	if kind.RequestKind().Area == area {
 		return skippedCheck("unknown; trueup doctor --probe-duplicates HOSTNAME finds out")
 	}
 	return skippedCheck("unknown, and there is no harmless way to test it")
 }
 
 // checkGit looks for the programs that a ledger in git needs.
-func (e *examiner) checkGit(ctx context.Context) DoctorCheck {
+func (e *doctorChecker) checkGit(ctx context.Context) DoctorCheck {
 	needed := e.platform != nil && strings.HasPrefix(e.platform.Ledger.Store, "git:")
 	says, err := git.Version(ctx)
 	switch {

@@ -25,7 +25,7 @@ const (
 )
 
 type areaChecks struct {
-	*examiner
+	*doctorChecker
 	area kind.Area
 	seen api.Reachability
 	// connected is true if the area answered, and hasToken if there is a token for it.
@@ -89,7 +89,7 @@ func (c *areaChecks) checkConnection(ctx context.Context) DoctorCheck {
 	reader := api.NewReader(c.platform.API)
 	defer reader.Close()
 	var err error
-	if c.seen, err = reader.Reach(ctx, c.area); err != nil {
+	if c.seen, err = reader.CheckReachability(ctx, c.area); err != nil {
 		return failedCheck(diag.ExitError, c.withProxy(err.Error()), c.connectionFix(err))
 	}
 	c.connected = true
@@ -131,9 +131,9 @@ func (c *areaChecks) connectionFix(err error) string {
 func (c *areaChecks) checkCertificate(context.Context) DoctorCheck {
 	switch {
 	case c.seen.Expires.IsZero() && c.connected:
-		return followedCheck("none: plain http on loopback")
+		return skippedDependentCheck("none: plain http on loopback")
 	case c.seen.Expires.IsZero():
-		return followedCheck("not seen")
+		return skippedDependentCheck("not seen")
 	}
 	left := c.seen.Expires.Sub(c.Now())
 	says := fmt.Sprintf("issued by %s, valid until %s", c.seen.Issuer, c.seen.Expires.UTC().Format(time.DateOnly))
@@ -151,7 +151,7 @@ func (c *areaChecks) checkClock(context.Context) DoctorCheck {
 	server := c.seen.Clock.Server
 	switch {
 	case !c.connected:
-		return followedCheck("not seen")
+		return skippedDependentCheck("not seen")
 	case server.IsZero():
 		return warnedCheck("answers have no Date, so trueup uses this machine's clock", "keep this machine's clock synchronised")
 	}
@@ -171,9 +171,9 @@ func (c *areaChecks) checkKind(ctx context.Context, k *kind.Kind) DoctorCheck {
 	case !k.Documents(kind.List) && !k.Documents(kind.Get):
 		return skippedCheck(untriedVerbs(k))
 	case !c.connected || !c.hasToken:
-		return followedCheck("needs a connection and a token")
+		return skippedDependentCheck("needs a connection and a token")
 	case c.report.Workspace == nil:
-		return followedCheck("needs a workspace")
+		return skippedDependentCheck("needs a workspace")
 	}
 	cfg := c.platform.API
 	cfg.Retry.Tries = 1
@@ -184,7 +184,7 @@ func (c *areaChecks) checkKind(ctx context.Context, k *kind.Kind) DoctorCheck {
 		return c.readableCheck(k, may, isEmpty)
 	}
 	f := failedCheck(diag.ExitOf(err), err.Error(), "")
-	switch answer := api.AnswerOf(err); {
+	switch answer := api.AsError(err); {
 	case answer.Status == http.StatusForbidden:
 		f.Fix = fmt.Sprintf("use the token of a user who may manage %s objects of the workspace %s", k.Name, c.platform.API.Workspace.Name)
 	case answer.Class == api.Misdirected:
@@ -195,7 +195,7 @@ func (c *areaChecks) checkKind(ctx context.Context, k *kind.Kind) DoctorCheck {
 
 // readableCheck is the check of a kind that can be read. It doubts the workspace if that has none of the kind.
 func (c *areaChecks) readableCheck(k *kind.Kind, may []string, isEmpty bool) DoctorCheck {
-	if question, fix := c.report.Workspace.NoneFound(k); question != "" && isEmpty && !c.Sandbox {
+	if question, fix := c.report.Workspace.EmptyListQuestion(k); question != "" && isEmpty && !c.Sandbox {
 		return warnedCheck(question, fix)
 	}
 	return passedCheck("may " + strings.Join(may, " and ") + "; " + untriedVerbs(k))
@@ -216,7 +216,7 @@ func tryReads(ctx context.Context, reader *api.Reader, k *kind.Kind) (may []stri
 	}
 	if k.Documents(kind.Get) {
 		_, err := reader.Get(ctx, k, "trueup-doctor-"+uuid.NewString()[:8])
-		if err != nil && !api.AnswerOf(err).NotFound() {
+		if err != nil && !api.AsError(err).NotFound() {
 			return nil, false, err
 		}
 		may = append(may, "get")

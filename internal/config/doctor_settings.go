@@ -12,7 +12,7 @@ import (
 
 // openAll opens the platform and the ledger, and continues after what is wrong. For a sandbox it reads
 // no setting of the real platform.
-func (e *examiner) openAll(ctx context.Context) {
+func (e *doctorChecker) openAll(ctx context.Context) {
 	if e.Sandbox {
 		e.platform, e.sandboxErr = e.OpenSandboxPlatform(ctx, e.project, cmp.Or(e.set, &manifest.Set{}))
 		if e.sandboxErr != nil {
@@ -31,8 +31,8 @@ func (e *examiner) openAll(ctx context.Context) {
 	e.ledger, e.ledgerErr = e.platform.OpenLedger(ctx)
 }
 
-// shownSettings returns the settings that a run would use, and who chose each.
-func (e *examiner) shownSettings() (list []EffectiveSetting) {
+// effectiveSettings returns the settings that a run would use, and who chose each.
+func (e *doctorChecker) effectiveSettings() (list []EffectiveSetting) {
 	if e.Sandbox {
 		for _, area := range kind.Areas() {
 			list = append(list, EffectiveSetting{Name: string(area) + ".url", Value: e.platform.Origins[area], Origin: "--sandbox"})

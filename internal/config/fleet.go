@@ -208,7 +208,7 @@ func (f Fleet) readPast(ctx context.Context, ref string) (then comparedCommit, e
 	if err != nil {
 		return then, fmt.Errorf("%w: run trueup in a clone of the repository", err)
 	}
-	then.commit, err = repository.Commit(ctx, ref)
+	then.commit, err = repository.ResolveCommit(ctx, ref)
 	switch {
 	case errors.Is(err, git.ErrNoCommit) && repository.Shallow:
 		return then, errors.New("this shallow clone lacks the commit: fetch it, or check out the whole history (fetch-depth: 0, GIT_DEPTH: 0)")
@@ -306,7 +306,7 @@ func (f *Fleet) addGone(ctx context.Context, then comparedCommit, gone map[strin
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(gone)) {
-		if to := movedTo(tree, name, f.All); to == "" {
+		if to := findMovedProject(tree, name, f.All); to == "" {
 			f.Removed = append(f.Removed, gone[name])
 		} else {
 			f.Moved = append(f.Moved, ProjectMove{From: gone[name], To: to})
@@ -315,8 +315,8 @@ func (f *Fleet) addGone(ctx context.Context, then comparedCommit, gone map[strin
 	return nil
 }
 
-// movedTo returns where the project of a file that is gone is now, or "".
-func movedTo(tree fs.FS, name string, all []ProjectFolder) string {
+// findMovedProject returns where the project of a file that is gone is now, or "".
+func findMovedProject(tree fs.FS, name string, all []ProjectFolder) string {
 	text, err := fs.ReadFile(tree, name)
 	if err != nil {
 		return "" // a link
@@ -333,7 +333,7 @@ func movedTo(tree fs.FS, name string, all []ProjectFolder) string {
 func (f Fleet) Commit(ctx context.Context) string {
 	commit := ""
 	if repository, err := git.OpenRepository(ctx, f.Root); err == nil {
-		commit, _ = repository.Commit(ctx, "HEAD") // a new repository has none
+		commit, _ = repository.ResolveCommit(ctx, "HEAD") // a new repository has none
 	}
 	return commit
 }

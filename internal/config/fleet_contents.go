@@ -18,11 +18,11 @@ import (
 type ProjectContents struct {
 	Objects int
 	Err     error // why trueup can't read the project
-	claims  []claim
+	claims  []hostClaim
 }
 
-// claim is a host of an object, in the form of kind.HostKey.
-type claim struct {
+// hostClaim is a host of an object, in the form of kind.HostKey.
+type hostClaim struct {
 	diag.Finding // about the host, without a rule if a comment silences it
 	host, object string
 	isLocation   bool // it is the host of a location, and not the hostname
@@ -70,7 +70,7 @@ func (p ProjectFolder) readContents(ctx context.Context) (c ProjectContents) {
 			seen := map[string]bool{"": true}
 			c.addClaim(o, own, "spec."+o.Kind.HostField, seen)
 			if slices.ContainsFunc(o.LocationHosts(), func(host string) bool { return host != own }) {
-				for _, l := range routing.Read(o.Tree()).Locations {
+				for _, l := range routing.ReadConfig(o.Tree()).Locations {
 					seen[l.Host] = seen[l.Host] || strings.Contains(l.Host, "*") // a wildcard may be shared
 					c.addClaim(o, l.Host, l.FieldPath()+".host", seen)
 				}
@@ -87,11 +87,11 @@ func (c *ProjectContents) addClaim(o *manifest.Object, host, field string, seen 
 	}
 	seen[host] = true
 	f := diag.Finding{Path: o.Path, Field: field, Rule: rules.HostnameTaken, Severity: diag.Warning, Fix: rules.FixSharedHost}
-	f.Line, f.Column = o.Place(field)
-	if shown, _ := o.Sift(diag.List{f}); len(shown) == 0 {
+	f.Line, f.Column = o.Position(field)
+	if shown, _ := o.SplitSilenced(diag.List{f}); len(shown) == 0 {
 		f.Rule = ""
 	}
-	c.claims = append(c.claims, claim{Finding: f, host: strings.Clone(host), object: strings.Clone(o.Key().String()), isLocation: strings.HasSuffix(field, "].host")})
+	c.claims = append(c.claims, hostClaim{Finding: f, host: strings.Clone(host), object: strings.Clone(o.Key().String()), isLocation: strings.HasSuffix(field, "].host")})
 }
 
 // insideError adds the path of the project to an error whose files start in its folder.
@@ -102,7 +102,7 @@ func (p ProjectFolder) insideError(err error) error {
 // compareHosts gives an error to projects that have the same hostname, and a warning to those with a location for a host of
 // another.
 func (f *Fleet) compareHosts(all []ProjectContents) {
-	first := map[string]*claim{}
+	first := map[string]*hostClaim{}
 	for _, locations := range []bool{false, true} {
 		for i := range all {
 			for j := range all[i].claims {
@@ -117,7 +117,7 @@ func (f *Fleet) compareHosts(all []ProjectContents) {
 					c.addWarning(by)
 					by.addWarning(c)
 				default:
-					addClash(c.project, c.placeOf(), by.project, by.placeOf(), "the hostname "+c.host, "keep it in one project")
+					addConflict(c.project, c.placeOf(), by.project, by.placeOf(), "the hostname "+c.host, "keep it in one project")
 				}
 			}
 		}
@@ -125,14 +125,14 @@ func (f *Fleet) compareHosts(all []ProjectContents) {
 }
 
 // addWarning adds a warning to the project unless it has one about the claim.
-func (c *claim) addWarning(other *claim) {
+func (c *hostClaim) addWarning(other *hostClaim) {
 	if c.Rule != "" && !c.isTold {
 		c.isTold = true
-		c.Message = rules.SaySharedHost(fmt.Sprintf("%s in %s", other.object, other.placeOf()), c.host)
+		c.Message = rules.SharedHostMessage(fmt.Sprintf("%s in %s", other.object, other.placeOf()), c.host)
 		c.project.Warnings = append(c.project.Warnings, c.Finding)
 	}
 }
 
-func (c *claim) placeOf() string {
+func (c *hostClaim) placeOf() string {
 	return fmt.Sprintf("%s:%d", path.Join(c.project.Path, c.Path), c.Line)
 }

@@ -106,10 +106,10 @@ func addConflicts(all []ProjectFolder) {
 		workspace := strings.ToLower(id)
 		switch other, holder := byWorkspace[workspace], byLedger[key]; {
 		case other != nil:
-			addClash(p, p.placeOf("uuid", id), other, other.placeOf("uuid", other.Settings.Workspace.UUID), "this workspace",
+			addConflict(p, p.placeOf("uuid", id), other, other.placeOf("uuid", other.Settings.Workspace.UUID), "this workspace",
 				"make them one project, whose manifests: names both folders")
 		case key != "" && holder != nil:
-			addClash(p, p.placeOf("store", store), holder, holder.placeOf("store", holder.Settings.Ledger.Store), "this ledger",
+			addConflict(p, p.placeOf("store", store), holder, holder.placeOf("store", holder.Settings.Ledger.Store), "this ledger",
 				"name another one, because a ledger belongs to one workspace")
 		default:
 			byWorkspace[workspace], byLedger[key] = p, p
@@ -117,8 +117,8 @@ func addConflicts(all []ProjectFolder) {
 	}
 }
 
-// addClash gives an error to two projects that have the same thing at two places.
-func addClash(a *ProjectFolder, atA string, b *ProjectFolder, atB, what, fix string) {
+// addConflict gives an error to two projects that have the same thing at two places.
+func addConflict(a *ProjectFolder, atA string, b *ProjectFolder, atB, what, fix string) {
 	a.addContradiction(atA, what+" is also in "+atB+": "+fix)
 	b.addContradiction(atB, what+" is also in "+atA+": "+fix)
 }

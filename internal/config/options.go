@@ -39,7 +39,7 @@ type Env struct {
 	// nil.
 	Hurry <-chan struct{}
 	// Retry says how to retry reads; the zero value means the defaults.
-	Retry api.Retry
+	Retry api.RetryPolicy
 	// Cwd is the folder that the program was started in.
 	Cwd string
 	// Width is the number of columns if standard output is a terminal, or else 0.
@@ -59,7 +59,7 @@ type Options struct {
 	Verbose       bool
 	Clean         func(string) string // makes control characters of a text visible
 	Profile       string              // a flag
-	Shared        *Shared             // nil for a single project
+	Shared        *SharedState        // nil for a single project
 	Writes        bool                // the command sends requests that change something
 	PinnedProfile string              // the profile that the pin of the project names
 	Sandbox       bool
@@ -167,7 +167,7 @@ type Platform struct {
 	API       api.ClientConfig
 	Ledger    ledger.Config
 	// Pin is what the environment allows.
-	Pin     Pin
+	Pin     ProjectPin
 	Profile Profile // empty in the sandbox
 
 	opening sync.Mutex
@@ -251,7 +251,7 @@ func (o Options) RealPlatform(s Settings, p Project) (w *Platform, wrong map[kin
 		e := api.Endpoint{BaseFrom: url.Origin, TokenFrom: s.Tokens[area].setting}
 		e.Ask = o.tokenAsker(s, area, func(ctx context.Context) error { return w.AdmitAreas(ctx, area) })
 		if url.Value != "" {
-			base, err := api.ParseBase(url.Value, p.Purge.DeprecatedURL)
+			base, err := api.ParseBaseURL(url.Value, p.Purge.DeprecatedURL)
 			if err != nil {
 				wrong[area] = fmt.Errorf("%s: %w", url.Origin, err)
 			} else {
@@ -267,7 +267,7 @@ func (o Options) RealPlatform(s Settings, p Project) (w *Platform, wrong map[kin
 
 func (o Options) apiConfig(ws kind.Workspace) api.ClientConfig {
 	cfg := o.API
-	cfg.Workspace, cfg.Listed = ws, new(api.Listed)
+	cfg.Workspace, cfg.Listed = ws, new(api.ListedKinds)
 	return cfg
 }
 
@@ -299,11 +299,11 @@ func (o Options) WithLedger(ctx context.Context, p Project, set *manifest.Set, d
 	if err == nil {
 		err = do(w, l)
 	}
-	return LedgerError(err)
+	return ExplainLedgerError(err)
 }
 
-// LedgerError adds the fix, and the exit code for a person's decision, to a problem of the ledger.
-func LedgerError(err error) error {
+// ExplainLedgerError adds the fix, and the exit code for a person's decision, to a problem of the ledger.
+func ExplainLedgerError(err error) error {
 	if _, coded := errors.AsType[*diag.CodedError](err); ledger.ProblemOf(err) != nil && !coded {
 		return diag.WithExit(diag.ExitNeedsPerson, ledger.WithFix(err))
 	}

@@ -10,8 +10,8 @@ import (
 // ownerOf knows of no owners here: access lists say who may do what.
 func ownerOf(fs.FileInfo) (uid int, known bool) { return 0, false }
 
-// onReadOnly is unknown here.
+// isOnReadOnlyMount is unknown here.
 func onReadOnly(string) bool { return false }
 
-// ownSession changes nothing: the processes that a command started outlive it.
+// setOwnSession changes nothing: the processes that a command started outlive it.
 func ownSession(*exec.Cmd) {}

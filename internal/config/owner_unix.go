@@ -17,11 +17,11 @@ func ownerOf(info fs.FileInfo) (uid int, known bool) {
 	return int(stat.Uid), true
 }
 
-// onReadOnly reports whether a file is on a read-only file system, so that nobody can change its mode.
-func onReadOnly(file string) bool { return errors.Is(syscall.Access(file, 2), syscall.EROFS) }
+// isOnReadOnlyMount reports whether a file is on a read-only file system, so that nobody can change its mode.
+func isOnReadOnlyMount(file string) bool { return errors.Is(syscall.Access(file, 2), syscall.EROFS) }
 
-// ownSession gives a command its own session: it can't use the terminal, and is killed with all processes that it started.
-func ownSession(cmd *exec.Cmd) {
+// setOwnSession gives a command its own session: it can't use the terminal, and is killed with all processes that it started.
+func setOwnSession(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 }

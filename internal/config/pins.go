@@ -23,8 +23,8 @@ const (
 	ProjectsPin  = "TRUEUP_PROJECTS"
 )
 
-// Pin is what the environment holds for a project, whatever its trueup.yaml says.
-type Pin struct {
+// ProjectPin is what the environment holds for a project, whatever its trueup.yaml says.
+type ProjectPin struct {
 	Path      string `json:"path"`      // a folder or a pattern, from the top of the repository
 	Workspace string `json:"workspace"` // the UUID
 	Ledger    string `json:"ledger"`    // a store, or with a final slash what stores are below
@@ -32,21 +32,21 @@ type Pin struct {
 	Origin    string `json:"-"` // the variable
 }
 
-// Shared is what all projects of a run share: the pins, whose file is read once, and the warnings that were logged.
-type Shared struct {
-	Root     string      // the folder in which trueup each searches; empty for a single project
-	Budget   *api.Budget // nil for a single project
+// SharedState is what all projects of a run share: the pins, whose file is read once, and the warnings that were logged.
+type SharedState struct {
+	Root     string            // the folder in which trueup each searches; empty for a single project
+	Budget   *api.SharedLimits // nil for a single project
 	readPins sync.Once
-	pins     []Pin
+	pins     []ProjectPin
 	pinsErr  error
 	warned   sync.Map
 }
 
-func (o Options) sharedOrEmpty() *Shared { return cmp.Or(o.Shared, &Shared{}) }
+func (o Options) sharedStateOrEmpty() *SharedState { return cmp.Or(o.Shared, &SharedState{}) }
 
 // FindPin returns what the environment holds for a project.
-func (o Options) FindPin(p Project) (Pin, error) {
-	one, file := Pin{Workspace: o.Getenv(WorkspacePin), Ledger: o.Getenv(LedgerPin), Origin: WorkspacePin}, o.Getenv(ProjectsPin)
+func (o Options) FindPin(p Project) (ProjectPin, error) {
+	one, file := ProjectPin{Workspace: o.Getenv(WorkspacePin), Ledger: o.Getenv(LedgerPin), Origin: WorkspacePin}, o.Getenv(ProjectsPin)
 	switch {
 	case file == "":
 		return one, nil
@@ -54,11 +54,11 @@ func (o Options) FindPin(p Project) (Pin, error) {
 		return one, fmt.Errorf("%s has the pins of all projects: unset %s and %s", ProjectsPin, WorkspacePin, LedgerPin)
 	}
 	dir := resolveLinks(cmp.Or(p.Dir, o.Dir))
-	top, list, err := o.pinsOf(dir)
+	top, list, err := o.allPins(dir)
 	if err != nil || o.Sandbox { // which no pin restricts
 		return one, err
 	}
-	pin, at := Pin{Origin: ProjectsPin}, filepath.ToSlash(files.ShownPath(top, dir))
+	pin, at := ProjectPin{Origin: ProjectsPin}, filepath.ToSlash(files.ShownPath(top, dir))
 	for _, entry := range list {
 		if MatchesPath(entry.Path, at) {
 			pin.Workspace = cmp.Or(pin.Workspace, entry.Workspace)
@@ -75,7 +75,7 @@ func (o Options) UnmanagedPins(root string, isManaged func(path, workspace strin
 		return nil, nil
 	}
 	root = resolveLinks(root)
-	top, list, err := o.pinsOf(root)
+	top, list, err := o.allPins(root)
 	for _, pin := range list {
 		at := filepath.ToSlash(files.ShownPath(root, filepath.Join(top, filepath.FromSlash(pin.Path))))
 		if pin.Workspace != "" && !strings.ContainsAny(pin.Path, `*?[\`) && filepath.IsLocal(at) && !isManaged(at, pin.Workspace) {
@@ -85,14 +85,14 @@ func (o Options) UnmanagedPins(root string, isManaged func(path, workspace strin
 	return paths, err
 }
 
-// pinsOf returns all pins, and the folder that their paths start from: the top of the repository that has dir, or in which
+// allPins returns all pins, and the folder that their paths start from: the top of the repository that has dir, or in which
 // trueup each searches.
-func (o Options) pinsOf(dir string) (top string, list []Pin, err error) {
-	shared, file := o.sharedOrEmpty(), o.Getenv(ProjectsPin)
+func (o Options) allPins(dir string) (top string, list []ProjectPin, err error) {
+	shared, file := o.sharedStateOrEmpty(), o.Getenv(ProjectsPin)
 	if shared.Root != "" {
 		dir = resolveLinks(shared.Root)
 	}
-	top, inGit := topOf(dir)
+	top, inGit := repositoryTop(dir)
 	if !inGit {
 		top = resolveLinks(cmp.Or(shared.Root, o.Cwd))
 	}
@@ -110,9 +110,9 @@ func (o Options) pinsOf(dir string) (top string, list []Pin, err error) {
 	return top, shared.pins, nil
 }
 
-// topOf returns the top of the repository that has dir. A submodule is a part of the repository around it: a change there
+// repositoryTop returns the top of the repository that has dir. A submodule is a part of the repository around it: a change there
 // can add one.
-func topOf(dir string) (top string, inGit bool) {
+func repositoryTop(dir string) (top string, inGit bool) {
 	for {
 		entry, ok := files.FindAbove(dir, ".git")
 		if !ok {
@@ -149,7 +149,7 @@ func resolveLinks(name string) string {
 }
 
 // readPins reads the file of pins strictly (schemas/pins.schema.json).
-func readPins(file string) (list []Pin, err error) {
+func readPins(file string) (list []ProjectPin, err error) {
 	if !filepath.IsAbs(file) {
 		return nil, errors.New("write the whole path: each project has a folder of its own")
 	}
@@ -174,7 +174,7 @@ func readPins(file string) (list []Pin, err error) {
 var uuidForm = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
 // CheckWorkspace refuses a workspace that is not the pinned one; without a pin, any is allowed.
-func (p Pin) CheckWorkspace(ws kind.Workspace) error {
+func (p ProjectPin) CheckWorkspace(ws kind.Workspace) error {
 	if p.Workspace == "" || strings.EqualFold(p.Workspace, ws.UUID) {
 		return nil
 	}
@@ -183,11 +183,11 @@ func (p Pin) CheckWorkspace(ws kind.Workspace) error {
 }
 
 // checkWrite refuses to write in a read-only run, to a project that the file of pins lacks, and in CI to one of many without a pin.
-func (o Options) checkWrite(pin Pin) error {
+func (o Options) checkWrite(pin ProjectPin) error {
 	if o.ReadOnly && o.Writes {
 		return diag.ErrReadOnly
 	}
-	isMany := o.sharedOrEmpty().Root != "" && InCI(o.Getenv)
+	isMany := o.sharedStateOrEmpty().Root != "" && InCI(o.Getenv)
 	if pin.Workspace != "" || !o.Writes || o.Getenv(ProjectsPin) == "" && !isMany {
 		return nil
 	}
@@ -198,7 +198,7 @@ func (o Options) checkWrite(pin Pin) error {
 }
 
 // ledgerLimits returns the store of the ledger, or what it must be below.
-func (p Pin) ledgerLimits() (store string, below []string) {
+func (p ProjectPin) ledgerLimits() (store string, below []string) {
 	if strings.HasSuffix(p.Ledger, "/") {
 		return "", []string{p.Ledger}
 	}

@@ -40,7 +40,7 @@ func userOptions(t *testing.T, text string, vars map[string]string) (o Options, 
 			}
 			return vars[name]
 		}},
-		Dir: dir, Clean: func(s string) string { return safetext.Clean(s).Guarded().String() }, Log: func(_ slog.Level, text string) { said.WriteString(text + "\n") },
+		Dir: dir, Clean: func(s string) string { return safetext.Clean(s).EscapeCommands().String() }, Log: func(_ slog.Level, text string) { said.WriteString(text + "\n") },
 	}, said, file
 }
 
@@ -95,7 +95,7 @@ func TestTheLoaderOfProfilesHoldsTheSchema(t *testing.T) {
 		{configHead + "profiles: {a: {proxy: 'ftp://proxy'}}", "profiles.a.proxy: the scheme of a proxy"},
 		{configHead + "profiles: {a: {}, a: {}}", `key "a" already set`},
 	} {
-		_, err := ParseConfig([]byte(c.text))
+		_, err := ParseProfiles([]byte(c.text))
 		if (err == nil) != (c.says == "") {
 			t.Errorf("%s: %v, want %q", c.text, err, c.says)
 		}
@@ -251,7 +251,7 @@ func TestAProfileThatIsNotThere(t *testing.T) {
 
 // TestProfilesHaveNoCharacterThatHidesText reads a profile whose comment has a URL behind a line separator.
 func TestProfilesHaveNoCharacterThatHidesText(t *testing.T) {
-	_, err := ParseConfig([]byte("apiVersion: trueup/v1\nkind: Config\nprofiles:\n  prod: {} # ours\u2028  evil: {}\n"))
+	_, err := ParseProfiles([]byte("apiVersion: trueup/v1\nkind: Config\nprofiles:\n  prod: {} # ours\u2028  evil: {}\n"))
 	if err == nil || !strings.Contains(err.Error(), "line 4, column 18") || !strings.Contains(err.Error(), "U+2028") {
 		t.Fatal(err)
 	}

@@ -51,7 +51,7 @@ func FindProject(dir string) (Project, error) {
 // ReadProject reads the project file in dir. Without one it returns an empty project.
 func ReadProject(dir string) (Project, error) {
 	path := filepath.Join(dir, ProjectFile)
-	text, err := readFile(dir)
+	text, err := readProjectFile(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Project{}, nil
 	}
@@ -66,8 +66,8 @@ func ReadProject(dir string) (Project, error) {
 	return p, nil
 }
 
-// readFile reads the file in dir. It follows no link out of dir, because errors quote the file.
-func readFile(dir string) ([]byte, error) {
+// readProjectFile reads the file in dir. It follows no link out of dir, because errors quote the file.
+func readProjectFile(dir string) ([]byte, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
@@ -153,7 +153,7 @@ func (p Project) LoadManifests(ctx context.Context, list []manifest.PathSource, 
 	if err != nil {
 		return LoadedProject{}, err
 	}
-	findings = append(findings, manifest.Check(set, opts)...)
+	findings = append(findings, manifest.CheckSet(set, opts)...)
 	findings.Sort()
 	return LoadedProject{p, set, findings}, nil
 }
@@ -165,7 +165,7 @@ func (l LoadedProject) IsEmpty() bool {
 
 // RefuseInvalid returns an error if the manifests are invalid. The error says what was not done, such as "nothing was written".
 func (l LoadedProject) RefuseInvalid(notDone string) error {
-	if err := l.Findings.Refuse("the manifests are invalid, and " + notDone); err != nil {
+	if err := l.Findings.ErrorIfInvalid("the manifests are invalid, and " + notDone); err != nil {
 		return fmt.Errorf("%w; trueup validate shows all of them", err)
 	}
 	return nil
@@ -241,9 +241,9 @@ func UnmarshalYAML(data []byte, file string, v any) error {
 		err = yaml.Unmarshal(data, &tree)
 	}
 	if err != nil {
-		return errors.New(inWords(err))
+		return errors.New(explainDecodeError(err))
 	}
-	fields, _ := kind.OwnFile(file)
+	fields, _ := kind.OwnFileFields(file)
 	if key := unknownKey(tree, fields); key != "" {
 		return fmt.Errorf("unknown field %q", key)
 	}
@@ -258,8 +258,8 @@ var wrongType = sync.OnceValue(func() *regexp.Regexp {
 // maxWords limits an error, in bytes, because it may quote a key of the file.
 const maxWords = 1000
 
-// inWords returns the message of a decoder's error without Go types and internal steps.
-func inWords(err error) string {
+// explainDecodeError returns the message of a decoder's error without Go types and internal steps.
+func explainDecodeError(err error) string {
 	text := strings.NewReplacer("error unmarshaling JSON: ", "", "error converting YAML to JSON: ", "",
 		"while decoding JSON: ", "", "json: ", "", "yaml: ", "", "unmarshal errors:\n  ", "").Replace(err.Error())
 	text = wrongType().ReplaceAllString(text, "$2 can't be a $1; trueup explain --schema project describes it")

@@ -85,9 +85,9 @@ func checkDuplicate(d plan.DuplicateSettings) error {
 	return nil
 }
 
-// AllowOverrides rejects an override that hides a documented field, unless the comma-separated list from
+// CheckAllowedOverrides rejects an override that hides a documented field, unless the comma-separated list from
 // the environment has it: a pull request must not decide what its own plan hides.
-func (p Project) AllowOverrides(list string) error {
+func (p Project) CheckAllowedOverrides(list string) error {
 	allowed := strings.Split(list, ",")
 	for i := range allowed {
 		allowed[i] = strings.Join(strings.Fields(allowed[i]), " ")

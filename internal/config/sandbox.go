@@ -89,7 +89,7 @@ func (o Options) OpenSandboxPlatform(ctx context.Context, p Project, set *manife
 			w.Close()
 		}
 	}()
-	if err := server.Fault(o.SandboxFaults...); err != nil {
+	if err := server.AddFaults(o.SandboxFaults...); err != nil {
 		return nil, err
 	}
 	base, stop, err := ServeSandbox(ctx, server, "127.0.0.1:0")
@@ -102,7 +102,7 @@ func (o Options) OpenSandboxPlatform(ctx context.Context, p Project, set *manife
 		kind.Compute:  {sandbox.ComputeBase, sandbox.ComputeToken},
 		kind.Delivery: {sandbox.DeliveryBase, sandbox.DeliveryToken},
 	} {
-		address, err := api.ParseBase(base+at.path, "")
+		address, err := api.ParseBaseURL(base+at.path, "")
 		if err != nil {
 			return nil, err
 		}
@@ -176,7 +176,7 @@ func (o Options) sandboxLedger(ctx context.Context, dir string, w *Platform) (le
 
 // ServeSandbox listens on a loopback address and returns the base address of the server.
 func ServeSandbox(ctx context.Context, h http.Handler, listen string) (base string, stop func() error, err error) {
-	if !OnLoopback(listen) {
+	if !IsLoopbackAddress(listen) {
 		return "", nil, fmt.Errorf("the sandbox listens on loopback only, such as 127.0.0.1:8080, not on %q", listen)
 	}
 	var lc net.ListenConfig
@@ -185,7 +185,7 @@ func ServeSandbox(ctx context.Context, h http.Handler, listen string) (base stri
 		return "", nil, fmt.Errorf("sandbox: %w", err)
 	}
 	local := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if why := sandbox.RefusalOf(r); why != "" {
+		if why := sandbox.WhyFromBrowser(r); why != "" {
 			http.Error(w, why, http.StatusForbidden)
 			return
 		}
@@ -196,8 +196,8 @@ func ServeSandbox(ctx context.Context, h http.Handler, listen string) (base stri
 	return "http://" + l.Addr().String(), srv.Close, nil
 }
 
-// OnLoopback reports whether HOST:PORT is of this machine.
-func OnLoopback(address string) bool {
+// IsLoopbackAddress reports whether HOST:PORT is of this machine.
+func IsLoopbackAddress(address string) bool {
 	host, port, err := net.SplitHostPort(address)
 	if _, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil {
 		return false
@@ -244,14 +244,14 @@ func servedAddress(dir string) (string, error) {
 		return "", errNotServed
 	}
 	address := strings.TrimSpace(string(text))
-	if !OnLoopback(address) {
+	if !IsLoopbackAddress(address) {
 		return "", fmt.Errorf("%s does not name a loopback address: remove it, and start trueup sandbox again", file)
 	}
 	return address, nil
 }
 
-// AskServed sends a request to the control of the sandbox that is served in a folder.
-func AskServed(ctx context.Context, dir, method, what, body string) ([]byte, error) {
+// CallServedSandbox sends a request to the control of the sandbox that is served in a folder.
+func CallServedSandbox(ctx context.Context, dir, method, what, body string) ([]byte, error) {
 	address, err := servedAddress(dir)
 	if err != nil {
 		return nil, err
@@ -310,11 +310,11 @@ func (o Options) SeedSandbox(ctx context.Context, dir string, ws kind.Workspace,
 }
 
 func (o Options) openSeeder(ctx context.Context, dir string, ws kind.Workspace) (put func([]json.RawMessage) error, end func() error, err error) {
-	if _, err := AskServed(ctx, dir, http.MethodGet, "fault", ""); err == nil {
+	if _, err := CallServedSandbox(ctx, dir, http.MethodGet, "fault", ""); err == nil {
 		return func(objects []json.RawMessage) error {
 			body, err := json.Marshal(objects)
 			if err == nil {
-				_, err = AskServed(ctx, dir, http.MethodPut, "objects", string(body))
+				_, err = CallServedSandbox(ctx, dir, http.MethodPut, "objects", string(body))
 			}
 			return err
 		}, func() error { return nil }, nil

@@ -57,7 +57,7 @@ func (o Options) ResolveSettings() (Settings, error) {
 		url := VariableName(area, "URL")
 		s.URLs[area] = firstSetting(Setting{o.Getenv(url), url}, Setting{s.Profile.areaSettings(area).URL, s.Profile.origin()})
 		token := o.tokenSetting(s.Profile, area)
-		token.refused = s.ownToken(area, token) // doctor continues, and must not send it
+		token.refused = s.refuseForeignToken(area, token) // doctor continues, and must not send it
 		s.Tokens[area] = token
 		wrong = append(wrong, token.refused)
 	}
@@ -86,7 +86,7 @@ func (o Options) networkSettings() (Settings, error) {
 	shown := proxy.Scheme + "://" + proxy.Host
 	if proxy.User != nil {
 		password, _ := proxy.User.Password()
-		diag.KnowSecret(password)
+		diag.RegisterSecret(password)
 		shown = proxy.Scheme + "://***@" + proxy.Host
 	}
 	s.Proxy = Setting{shown, chosen.Origin}
@@ -149,9 +149,9 @@ func (o Options) tokenSetting(p Profile, area kind.Area) TokenSetting {
 	return t
 }
 
-// ownToken refuses to send a profile's token to another address than the profile's, which a
+// refuseForeignToken refuses to send a profile's token to another address than the profile's, which a
 // leftover variable may name.
-func (s Settings) ownToken(area kind.Area, token TokenSetting) error {
+func (s Settings) refuseForeignToken(area kind.Area, token TokenSetting) error {
 	own := s.Profile.areaSettings(area).URL
 	if own == "" || !token.ofProfile {
 		return nil
@@ -165,9 +165,9 @@ func (s Settings) ownToken(area kind.Area, token TokenSetting) error {
 		s.URLs[area].Origin, s.Profile.Name, VariableName(area, "TOKEN"))
 }
 
-// TokenFromInput refuses to read manifests from standard input if a token comes from there, because
+// RefuseTokenOnStdin refuses to read manifests from standard input if a token comes from there, because
 // messages would quote it. It ignores other mistakes.
-func (o Options) TokenFromInput() error {
+func (o Options) RefuseTokenOnStdin() error {
 	if o.Sandbox {
 		return nil
 	}
@@ -278,7 +278,7 @@ func (o Options) profilesFile() string {
 
 // ProfileNames returns the names of the user's profiles, sorted; none if the file can't be used.
 func (o Options) ProfileNames() []string {
-	if cfg, err := readConfig(o.profilesFile()); err == nil {
+	if cfg, err := readProfiles(o.profilesFile()); err == nil {
 		return slices.Sorted(maps.Keys(cfg.Profiles))
 	}
 	return nil
@@ -295,7 +295,7 @@ func (o Options) readProfile() (p Profile, from string, err error) {
 	if file == "" {
 		return p, from, fmt.Errorf("%s is %s, but trueup can't find your profiles file: set HOME or XDG_CONFIG_HOME", from, name)
 	}
-	cfg, err := readConfig(file)
+	cfg, err := readProfiles(file)
 	p, ok := cfg.Profiles[name]
 	switch names := slices.Sorted(maps.Keys(cfg.Profiles)); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -312,8 +312,8 @@ func (o Options) readProfile() (p Profile, from string, err error) {
 	return Profile{}, from, err
 }
 
-// readConfig reads the file that chooses where tokens go: only the user and root may be able to write it.
-func readConfig(file string) (Profiles, error) {
+// readProfiles reads the file that chooses where tokens go: only the user and root may be able to write it.
+func readProfiles(file string) (Profiles, error) {
 	data, info, err := files.Read(file, maxFile)
 	if err != nil {
 		return Profiles{}, err
@@ -324,11 +324,11 @@ func readConfig(file string) (Profiles, error) {
 	if mode := info.Mode().Perm(); mode&0o022 != 0 {
 		return Profiles{}, fmt.Errorf("other users can write to it (mode %04o) and redirect your tokens: chmod go-w %s", mode, file)
 	}
-	return ParseConfig(data)
+	return ParseProfiles(data)
 }
 
-// ParseConfig reads the text of a profiles file strictly, and checks all of its profiles.
-func ParseConfig(data []byte) (Profiles, error) {
+// ParseProfiles reads the text of a profiles file strictly, and checks all of its profiles.
+func ParseProfiles(data []byte) (Profiles, error) {
 	var cfg Profiles
 	if m, found := diag.FindMisread(data); found {
 		return cfg, m
@@ -355,7 +355,7 @@ func (p Profile) checkProfile() error {
 	for _, area := range kind.Areas() {
 		s := p.areaSettings(area)
 		if s.URL != "" {
-			if _, err := api.ParseBase(s.URL, ""); err != nil {
+			if _, err := api.ParseBaseURL(s.URL, ""); err != nil {
 				return fmt.Errorf("%s.url: %w", area, err)
 			}
 		}

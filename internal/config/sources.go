@@ -99,7 +99,7 @@ func (p Project) OpenRules(cwd string) (src manifest.PathSource, ok bool, err er
 // openSource opens a file or folder inside base; shown is the path as the user knows it. The source is inside an os.Root
 // that no link leads out of, and that stays open.
 func openSource(base, inside, shown string) (src manifest.PathSource, err error) {
-	if err := notInGit(filepath.Join(base, inside), shown); err != nil {
+	if err := rejectGitFolder(filepath.Join(base, inside), shown); err != nil {
 		return src, err
 	}
 	defer func() {
@@ -146,9 +146,9 @@ func (p Project) ReadsFile(cwd, full string) bool {
 	})
 }
 
-// notInGit rejects a path in git's own folder, also through a link, because errors would quote its files,
+// rejectGitFolder rejects a path in git's own folder, also through a link, because errors would quote its files,
 // which may hold a token.
-func notInGit(full, shown string) error {
+func rejectGitFolder(full, shown string) error {
 	resolved, err := filepath.EvalSymlinks(full)
 	if isWithinGit(full) || err == nil && isWithinGit(resolved) {
 		return fmt.Errorf("%s is git's own folder and has no manifests: name the folder of your manifests, such as %s", shown, ManifestsDir)
@@ -172,7 +172,7 @@ func isWithinGit(full string) bool {
 // invisible characters or trailing dots and spaces, or has short names or streams after a colon.
 func isDotGit(name string) bool {
 	name = strings.ToLower(strings.Map(func(r rune) rune {
-		if diag.Unseen(r) {
+		if diag.IsInvisible(r) {
 			return -1
 		}
 		return r
@@ -189,8 +189,8 @@ const rulesVariable = "TRUEUP_RULES"
 // maxRules limits the rules of a folder.
 const maxRules = 100
 
-// OwnRules reads the rules of the users: those of TRUEUP_RULES, and those that the project adds.
-func (o Options) OwnRules(p Project) (all []rules.OwnRule, err error) {
+// ReadOwnRules reads the rules of the users: those of TRUEUP_RULES, and those that the project adds.
+func (o Options) ReadOwnRules(p Project) (all []rules.OwnRule, err error) {
 	if dir := o.Getenv(rulesVariable); dir != "" {
 		if !filepath.IsAbs(dir) {
 			return nil, fmt.Errorf("%s is %q: write the whole path, so that no repository can be the folder", rulesVariable, dir)

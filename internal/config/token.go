@@ -171,8 +171,8 @@ func (o Options) tokenFromFile(file string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", file, err)
 	}
-	warning, err := o.checkReaders(file, info, onReadOnly(file))
-	if _, isKnown := o.sharedOrEmpty().warned.LoadOrStore(warning, true); warning != "" && !isKnown {
+	warning, err := o.checkReaders(file, info, isOnReadOnlyMount(file))
+	if _, isKnown := o.sharedStateOrEmpty().warned.LoadOrStore(warning, true); warning != "" && !isKnown {
 		o.Log(slog.LevelWarn, warning)
 	}
 	return string(data), err
@@ -202,14 +202,14 @@ const (
 	execWait = 2 * time.Second
 )
 
-type capped struct {
+type cappedBuffer struct {
 	kept  []byte
 	limit int
 	over  bool
 }
 
 // Write takes everything and keeps what there is room for.
-func (c *capped) Write(p []byte) (int, error) {
+func (c *cappedBuffer) Write(p []byte) (int, error) {
 	room := min(len(p), c.limit-len(c.kept))
 	c.over = c.over || room < len(p)
 	c.kept = append(c.kept, p[:room]...)
@@ -230,8 +230,8 @@ func (o Options) tokenFromCommand(ctx context.Context, c TokenCommand, p Profile
 	cmd.Dir = filepath.Dir(p.File)
 	cmd.Env = slices.DeleteFunc(cmd.Environ(), p.holdsToken)
 	cmd.WaitDelay = execWait
-	ownSession(cmd)
-	out, said := &capped{limit: maxToken}, &capped{limit: maxSaid}
+	setOwnSession(cmd)
+	out, said := &cappedBuffer{limit: maxToken}, &cappedBuffer{limit: maxSaid}
 	cmd.Stdout, cmd.Stderr = out, said
 	err := cmd.Run()
 	if errors.Is(err, exec.ErrWaitDelay) {
@@ -270,13 +270,13 @@ func (p Profile) holdsToken(variable string) bool {
 
 // lineOnStderr returns what a command wrote to standard error, on one line after a colon, unless it repeats a part of what
 // it wrote to standard output. It omits a word that was cut, which may be half of a secret.
-func lineOnStderr(wrote *capped, printed string) string {
+func lineOnStderr(wrote *cappedBuffer, printed string) string {
 	said := string(wrote.kept)
 	if wrote.over {
 		said = said[:strings.LastIndexAny(said, " \t\r\n")+1]
 	}
 	for _, secret := range strings.Fields(printed) {
-		diag.KnowSecret(secret)
+		diag.RegisterSecret(secret)
 	}
 	if words := diag.QuoteAnswer(said, maxSaid).String(); words != "" {
 		return ": " + words
@@ -284,11 +284,11 @@ func lineOnStderr(wrote *capped, printed string) string {
 	return ""
 }
 
-// shortestToken is the least length at which TokenIn looks for a token.
+// shortestToken is the least length at which FindTokenVariable looks for a token.
 const shortestToken = 8
 
-// TokenIn returns the variable whose token is in a text, or "". It looks for those of the areas, and of more variables.
-func (o Options) TokenIn(text string, more ...string) string {
+// FindTokenVariable returns the variable whose token is in a text, or "". It looks for those of the areas, and of more variables.
+func (o Options) FindTokenVariable(text string, more ...string) string {
 	for _, area := range kind.Areas() {
 		more = append(more, VariableName(area, "TOKEN"))
 	}

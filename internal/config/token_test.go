@@ -117,7 +117,7 @@ func TestATokenFileThatIsMounted(t *testing.T) {
 	if warning, err := o.checkReaders(file, info, true); err != nil || !strings.Contains(warning, "mount it with mode 0400 or 0440") {
 		t.Errorf("%q, %v", warning, err)
 	}
-	if _, err := o.checkReaders(file, info, onReadOnly(file)); err == nil {
+	if _, err := o.checkReaders(file, info, isOnReadOnlyMount(file)); err == nil {
 		t.Error("a file on a disk that can be written is not refused")
 	}
 }
@@ -212,7 +212,7 @@ func TestTokenIn(t *testing.T) {
 	for text, want := range map[string]string{
 		"a plan": "", "secret-token-1": "TRUEUP_DELIVERY_TOKEN", "xsecret-token-2x": "GH_TOKEN",
 	} {
-		if got := o.TokenIn(text, "GH_TOKEN", "GITLAB_TOKEN"); got != want {
+		if got := o.FindTokenVariable(text, "GH_TOKEN", "GITLAB_TOKEN"); got != want {
 			t.Errorf("%q has the token of %q, want %q", text, got, want)
 		}
 	}

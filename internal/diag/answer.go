@@ -81,8 +81,8 @@ var secrets = struct {
 	parts map[string]bool
 }{parts: map[string]bool{}}
 
-// KnowSecret makes QuoteAnswer hide a secret. A shorter text than secretPart is none.
-func KnowSecret(secret string) {
+// RegisterSecret makes QuoteAnswer hide a secret. A shorter text than secretPart is none.
+func RegisterSecret(secret string) {
 	secrets.Lock()
 	defer secrets.Unlock()
 	forms := []string{secret}
@@ -113,14 +113,14 @@ func HasSecret(text string) bool {
 
 func hasSecret(text string, moreBase64 int) bool {
 	has := func(t string) bool {
-		return hasPart(t) || moreBase64 > 0 && t != "" && hasSecret(undoBase64(t), moreBase64-1)
+		return hasSecretPart(t) || moreBase64 > 0 && t != "" && hasSecret(decodeBase64Parts(t), moreBase64-1)
 	}
 	if has(text) {
 		return true
 	}
 	for range maxEncodings {
 		before := text
-		for _, undo := range []func(string) string{undoJSON, html.UnescapeString, UndoPercent, undoBreaks} {
+		for _, undo := range []func(string) string{unescapeJSON, html.UnescapeString, UnescapePercent, removeLineBreaks} {
 			undone := undo(text)
 			if undone != text && has(undone) {
 				return true
@@ -134,7 +134,7 @@ func hasSecret(text string, moreBase64 int) bool {
 	return false
 }
 
-func hasPart(text string) bool {
+func hasSecretPart(text string) bool {
 	text = strings.ToLower(text)
 	for i := range max(0, len(text)-secretPart+1) {
 		if secrets.parts[text[i:i+secretPart]] {
@@ -151,7 +151,7 @@ var (
 	lineBreaks    = sync.OnceValue(func() *strings.Replacer { return strings.NewReplacer("\r", "", "\n", "", "\t", "") })
 )
 
-func undoJSON(text string) string {
+func unescapeJSON(text string) string {
 	if !strings.Contains(text, `\`) {
 		return text
 	}
@@ -163,8 +163,8 @@ func undoJSON(text string) string {
 	})
 }
 
-// UndoPercent replaces each valid percent escape by the byte that it stands for, and leaves the rest.
-func UndoPercent(text string) string {
+// UnescapePercent replaces each valid percent escape by the byte that it stands for, and leaves the rest.
+func UnescapePercent(text string) string {
 	if !strings.Contains(text, "%") {
 		return text
 	}
@@ -174,8 +174,8 @@ func UndoPercent(text string) string {
 	})
 }
 
-// undoBase64 returns what each text of base64 in a text can be decoded to, whichever character it starts with.
-func undoBase64(text string) string {
+// decodeBase64Parts returns what each text of base64 in a text can be decoded to, whichever character it starts with.
+func decodeBase64Parts(text string) string {
 	var b strings.Builder
 	for found := range strings.FieldsFuncSeq(text, func(r rune) bool { return !isBase64(r) }) {
 		if len(found) < secretPart {
@@ -201,7 +201,7 @@ func isBase64(r rune) bool {
 	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("+/-_", r)
 }
 
-// undoBreaks removes the line breaks that a server may put into long texts.
-func undoBreaks(text string) string {
+// removeLineBreaks removes the line breaks that a server may put into long texts.
+func removeLineBreaks(text string) string {
 	return lineBreaks().Replace(text)
 }

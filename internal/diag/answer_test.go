@@ -18,7 +18,7 @@ import (
 func TestNoAnswerHasAPartOfASecret(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		secret := rapid.StringMatching(`[A-Za-z0-9+/=._~:{}",-]{8,60}`).Draw(t, "secret")
-		diag.KnowSecret(secret)
+		diag.RegisterSecret(secret)
 		from := rapid.IntRange(0, len(secret)-8).Draw(t, "from")
 		words := secret[from : from+rapid.IntRange(8, len(secret)-from).Draw(t, "length")]
 		words = rapid.SampledFrom([]func(string) string{strings.Clone, strings.ToUpper, strings.ToLower}).Draw(t, "case")(words)
@@ -54,8 +54,8 @@ func encodings() []func(string) string {
 
 // TestWordsWithoutASecretStay has what servers say, beside a secret with some of the same words.
 func TestWordsWithoutASecretStay(t *testing.T) {
-	diag.KnowSecret("short")
-	diag.KnowSecret("prod-7f3a9c-4e51")
+	diag.RegisterSecret("short")
+	diag.RegisterSecret("prod-7f3a9c-4e51")
 	for words, want := range map[string]string{
 		`CDN "shop" is invalid: spec.tls.forced: must be "true"`: `CDN "shop" is invalid: spec.tls.forced: must be "true"`,
 		"prod-7f of a short name":                                "prod-7f of a short name",

@@ -109,8 +109,8 @@ func Plural(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// First returns the first entries of a list, about most, and how many more there are if these are several.
-func First(list []string, most int) string {
+// JoinFirst returns the first entries of a list, about most, and how many more there are if these are several.
+func JoinFirst(list []string, most int) string {
 	if more := len(list) - most; more > 1 {
 		return strings.Join(list[:most], ", ") + fmt.Sprintf(" and %d more", more)
 	}
@@ -125,21 +125,21 @@ func OneLine(err error) string {
 // ErrReadOnly is the error of everything that would change the platform, a ledger or a code host in a read-only run.
 var ErrReadOnly = errors.New("TRUEUP_READ_ONLY is set, so trueup changes no platform, ledger or code host: unset it, or try it with --sandbox")
 
-// InvalidError means that manifests have errors; What says what was not done because of them.
-type InvalidError struct {
+// InvalidManifestError means that manifests have errors; What says what was not done because of them.
+type InvalidManifestError struct {
 	What  string
 	First Finding
 }
 
-func (e *InvalidError) Error() string { return fmt.Sprintf("%s: %s", e.What, e.First) }
+func (e *InvalidManifestError) Error() string { return fmt.Sprintf("%s: %s", e.What, e.First) }
 
-// Refuse returns an InvalidError with the first error of the list, nil if there is none.
-func (l List) Refuse(what string) error {
+// ErrorIfInvalid returns an InvalidManifestError with the first error of the list, nil if there is none.
+func (l List) ErrorIfInvalid(what string) error {
 	i := slices.IndexFunc(l, func(f Finding) bool { return f.Severity == Error })
 	if i < 0 {
 		return nil
 	}
-	return &InvalidError{what, l[i]}
+	return &InvalidManifestError{what, l[i]}
 }
 
 // Blank characters that Unicode counts as symbols and marks.
@@ -149,10 +149,10 @@ const (
 	khitanFiller  = '\U00016FE4'
 )
 
-// Unseen reports whether a character is invisible, or changes how the text around it looks: controls,
+// IsInvisible reports whether a character is invisible, or changes how the text around it looks: controls,
 // separators of lines and paragraphs, format characters, and what Unicode calls default ignorable. Spaces
 // and format characters that show as a sign before a number are visible.
-func Unseen(r rune) bool {
+func IsInvisible(r rune) bool {
 	switch {
 	case r >= ' ' && r < 0x7f:
 		return false
@@ -164,14 +164,14 @@ func Unseen(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
 
-// Short shortens a text that a message quotes.
-func Short(s string) string { return Cut(s, 60) }
+// Shorten shortens a text that a message quotes.
+func Shorten(s string) string { return Truncate(s, 60) }
 
 // Quote quotes and shortens a text of a file for a message.
-func Quote(s string) string { return strconv.Quote(Short(s)) }
+func Quote(s string) string { return strconv.Quote(Shorten(s)) }
 
-// Cut shortens a text to a number of bytes.
-func Cut(s string, most int) string {
+// Truncate shortens a text to a number of bytes.
+func Truncate(s string, most int) string {
 	if len(s) > most {
 		return strings.ToValidUTF8(s[:most], "") + "..."
 	}

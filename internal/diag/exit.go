@@ -103,7 +103,7 @@ func WithExit(code int, err error) error { return &CodedError{err, code} }
 // ExitOf returns the exit code of an error.
 func ExitOf(err error) int {
 	var coded *CodedError
-	var invalid *InvalidError
+	var invalid *InvalidManifestError
 	var auth interface{ IsAuth() bool }
 	switch {
 	case err == nil:

@@ -26,7 +26,7 @@ func Nearest(word string, known []string) string {
 			continue
 		}
 		other := strings.ToLower(k)
-		if d := letters.edits(spelling{letters: []rune(other), slips: least, letter: 1, other: 1}); d < least {
+		if d := letters.editDistance(spelling{letters: []rune(other), slips: least, letter: 1, other: 1}); d < least {
 			best, least = k, d
 		}
 		if len(word) >= enough && strings.Contains(other, lower) && (part == "" || len(k) < len(part)) {
@@ -36,24 +36,24 @@ func Nearest(word string, known []string) string {
 	return cmp.Or(best, part)
 }
 
-// Distance counts the letters to change, add, remove or swap between two words.
-func Distance(a, b string) int {
-	return spelling{letters: []rune(a)}.edits(spelling{letters: []rune(b), slips: maxMeant, letter: 1, other: 1})
+// EditDistance counts the letters to change, add, remove or swap between two words.
+func EditDistance(a, b string) int {
+	return spelling{letters: []rune(a)}.editDistance(spelling{letters: []rune(b), slips: maxMeant, letter: 1, other: 1})
 }
 
-// Misspelt returns the known words that a word is a misspelling of, usually one. It makes errors where Nearest
+// Corrections returns the known words that a word is a misspelling of, usually one. It makes errors where Nearest
 // makes suggestions, so it accepts less: another case, other hyphens, underscores and spaces, and letters that
 // are swapped, missing, extra or wrong. Numbers are never a slip: hc and hc2 are two versions of a field.
-func Misspelt(word string, known []string) []string {
+func Corrections(word string, known []string) []string {
 	if len(word) > maxMeant {
 		return nil
 	}
-	w := spelled(word)
+	w := newSpelling(word)
 	var best []string
 	least := maxMeant
 	for _, k := range known {
-		s := spelled(k)
-		d := w.edits(s)
+		s := newSpelling(k)
+		d := w.editDistance(s)
 		if d > s.slips || d > least || !slices.Equal(w.digits, s.digits) {
 			continue
 		}
@@ -77,9 +77,9 @@ type spelling struct {
 // anyLetter is a character that may look like any letter.
 const anyLetter = -1
 
-// spelled returns the spelling of a word. A letter beyond ASCII may look like an ASCII one, if it is
+// newSpelling returns the spelling of a word. A letter beyond ASCII may look like an ASCII one, if it is
 // lower-case or the word also has ASCII letters.
-func spelled(word string) spelling {
+func newSpelling(word string) spelling {
 	s := spelling{slips: 1, letter: 2, other: 2}
 	mixed := strings.ContainsFunc(word, func(r rune) bool { return r <= unicode.MaxASCII && unicode.IsLetter(r) })
 	for _, r := range strings.ToLower(word) {
@@ -102,9 +102,9 @@ func spelled(word string) spelling {
 	return s
 }
 
-// edits weighs the edits between a word and a known one, by the weights of the known one: the
+// editDistance weighs the edits between a word and a known one, by the weights of the known one: the
 // Damerau-Levenshtein distance.
-func (s spelling) edits(known spelling) int {
+func (s spelling) editDistance(known spelling) int {
 	a, b := s.letters, known.letters
 	if d := len(a) - len(b); max(d, -d) > known.slips {
 		return maxMeant
@@ -121,7 +121,7 @@ func (s spelling) edits(known spelling) int {
 		}
 		row[0] = last[0] + extra
 		for j := range b {
-			row[j+1] = min(last[j]+known.wrong(b[j], a[i]), last[j+1]+extra, row[j]+known.letter)
+			row[j+1] = min(last[j]+known.substitutionCost(b[j], a[i]), last[j+1]+extra, row[j]+known.letter)
 			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
 				row[j+1] = min(row[j+1], before[j-1]+1)
 			}
@@ -130,8 +130,8 @@ func (s spelling) edits(known spelling) int {
 	return row[len(b)]
 }
 
-// wrong returns the weight of a wrong character in place of a letter.
-func (s spelling) wrong(letter, by rune) int {
+// substitutionCost returns the weight of a wrong character in place of a letter.
+func (s spelling) substitutionCost(letter, by rune) int {
 	if letter == by || by == anyLetter {
 		return 0
 	}

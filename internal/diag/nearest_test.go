@@ -37,7 +37,7 @@ func TestMisspelt(t *testing.T) {
 		"hostHeader": "", "hostname": "", "passive": "", "edge": "", "browserTTL": "", "detect": "", "detectCity": "", "headers": "", "country": "", "theme": "", "action": "",
 		"": "", "-": "", "\u65e5\u672c\u8a9e\u306e\u540d\u524d": "", strings.Repeat("edgeTTL", 1000): "",
 	} {
-		if got := strings.Join(Misspelt(word, known), ","); got != want {
+		if got := strings.Join(Corrections(word, known), ","); got != want {
 			t.Errorf("%.20q: %q, want %q", word, got, want)
 		}
 	}
@@ -79,7 +79,7 @@ func TestSlipsAreMisspellings(t *testing.T) {
 
 func isSlip(t *testing.T, word string, known []string) {
 	t.Helper()
-	if !slices.Contains(known, word) && Misspelt(word, known) == nil {
+	if !slices.Contains(known, word) && Corrections(word, known) == nil {
 		t.Errorf("%q is not taken for one of %q", word, known)
 	}
 }

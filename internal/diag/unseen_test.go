@@ -48,10 +48,10 @@ func TestUnseen(t *testing.T) {
 	}
 	terminal := &runewidth.Condition{StrictEmojiNeutral: true}
 	for r := rune(0); r <= unicode.MaxRune; r++ {
-		if got := Unseen(r); got != want[r] {
+		if got := IsInvisible(r); got != want[r] {
 			t.Errorf("U+%04X: %t", r, got)
 		}
-		if unicode.IsPrint(r) && terminal.RuneWidth(r) == 0 && !unicode.Is(unicode.M, r) && !Unseen(r) {
+		if unicode.IsPrint(r) && terminal.RuneWidth(r) == 0 && !unicode.Is(unicode.M, r) && !IsInvisible(r) {
 			t.Errorf("U+%04X takes no room", r)
 		}
 	}

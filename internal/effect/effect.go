@@ -12,21 +12,21 @@ import (
 
 // ShownChange is a change that a plan shows.
 type ShownChange struct {
-	Path        string // the path for people: locations[/static/*].cache.edgeTTL
-	At          []Step // the place in the spec
-	Live, After any    // Live and After are the values of the line; nil is absent
-	Moved       bool   // Moved: the line shows a new position in a list, and no new value
+	Path        string     // the path for people: locations[/static/*].cache.edgeTTL
+	At          []PathStep // the place in the spec
+	Live, After any        // Live and After are the values of the line; nil is absent
+	Moved       bool       // Moved: the line shows a new position in a list, and no new value
 }
 
-func (l *ShownChange) lastStep() Step { return l.At[len(l.At)-1] }
+func (l *ShownChange) lastStep() PathStep { return l.At[len(l.At)-1] }
 
 // isAbsent reports whether this side lacks an element on the way to the line.
-func (l *ShownChange) isAbsent(side func(Step) any) bool {
-	return slices.ContainsFunc(l.At, func(s Step) bool { return side(s) == any(Nowhere) })
+func (l *ShownChange) isAbsent(side func(PathStep) any) bool {
+	return slices.ContainsFunc(l.At, func(s PathStep) bool { return side(s) == any(Nowhere) })
 }
 
-// Step is one step down a spec: to an element of a list, or to a field.
-type Step struct {
+// PathStep is one step down a spec: to an element of a list, or to a field.
+type PathStep struct {
 	Element bool
 	Field   string
 	// Index, Live and After are the element's indices in desired, in live, and in what
@@ -40,39 +40,39 @@ type Step struct {
 // Nowhere is the index of an element in a list that lacks it.
 const Nowhere = -1
 
-// OnlyLive reports whether the step leads to an element that desired lacks.
-func (s Step) OnlyLive() bool { return s.Element && s.Index == Nowhere }
+// IsLiveOnly reports whether the step leads to an element that desired lacks.
+func (s PathStep) IsLiveOnly() bool { return s.Element && s.Index == Nowhere }
 
-// inLive and inAfter return the name of the field, or the index of the element.
-func (s Step) inLive() any  { return s.indexAt(s.Live) }
-func (s Step) inAfter() any { return s.indexAt(s.After) }
+// liveKey and afterKey return the name of the field, or the index of the element.
+func (s PathStep) liveKey() any  { return s.nameOrIndex(s.Live) }
+func (s PathStep) afterKey() any { return s.nameOrIndex(s.After) }
 
-func (s Step) indexAt(index int) any {
+func (s PathStep) nameOrIndex(index int) any {
 	if s.Element {
 		return index
 	}
 	return s.Field
 }
 
-// Unshown returns a sentence for each place that the request would change although no line shows it, and
+// UnshownChanges returns a sentence for each place that the request would change although no line shows it, and
 // for each line that shows something else. body is a merge patch (RFC 7396) of an object with spec live.
-func Unshown(body []byte, live any, lines []ShownChange) []string {
+func UnshownChanges(body []byte, live any, lines []ShownChange) []string {
 	var patch map[string]any
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
 	if err := d.Decode(&patch); err != nil {
 		return []string{"the request is not JSON: " + err.Error()}
 	}
-	c := comparison{live: live, after: Apply(patch["spec"], live), lines: lines}
+	c := comparison{live: live, after: ApplyPatch(patch["spec"], live), lines: lines}
 	for _, name := range slices.Sorted(maps.Keys(patch)) {
 		if name != "spec" && !isPrecondition(name, patch[name]) {
 			c.addProblem("this request would also change %s", name)
 		}
 	}
-	at := linePlace{path: "spec", live: &lineTree{}, after: &lineTree{}}
+	at := comparedPlace{path: "spec", live: &changeTree{}, after: &changeTree{}}
 	for i := range lines {
-		at.live.putLine(&lines[i], Step.inLive)
-		at.after.putLine(&lines[i], Step.inAfter)
+		at.live.addLine(&lines[i], PathStep.liveKey)
+		at.after.addLine(&lines[i], PathStep.afterKey)
 	}
 	c.comparePlace(at, live, c.after)
 	slices.Sort(c.found)
@@ -80,9 +80,9 @@ func Unshown(body []byte, live any, lines []ShownChange) []string {
 	return c.found
 }
 
-// Apply returns target with a merge patch applied (RFC 7396, section 2). It changes neither; the result
+// ApplyPatch returns target with a merge patch applied (RFC 7396, section 2). It changes neither; the result
 // may share parts with both.
-func Apply(patch, target any) any {
+func ApplyPatch(patch, target any) any {
 	fields, ok := patch.(map[string]any)
 	if !ok {
 		return patch
@@ -94,7 +94,7 @@ func Apply(patch, target any) any {
 		if value == nil {
 			delete(result, name)
 		} else {
-			result[name] = Apply(value, result[name])
+			result[name] = ApplyPatch(value, result[name])
 		}
 	}
 	return result
@@ -119,22 +119,22 @@ func (c *comparison) addProblem(format string, args ...any) {
 	c.found = append(c.found, fmt.Sprintf(format, args...))
 }
 
-// linePlace is the place of the walk. live and after have the lines at and below it, or are nil.
-type linePlace struct {
+// comparedPlace is the place of the walk. live and after have the lines at and below it, or are nil.
+type comparedPlace struct {
 	path        string // with indices of live
-	live, after *lineTree
+	live, after *changeTree
 }
 
-func (p linePlace) fieldPlace(name string) linePlace {
-	return linePlace{p.path + "." + name, p.live.childAt(name), p.after.childAt(name)}
+func (p comparedPlace) fieldPlace(name string) comparedPlace {
+	return comparedPlace{p.path + "." + name, p.live.childAt(name), p.after.childAt(name)}
 }
 
-func (p linePlace) elementPlace(live, after int) linePlace {
-	return linePlace{fmt.Sprintf("%s[%d]", p.path, live), p.live.childAt(live), p.after.childAt(after)}
+func (p comparedPlace) elementPlace(live, after int) comparedPlace {
+	return comparedPlace{fmt.Sprintf("%s[%d]", p.path, live), p.live.childAt(live), p.after.childAt(after)}
 }
 
 // comparePlace compares a place of live and after, down to what lines show.
-func (c *comparison) comparePlace(at linePlace, live, after any) {
+func (c *comparison) comparePlace(at comparedPlace, live, after any) {
 	isShown := slices.ContainsFunc(at.live.linesHere(), func(line *ShownChange) bool { return !line.Moved && slices.Contains(at.after.linesHere(), line) })
 	if isShown || areEmpty(live, after) || at.live == nil && at.after == nil && equalValues(live, after) {
 		return
@@ -156,7 +156,7 @@ func (c *comparison) comparePlace(at linePlace, live, after any) {
 	}
 }
 
-func (c *comparison) compareFields(at linePlace, live, after map[string]any) {
+func (c *comparison) compareFields(at comparedPlace, live, after map[string]any) {
 	for name := range live {
 		c.comparePlace(at.fieldPlace(name), live[name], after[name])
 	}
@@ -169,7 +169,7 @@ func (c *comparison) compareFields(at linePlace, live, after map[string]any) {
 
 // compareElements compares two lists. Lines may show elements as dropped, added or moved; the others must be the
 // same in the same order.
-func (c *comparison) compareElements(at linePlace, live, after []any) {
+func (c *comparison) compareElements(at comparedPlace, live, after []any) {
 	gone, come := make([]bool, len(live)), make([]bool, len(after))
 	var pairs [][2]int
 	for i := range live {
@@ -203,9 +203,9 @@ func (c *comparison) checkLines() {
 	first := map[[2]any]*ShownChange{}
 	for i := range c.lines {
 		line := &c.lines[i]
-		was, is := lookUp(c.live, line.At, Step.inLive), lookUp(c.after, line.At, Step.inAfter)
+		was, is := valueAt(c.live, line.At, PathStep.liveKey), valueAt(c.after, line.At, PathStep.afterKey)
 		changes := line.Moved || equalValues(line.Live, was) && equalValues(line.After, is) && !equalValues(was, is)
-		id := [2]any{line.Path, line.isAbsent(Step.inAfter)}
+		id := [2]any{line.Path, line.isAbsent(PathStep.afterKey)}
 		other, twice := first[id]
 		first[id] = line
 		switch {
@@ -220,38 +220,38 @@ func (c *comparison) checkLines() {
 	}
 }
 
-// lineTree has lines by their places; nil has none.
-type lineTree struct {
+// changeTree has lines by their places; nil has none.
+type changeTree struct {
 	lines []*ShownChange
-	kids  map[any]*lineTree
+	kids  map[any]*changeTree
 }
 
-// putLine adds a line, unless this side lacks its place.
-func (t *lineTree) putLine(line *ShownChange, side func(Step) any) {
+// addLine adds a line, unless this side lacks its place.
+func (t *changeTree) addLine(line *ShownChange, side func(PathStep) any) {
 	if line.isAbsent(side) {
 		return
 	}
 	for _, s := range line.At {
 		step := side(s)
 		if t.kids == nil {
-			t.kids = map[any]*lineTree{}
+			t.kids = map[any]*changeTree{}
 		}
 		if t.kids[step] == nil {
-			t.kids[step] = &lineTree{}
+			t.kids[step] = &changeTree{}
 		}
 		t = t.kids[step]
 	}
 	t.lines = append(t.lines, line)
 }
 
-func (t *lineTree) childAt(step any) *lineTree {
+func (t *changeTree) childAt(step any) *changeTree {
 	if t == nil {
 		return nil
 	}
 	return t.kids[step]
 }
 
-func (t *lineTree) linesHere() []*ShownChange {
+func (t *changeTree) linesHere() []*ShownChange {
 	if t == nil {
 		return nil
 	}

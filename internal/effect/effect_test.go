@@ -25,13 +25,13 @@ func line(path string, live, after []any, was, is any, moved bool) ShownChange {
 	return ShownChange{path, steps(live, after), was, is, moved}
 }
 
-func steps(live, after []any) []Step {
-	all := make([]Step, len(live))
+func steps(live, after []any) []PathStep {
+	all := make([]PathStep, len(live))
 	for i := range live {
 		if name, ok := live[i].(string); ok {
 			all[i].Field = name
 		} else {
-			all[i] = Step{Element: true, Live: live[i].(int), After: after[i].(int)}
+			all[i] = PathStep{Element: true, Live: live[i].(int), After: after[i].(int)}
 		}
 	}
 	return all
@@ -122,7 +122,7 @@ func TestUnshown(t *testing.T) {
 		"no spec at all":       {`{}`, nil, []string{"this request would also change spec"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := Unshown([]byte(c.body), parsed(t, live), c.lines); !slices.Equal(got, c.want) {
+			if got := UnshownChanges([]byte(c.body), parsed(t, live), c.lines); !slices.Equal(got, c.want) {
 				t.Errorf("got  %q\nwant %q", got, c.want)
 			}
 		})
@@ -136,12 +136,12 @@ func TestOneNameForTwoPlaces(t *testing.T) {
 		line("l[x].v", at("l", 0, "v"), at("l", 0, "v"), parsed(t, "1"), parsed(t, "5"), false),
 		line("l[x].v", at("l", 1, "v"), at("l", 1, "v"), parsed(t, "2"), parsed(t, "5"), false),
 	}
-	got := Unshown([]byte(`{"spec":{"l":[{"n":"x","v":5},{"n":"x","v":5}]}}`), live, lines)
+	got := UnshownChanges([]byte(`{"spec":{"l":[{"n":"x","v":5},{"n":"x","v":5}]}}`), live, lines)
 	if !slices.Equal(got, []string{"the plan shows the changes of two places under one path, l[x].v"}) {
 		t.Errorf("%q", got)
 	}
 	lines = []ShownChange{line("s[p]", at("s", 0), at("s", -1), "p", nil, false), line("s[p]", at("s", 1), at("s", -1), "p", nil, false)}
-	if got := Unshown([]byte(`{"spec":{"s":[]}}`), live, lines); got != nil {
+	if got := UnshownChanges([]byte(`{"spec":{"s":[]}}`), live, lines); got != nil {
 		t.Errorf("%q", got)
 	}
 }

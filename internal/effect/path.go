@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// InLive returns the value at a place of a live spec, or nil.
-func InLive(live any, at []Step) any { return lookUp(live, at, Step.inLive) }
+// LiveValueAt returns the value at a place of a live spec, or nil.
+func LiveValueAt(live any, at []PathStep) any { return valueAt(live, at, PathStep.liveKey) }
 
-// lookUp returns the value at a place of one side, or nil.
-func lookUp(v any, at []Step, side func(Step) any) any {
+// valueAt returns the value at a place of one side, or nil.
+func valueAt(v any, at []PathStep, side func(PathStep) any) any {
 	for _, s := range at {
 		v = memberAt(v, side(s))
 	}
@@ -32,19 +32,19 @@ func memberAt(v, step any) any {
 
 // pathNames reports whether a path for people names a place. A list element may be named by its value in
 // live or in after.
-func pathNames(path string, at []Step, live, after any) bool {
+func pathNames(path string, at []PathStep, live, after any) bool {
 	if len(at) == 0 {
 		return path == ""
 	}
 	s := at[0]
-	was, is := memberAt(live, s.inLive()), memberAt(after, s.inAfter())
+	was, is := memberAt(live, s.liveKey()), memberAt(after, s.afterKey())
 	if !s.Element {
 		rest, begins := cutField(path, s.Field)
 		return begins && pathNames(strings.TrimPrefix(rest, "."), at[1:], was, is)
 	}
 	inside, begins := strings.CutPrefix(path, "[")
 	name, rest, ends := strings.Cut(inside, "]")
-	if isOdd(name, "./*:") {
+	if needsQuotes(name, "./*:") {
 		quoted, err := strconv.QuotedPrefix(inside)
 		name, _ = strconv.Unquote(quoted)
 		rest, ends = strings.CutPrefix(inside[len(quoted):], "]")
@@ -57,15 +57,15 @@ func pathNames(path string, at []Step, live, after any) bool {
 // cutField returns what follows the name of a field. A name with characters of a path is quoted and in
 // brackets.
 func cutField(path, name string) (rest string, ok bool) {
-	if isOdd(name, "") {
+	if needsQuotes(name, "") {
 		return strings.CutPrefix(path, "["+strconv.Quote(name)+"]")
 	}
 	return strings.CutPrefix(path, name)
 }
 
-// isOdd reports whether a name may not be in a path without quotes: it is empty, or has other characters than
+// needsQuotes reports whether a name may not be in a path without quotes: it is empty, or has other characters than
 // letters, digits, underscores, hyphens and these.
-func isOdd(name, also string) bool {
+func needsQuotes(name, also string) bool {
 	return name == "" || strings.ContainsFunc(name, func(r rune) bool {
 		isPlain := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '_' || r == '-'
 		return !isPlain && !strings.ContainsRune(also, r)

@@ -20,8 +20,8 @@ import (
 // NoWait opens a pipe without waiting for its other end.
 const NoWait = syscall.O_NONBLOCK
 
-// dirTree is a directory that no link leads out of. Open never waits: what was listed as a file may have become a pipe.
-type dirTree struct {
+// confinedFS is a directory that no link leads out of. Open never waits: what was listed as a file may have become a pipe.
+type confinedFS struct {
 	rootFS
 	root *os.Root
 }
@@ -35,17 +35,17 @@ type rootFS interface {
 // OpenFS returns the file system of a directory.
 func OpenFS(root *os.Root) fs.FS {
 	inside, _ := root.FS().(rootFS) // os.Root promises all of it
-	return dirTree{inside, root}
+	return confinedFS{inside, root}
 }
 
 // RootOf returns the directory of a file system that OpenFS returned, else nil.
 func RootOf(fsys fs.FS) *os.Root {
-	t, _ := fsys.(dirTree)
+	t, _ := fsys.(confinedFS)
 	return t.root
 }
 
 // Open opens a file for reading.
-func (t dirTree) Open(name string) (fs.File, error) {
+func (t confinedFS) Open(name string) (fs.File, error) {
 	if !fs.ValidPath(name) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
 	}
@@ -54,7 +54,7 @@ func (t dirTree) Open(name string) (fs.File, error) {
 
 // ReadDir lists a directory. The system says what each entry is, while os.Root looks at each by itself, which takes most
 // of the time for a large directory. So it lists the directory by its path, if that leads to the same one.
-func (t dirTree) ReadDir(name string) ([]fs.DirEntry, error) {
+func (t confinedFS) ReadDir(name string) ([]fs.DirEntry, error) {
 	path := filepath.Join(t.root.Name(), filepath.FromSlash(name))
 	dir, err := os.OpenFile(path, os.O_RDONLY|NoWait, 0)
 	if err != nil {
@@ -68,29 +68,29 @@ func (t dirTree) ReadDir(name string) ([]fs.DirEntry, error) {
 	list, err := dir.ReadDir(-1)
 	slices.SortFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	for i, e := range list {
-		list[i] = entry{e, t.root, filepath.Join(filepath.FromSlash(name), e.Name())}
+		list[i] = confinedEntry{e, t.root, filepath.Join(filepath.FromSlash(name), e.Name())}
 	}
 	return list, err
 }
 
-// entry looks only inside of the directory.
-type entry struct {
+// confinedEntry looks only inside of the directory.
+type confinedEntry struct {
 	fs.DirEntry
 	root *os.Root
 	name string
 }
 
-func (e entry) Info() (fs.FileInfo, error) { return e.root.Lstat(e.name) }
+func (e confinedEntry) Info() (fs.FileInfo, error) { return e.root.Lstat(e.name) }
 
-type limited struct {
+type limitedReader struct {
 	io.Reader
 	left, limit int64
 }
 
-// AtMost returns a reader that fails, instead of ending early, if the input is longer.
-func AtMost(r io.Reader, limit int64) io.Reader { return &limited{r, limit, limit} }
+// LimitReader returns a reader that fails, instead of ending early, if the input is longer.
+func LimitReader(r io.Reader, limit int64) io.Reader { return &limitedReader{r, limit, limit} }
 
-func (l *limited) Read(p []byte) (int, error) {
+func (l *limitedReader) Read(p []byte) (int, error) {
 	n, err := l.Reader.Read(p[:min(int64(len(p)), l.left+1)])
 	if l.left -= int64(n); l.left < 0 {
 		return 0, fmt.Errorf("it is longer than %d MiB", l.limit>>20)
@@ -145,7 +145,7 @@ func ReadFS(fsys fs.FS, name string, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return io.ReadAll(AtMost(f, limit))
+	return io.ReadAll(LimitReader(f, limit))
 }
 
 // FindAbove finds the nearest entry of that name in dir or a directory above it.
@@ -318,14 +318,14 @@ func (f Folder) OpenOrCreate() (*os.Root, error) {
 
 // WriteManifest creates a file like WriteNew, unless its directory is behind a link.
 func WriteManifest(root *os.Root, f File) (string, error) {
-	if err := noLink(root, path.Dir(f.Name)); err != nil {
+	if err := rejectLink(root, path.Dir(f.Name)); err != nil {
 		return "", err
 	}
 	return WriteNew(root, f)
 }
 
-// noLink rejects a directory behind a link, because trueup would not read files there, and a path through a file.
-func noLink(root *os.Root, folder string) error {
+// rejectLink rejects a directory behind a link, because trueup would not read files there, and a path through a file.
+func rejectLink(root *os.Root, folder string) error {
 	at := ""
 	for part := range strings.SplitSeq(folder, "/") {
 		at = path.Join(at, part)

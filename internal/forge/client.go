@@ -30,11 +30,11 @@ type ClientOptions struct {
 // RepositoryClient writes to one repository of a code host.
 type RepositoryClient struct {
 	ClientOptions
-	context Context
+	context CIContext
 	run     runOrder
 	http    *http.Client
 	header  http.Header
-	host    codeHost
+	host    hostAPI
 	author  string // the user of the token, once that is known
 }
 
@@ -48,8 +48,8 @@ type StickyText struct {
 }
 
 // NewClient returns a client for the repository that CI names. Nothing is sent yet.
-func NewClient(c Context, o ClientOptions) (*RepositoryClient, error) {
-	base, err := parseAPI(c.API)
+func NewClient(c CIContext, o ClientOptions) (*RepositoryClient, error) {
+	base, err := parseAPIURL(c.API)
 	if err == nil && o.ReadOnly {
 		err = diag.ErrReadOnly
 	}
@@ -83,14 +83,14 @@ func NewClient(c Context, o ClientOptions) (*RepositoryClient, error) {
 	return client, err
 }
 
-// Comment makes or updates the comment with this key on a pull request.
-func (c *RepositoryClient) Comment(ctx context.Context, p StickyText) (PostResult, error) {
+// PutComment makes or updates the comment with this key on a pull request.
+func (c *RepositoryClient) PutComment(ctx context.Context, p StickyText) (PostResult, error) {
 	p.Title, p.Resolved = "", false
 	return c.putNote(ctx, "comment", c.host.comments(p.Pull), p)
 }
 
-// Issue makes, updates or closes the issue with this key.
-func (c *RepositoryClient) Issue(ctx context.Context, p StickyText) (PostResult, error) {
+// PutIssue makes, updates or closes the issue with this key.
+func (c *RepositoryClient) PutIssue(ctx context.Context, p StickyText) (PostResult, error) {
 	p.Pull = 0
 	return c.putNote(ctx, "issue", c.host.issues, p)
 }
@@ -111,7 +111,7 @@ func (c *RepositoryClient) putNote(ctx context.Context, use string, in textStore
 	}
 	pause := time.Second
 	for try := 1; ; try++ {
-		res, err := t.putOnce(ctx)
+		res, err := t.tryPut(ctx)
 		if err == nil || try == tries || !isTemporary(ctx, err) {
 			return res, c.explainError(err)
 		}
@@ -167,8 +167,8 @@ func (c *RepositoryClient) explainError(err error) error {
 // below the 512 bytes that reports leave free.
 const maxAdded = 150
 
-// Limit returns how many characters a comment or an issue may have, as the hosts document it.
-func (h Host) Limit() int {
+// MaxTextLength returns how many characters a comment or an issue may have, as the hosts document it.
+func (h HostKind) MaxTextLength() int {
 	if h == GitLab {
 		return 1_000_000
 	}
@@ -179,11 +179,11 @@ func (h Host) Limit() int {
 var ErrText = errors.New("it can't be posted")
 
 // newText adds the mark and the origin to a text, and rejects one that the host would reject.
-func (c *RepositoryClient) newText(use string, in textStore, p StickyText) (*text, error) {
-	body := strings.TrimRight(p.Body, "\n") + "\n" + c.hostOrigin()
-	t := &text{RepositoryClient: c, StickyText: p, store: in, mark: hiddenMark{use, p.Key, c.run}}
+func (c *RepositoryClient) newText(use string, in textStore, p StickyText) (*textUpdate, error) {
+	body := strings.TrimRight(p.Body, "\n") + "\n" + c.runLink()
+	t := &textUpdate{RepositoryClient: c, StickyText: p, store: in, mark: hiddenMark{use, p.Key, c.run}}
 	t.whole = t.mark.String() + body
-	n, most := utf8.RuneCountInString(t.whole), c.context.Host.Limit()
+	n, most := utf8.RuneCountInString(t.whole), c.context.Host.MaxTextLength()
 	switch {
 	case len(escapeKey(p.Key)) > maxAdded:
 		return nil, fmt.Errorf("%w: its key is longer than %d characters; name a shorter one with --key", ErrText, maxAdded)
@@ -195,7 +195,7 @@ func (c *RepositoryClient) newText(use string, in textStore, p StickyText) (*tex
 	return t, nil
 }
 
-func (c *RepositoryClient) hostOrigin() string {
+func (c *RepositoryClient) runLink() string {
 	text := "run " + c.context.RunID
 	if c.context.Attempt > 1 {
 		text += fmt.Sprintf(", attempt %d", c.context.Attempt)

@@ -15,17 +15,17 @@ import (
 	"trueup/internal/api"
 )
 
-// Host is the kind of a code host.
-type Host string
+// HostKind is the kind of a code host.
+type HostKind string
 
 // The supported code hosts; NoHost is a run outside their CI.
 const (
-	NoHost Host = ""
-	GitHub Host = "github"
-	GitLab Host = "gitlab"
+	NoHost HostKind = ""
+	GitHub HostKind = "github"
+	GitLab HostKind = "gitlab"
 )
 
-func (h Host) tokenVariables() []string {
+func (h HostKind) tokenVariables() []string {
 	if h == GitLab {
 		return []string{"TRUEUP_FORGE_TOKEN", "GITLAB_TOKEN"}
 	}
@@ -38,7 +38,7 @@ func TokenVariables() []string {
 }
 
 // Token returns the token of the first of the host's variables that is set.
-func (h Host) Token(getenv func(string) string) (token api.Token, err error) {
+func (h HostKind) Token(getenv func(string) string) (token api.Token, err error) {
 	names := h.tokenVariables()
 	for _, name := range names {
 		if text := getenv(name); text != "" {
@@ -51,10 +51,10 @@ func (h Host) Token(getenv func(string) string) (token api.Token, err error) {
 	return token, fmt.Errorf("no token to comment with: set %s", strings.Join(names, " or "))
 }
 
-// Context is what CI says about a run. A field is zero if CI does not set it, or sets
+// CIContext is what CI says about a run. A field is zero if CI does not set it, or sets
 // something invalid: refs never look like an option of git, commits are whole hashes.
-type Context struct {
-	Host Host
+type CIContext struct {
+	Host HostKind
 	// API is the address of the host's API, and Repository the name of the project with
 	// the pull request: OWNER/NAME, or groups and a name.
 	API, Repository string
@@ -80,23 +80,23 @@ const MaxEvent = 25 << 20
 
 // Detect reads the variables of CI and the file of the event. If it can't read the event,
 // it returns an error and what the variables say.
-func Detect(getenv func(string) string, readFile func(string) ([]byte, error)) (Context, error) {
+func Detect(getenv func(string) string, readFile func(string) ([]byte, error)) (CIContext, error) {
 	switch {
 	case getenv("GITHUB_ACTIONS") == "true":
 		return detectGitHub(getenv, readFile)
 	case getenv("GITLAB_CI") == "true":
 		return detectGitLab(getenv), nil
 	}
-	return Context{}, nil
+	return CIContext{}, nil
 }
 
-func detectGitHub(getenv func(string) string, readFile func(string) ([]byte, error)) (Context, error) {
-	c := Context{
+func detectGitHub(getenv func(string) string, readFile func(string) ([]byte, error)) (CIContext, error) {
+	c := CIContext{
 		Host:       GitHub,
 		API:        cmp.Or(getenv("GITHUB_API_URL"), "https://api.github.com"),
 		Repository: getenv("GITHUB_REPOSITORY"),
 		Event:      getenv("GITHUB_EVENT_NAME"),
-		BaseRef:    refName(getenv("GITHUB_BASE_REF")),
+		BaseRef:    validRefName(getenv("GITHUB_BASE_REF")),
 		HeadCommit: wholeHash(getenv("GITHUB_SHA")),
 		RunID:      onlyDigits(getenv("GITHUB_RUN_ID")),
 		Attempt:    parseNumber(getenv("GITHUB_RUN_ATTEMPT")),
@@ -142,21 +142,21 @@ type eventFile struct {
 	}
 }
 
-func (c *Context) readEvent(content []byte) error {
+func (c *CIContext) readEvent(content []byte) error {
 	var e eventFile
 	if err := json.Unmarshal(content, &e); err != nil {
 		return fmt.Errorf("the event of the run (GITHUB_EVENT_PATH) is not the host's: %w", err)
 	}
-	c.DefaultBranch = refName(e.Repository.DefaultBranch)
+	c.DefaultBranch = validRefName(e.Repository.DefaultBranch)
 	switch {
 	case e.PullRequest != nil:
 		p := e.PullRequest
 		c.PullRequest = max(p.Number, 0)
-		c.BaseRef, c.BaseCommit, c.HeadCommit = refName(p.Base.Ref), wholeHash(p.Base.SHA), wholeHash(p.Head.SHA)
+		c.BaseRef, c.BaseCommit, c.HeadCommit = validRefName(p.Base.Ref), wholeHash(p.Base.SHA), wholeHash(p.Head.SHA)
 		// The repository of a pull request is gone where a fork was deleted.
 		c.Fork = p.Head.Repo == nil || !strings.EqualFold(p.Head.Repo.FullName, c.Repository)
 	case e.MergeGroup != nil:
-		c.BaseRef = refName(strings.TrimPrefix(e.MergeGroup.BaseRef, "refs/heads/"))
+		c.BaseRef = validRefName(strings.TrimPrefix(e.MergeGroup.BaseRef, "refs/heads/"))
 		c.BaseCommit = wholeHash(e.MergeGroup.BaseSHA)
 	case c.Event == "push":
 		c.BaseCommit = wholeHash(e.Before)
@@ -164,8 +164,8 @@ func (c *Context) readEvent(content []byte) error {
 	return nil
 }
 
-func detectGitLab(getenv func(string) string) Context {
-	c := Context{
+func detectGitLab(getenv func(string) string) CIContext {
+	c := CIContext{
 		Host:       GitLab,
 		API:        getenv("CI_API_V4_URL"),
 		Repository: cmp.Or(getenv("CI_MERGE_REQUEST_PROJECT_PATH"), getenv("CI_PROJECT_PATH")),
@@ -175,14 +175,14 @@ func detectGitLab(getenv func(string) string) Context {
 		RunURL:     cmp.Or(getenv("CI_JOB_URL"), getenv("CI_PIPELINE_URL")),
 		RunID:      onlyDigits(getenv("CI_PIPELINE_ID")),
 
-		DefaultBranch: refName(getenv("CI_DEFAULT_BRANCH")),
+		DefaultBranch: validRefName(getenv("CI_DEFAULT_BRANCH")),
 	}
 	c.PullRequest = parseNumber(getenv("CI_MERGE_REQUEST_IID"))
 	if c.PullRequest == 0 {
 		return c
 	}
 	c.Fork = getenv("CI_MERGE_REQUEST_SOURCE_PROJECT_ID") != getenv("CI_MERGE_REQUEST_PROJECT_ID")
-	c.BaseRef = refName(getenv("CI_MERGE_REQUEST_TARGET_BRANCH_NAME"))
+	c.BaseRef = validRefName(getenv("CI_MERGE_REQUEST_TARGET_BRANCH_NAME"))
 	c.BaseCommit = wholeHash(getenv("CI_MERGE_REQUEST_DIFF_BASE_SHA"))
 	// GitLab names the source's commit only if the pipeline runs on a merge of it.
 	if source := wholeHash(getenv("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA")); source != "" && source != c.HeadCommit {
@@ -206,7 +206,7 @@ func wholeHash(s string) string {
 	return commitPattern().FindString(s)
 }
 
-func refName(s string) string {
+func validRefName(s string) string {
 	if len(s) > 1024 || strings.Contains(s, "..") || strings.Contains(s, "@{") {
 		return ""
 	}

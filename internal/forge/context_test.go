@@ -11,7 +11,7 @@ const (
 	noCommit   = "0000000000000000000000000000000000000000"
 )
 
-func detect(env map[string]string, event string) (Context, error) {
+func detect(env map[string]string, event string) (CIContext, error) {
 	return Detect(func(name string) string { return env[name] }, func(string) ([]byte, error) {
 		if event == "" {
 			return nil, errors.New("no such file")
@@ -37,12 +37,12 @@ func gitHubRun(more ...string) map[string]string {
 
 func TestWhatGitHubSays(t *testing.T) {
 	t.Parallel()
-	said := Context{
+	said := CIContext{
 		Host: GitHub, API: "https://github.example/api/v3", Repository: "acme/site", Event: "push", HeadCommit: nextCommit,
 		RunURL: "https://github.example/acme/site/actions/runs/77", RunID: "77", Attempt: 2,
 	}
-	with := func(change func(*Context)) Context { c := said; change(&c); return c }
-	pull := with(func(c *Context) {
+	with := func(change func(*CIContext)) CIContext { c := said; change(&c); return c }
+	pull := with(func(c *CIContext) {
 		c.Event, c.PullRequest, c.MergeCommit = "pull_request", 7, nextCommit
 		c.BaseRef, c.BaseCommit, c.HeadCommit = "main", baseCommit, testCommit
 	})
@@ -56,25 +56,25 @@ func TestWhatGitHubSays(t *testing.T) {
 	for name, c := range map[string]struct {
 		env   map[string]string
 		event string
-		want  Context
+		want  CIContext
 	}{
 		"pull request":    {pullEnv, event(`{"full_name":"Acme/Site","fork":true}`), pull},
 		"of a fork":       {pullEnv, event(`{"full_name":"mallory/site"}`), fork},
 		"of a lost fork":  {pullEnv, event(`null`), fork},
-		"push":            {gitHubRun(), `{"before":"` + baseCommit + `"}`, with(func(c *Context) { c.BaseCommit = baseCommit })},
-		"default branch":  {gitHubRun(), `{"repository":{"default_branch":"trunk"}}`, with(func(c *Context) { c.DefaultBranch = "trunk" })},
+		"push":            {gitHubRun(), `{"before":"` + baseCommit + `"}`, with(func(c *CIContext) { c.BaseCommit = baseCommit })},
+		"default branch":  {gitHubRun(), `{"repository":{"default_branch":"trunk"}}`, with(func(c *CIContext) { c.DefaultBranch = "trunk" })},
 		"no branch":       {gitHubRun(), `{"repository":{"default_branch":"--upload-pack=x"}}`, said},
 		"a new branch":    {gitHubRun(), `{"before":"` + noCommit + `"}`, said},
-		"schedule":        {gitHubRun("GITHUB_EVENT_NAME=schedule"), `{"before":"` + baseCommit + `"}`, with(func(c *Context) { c.Event = "schedule" })},
-		"merge queue":     {gitHubRun(), `{"merge_group":{"base_ref":"refs/heads/main","base_sha":"` + baseCommit + `"}}`, with(func(c *Context) { c.BaseRef, c.BaseCommit = "main", baseCommit })},
+		"schedule":        {gitHubRun("GITHUB_EVENT_NAME=schedule"), `{"before":"` + baseCommit + `"}`, with(func(c *CIContext) { c.Event = "schedule" })},
+		"merge queue":     {gitHubRun(), `{"merge_group":{"base_ref":"refs/heads/main","base_sha":"` + baseCommit + `"}}`, with(func(c *CIContext) { c.BaseRef, c.BaseCommit = "main", baseCommit })},
 		"no event":        {gitHubRun("GITHUB_EVENT_PATH="), "", said},
-		"no server":       {gitHubRun("GITHUB_EVENT_PATH=", "GITHUB_SERVER_URL="), "", with(func(c *Context) { c.RunURL = "" })},
-		"no other host":   {gitHubRun("GITHUB_EVENT_PATH=", "GITHUB_API_URL="), "", with(func(c *Context) { c.API = "https://api.github.com" })},
-		"an option":       {pullEnv, strings.Replace(event(`null`), `"main"`, `"--upload-pack=x"`, 1), Context{}},
-		"a hostile event": {pullEnv, `{"pull_request":{"number":-7,"base":{"ref":"a..b","sha":"HEAD"},"head":{"sha":"` + strings.ToUpper("abcdef") + `"}}}`, Context{}},
+		"no server":       {gitHubRun("GITHUB_EVENT_PATH=", "GITHUB_SERVER_URL="), "", with(func(c *CIContext) { c.RunURL = "" })},
+		"no other host":   {gitHubRun("GITHUB_EVENT_PATH=", "GITHUB_API_URL="), "", with(func(c *CIContext) { c.API = "https://api.github.com" })},
+		"an option":       {pullEnv, strings.Replace(event(`null`), `"main"`, `"--upload-pack=x"`, 1), CIContext{}},
+		"a hostile event": {pullEnv, `{"pull_request":{"number":-7,"base":{"ref":"a..b","sha":"HEAD"},"head":{"sha":"` + strings.ToUpper("abcdef") + `"}}}`, CIContext{}},
 	} {
 		got, err := detect(c.env, c.event)
-		if c.want == (Context{}) {
+		if c.want == (CIContext{}) {
 			if err != nil || got.BaseRef != "" {
 				t.Errorf("%s: %+v, %v", name, got, err)
 			}
@@ -113,7 +113,7 @@ func TestWhatGitLabSays(t *testing.T) {
 		"CI_MERGE_REQUEST_PROJECT_PATH": "acme/site", "CI_MERGE_REQUEST_PROJECT_ID": "1", "CI_MERGE_REQUEST_SOURCE_PROJECT_ID": "2",
 		"CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main", "CI_MERGE_REQUEST_DIFF_BASE_SHA": baseCommit,
 	}
-	want := Context{
+	want := CIContext{
 		Host: GitLab, API: "https://gitlab.example/api/v4", Repository: "acme/site", Event: "merge_request_event",
 		PullRequest: 7, Fork: true, BaseRef: "main", BaseCommit: baseCommit, HeadCommit: testCommit,
 		RunURL: "https://gitlab.example/-/jobs/1", RunID: "77",
@@ -128,11 +128,11 @@ func TestWhatGitLabSays(t *testing.T) {
 		t.Errorf("%v\n got %+v\nwant %+v", err, got, want)
 	}
 	push := map[string]string{"GITLAB_CI": "true", "CI_PROJECT_PATH": "acme/site", "CI_COMMIT_SHA": testCommit, "CI_COMMIT_BEFORE_SHA": baseCommit, "CI_DEFAULT_BRANCH": "trunk"}
-	want = Context{Host: GitLab, Repository: "acme/site", HeadCommit: testCommit, BaseCommit: baseCommit, DefaultBranch: "trunk"}
+	want = CIContext{Host: GitLab, Repository: "acme/site", HeadCommit: testCommit, BaseCommit: baseCommit, DefaultBranch: "trunk"}
 	if got, err := detect(push, ""); err != nil || got != want {
 		t.Errorf("%v\n got %+v\nwant %+v", err, got, want)
 	}
-	if got, err := detect(nil, ""); err != nil || got != (Context{}) {
+	if got, err := detect(nil, ""); err != nil || got != (CIContext{}) {
 		t.Errorf("outside of CI: %+v, %v", got, err)
 	}
 }

@@ -20,8 +20,8 @@ import (
 	"trueup/internal/diag"
 )
 
-// codeHost is what differs between the APIs of GitHub, with which those of Gitea and Forgejo agree, and GitLab.
-type codeHost struct {
+// hostAPI is what differs between the APIs of GitHub, with which those of Gitea and Forgejo agree, and GitLab.
+type hostAPI struct {
 	viewer hostRequest // asks for the user of the token
 	// pull and pullName are the address and the name of a pull request, without its number.
 	pull, pullName string
@@ -39,13 +39,13 @@ type textStore struct {
 	closing      map[string]string // the edit that closes an issue; comments are deleted
 }
 
-func newGitHub(base *url.URL, repository string) (codeHost, error) {
+func newGitHub(base *url.URL, repository string) (hostAPI, error) {
 	owner, name, ok := strings.Cut(repository, "/")
 	if !ok || !isName(owner) || !isName(name) {
-		return codeHost{}, fmt.Errorf("the repository is %q: write OWNER/NAME", repository)
+		return hostAPI{}, fmt.Errorf("the repository is %q: write OWNER/NAME", repository)
 	}
 	at := base.String() + "/repos/" + repository
-	return codeHost{
+	return hostAPI{
 		viewer: gitHubViewer(*base),
 		pull:   at + "/pulls/", pullName: "pull request ",
 		comments: func(pull int) textStore {
@@ -73,14 +73,14 @@ func gitHubViewer(base url.URL) hostRequest {
 	return hostRequest{http.MethodPost, base.String(), map[string]string{"query": "{viewer{login}}"}}
 }
 
-func newGitLab(base *url.URL, project string) (codeHost, error) {
+func newGitLab(base *url.URL, project string) (hostAPI, error) {
 	for part := range strings.SplitSeq(project, "/") {
 		if !isName(part) || !strings.Contains(project, "/") {
-			return codeHost{}, fmt.Errorf("the project is %q: write GROUP/NAME", project)
+			return hostAPI{}, fmt.Errorf("the project is %q: write GROUP/NAME", project)
 		}
 	}
 	at := base.String() + "/projects/" + url.PathEscape(project)
-	return codeHost{
+	return hostAPI{
 		viewer: hostRequest{method: http.MethodGet, address: base.String() + "/user"},
 		pull:   at + "/merge_requests/", pullName: "merge request ",
 		comments: func(pull int) textStore {
@@ -229,8 +229,8 @@ func (c *RepositoryClient) sendRequest(ctx context.Context, q hostRequest, answe
 	return resp.Header.Get("X-Next-Page") != "" || strings.Contains(resp.Header.Get("Link"), `rel="next"`), nil
 }
 
-// parseAPI reads the address of an API. It accepts only those that a token may go to.
-func parseAPI(address string) (*url.URL, error) {
+// parseAPIURL reads the address of an API. It accepts only those that a token may go to.
+func parseAPIURL(address string) (*url.URL, error) {
 	u, err := url.Parse(strings.TrimSuffix(address, "/"))
 	switch {
 	case err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "":
@@ -242,7 +242,7 @@ func parseAPI(address string) (*url.URL, error) {
 	return nil, fmt.Errorf("the address of the code host's API is %s: trueup sends a token only over https, or to this machine", u.Redacted())
 }
 
-type refusal struct {
+type hostError struct {
 	op      string
 	text    diag.Quotation
 	status  int
@@ -250,7 +250,7 @@ type refusal struct {
 	wait    time.Duration // how long it asks to wait
 }
 
-func (r *refusal) Error() string {
+func (r *hostError) Error() string {
 	text := fmt.Sprintf("%s: status %d", r.op, r.status)
 	if r.text != (diag.Quotation{}) {
 		text += ": " + r.text.String()
@@ -258,8 +258,8 @@ func (r *refusal) Error() string {
 	return text
 }
 
-func (c *RepositoryClient) readRefusal(op string, resp *http.Response) *refusal {
-	out := &refusal{op: op, status: resp.StatusCode}
+func (c *RepositoryClient) readRefusal(op string, resp *http.Response) *hostError {
+	out := &hostError{op: op, status: resp.StatusCode}
 	if resp.StatusCode/100 == 3 {
 		out.text = diag.QuoteAnswer("it redirects, and trueup does not send a token there: was the repository renamed or moved?", maxComplaint)
 		return out
@@ -314,9 +314,9 @@ func refusalMessage(body []byte) string {
 }
 
 // refusalOf returns the refusal that err is, or an empty one.
-func refusalOf(err error) *refusal {
-	if r, ok := errors.AsType[*refusal](err); ok {
+func refusalOf(err error) *hostError {
+	if r, ok := errors.AsType[*hostError](err); ok {
 		return r
 	}
-	return new(refusal)
+	return new(hostError)
 }

@@ -21,10 +21,10 @@ func TestAMarkIsOneHiddenLine(t *testing.T) {
 		if strings.Count(line, "\n") != 1 || !strings.HasSuffix(line, " -->\n") || strings.Count(line, ">") != 1 || strings.Count(line, "<") != 1 {
 			t.Fatalf("%q", line)
 		}
-		if got, ok := readMark(line + rest); !ok || got != m {
+		if got, ok := parseMark(line + rest); !ok || got != m {
 			t.Fatalf("%q is read as %+v, %t; it was %+v", line, got, ok, m)
 		}
-		if _, ok := readMark(" " + line); ok {
+		if _, ok := parseMark(" " + line); ok {
 			t.Fatal("a line that is not the first is taken for a mark")
 		}
 	})

@@ -62,8 +62,8 @@ func (m hiddenMark) String() string {
 
 func escapeKey(key string) string { return (&url.URL{Path: key}).EscapedPath() }
 
-// readMark reads the first line of a text. It does not know those of later versions.
-func readMark(text string) (hiddenMark, bool) {
+// parseMark reads the first line of a text. It does not know those of later versions.
+func parseMark(text string) (hiddenMark, bool) {
 	said := markPattern().FindStringSubmatch(text)
 	if said == nil {
 		return hiddenMark{}, false
@@ -74,8 +74,8 @@ func readMark(text string) (hiddenMark, bool) {
 	return hiddenMark{said[1], key, runOrder{id, attempt}}, err1 == nil && err2 == nil && err3 == nil
 }
 
-// text is a Post that a store shall have once.
-type text struct {
+// textUpdate is a Post that a store shall have once.
+type textUpdate struct {
 	*RepositoryClient
 	StickyText
 	store textStore
@@ -86,7 +86,7 @@ type text struct {
 // errGone says that somebody deleted a note between the read and the write.
 var errGone = errors.New("it was deleted just now")
 
-func (t *text) putOnce(ctx context.Context) (PostResult, error) {
+func (t *textUpdate) tryPut(ctx context.Context) (PostResult, error) {
 	if t.Pull != 0 && t.Pull == t.context.PullRequest && t.context.HeadCommit != "" {
 		// A comment on an older commit is outdated.
 		head, err := t.newestCommit(ctx, t.Pull)
@@ -98,7 +98,7 @@ func (t *text) putOnce(ctx context.Context) (PostResult, error) {
 	if err != nil {
 		return PostResult{}, err
 	}
-	ours, err := t.findOurs(ctx)
+	ours, err := t.findOwnNotes(ctx)
 	switch {
 	case err != nil:
 		return PostResult{}, err
@@ -112,7 +112,7 @@ func (t *text) putOnce(ctx context.Context) (PostResult, error) {
 	return PostResult{Outcome: Nothing}, nil
 }
 
-func (t *text) noteFields() map[string]string {
+func (t *textUpdate) noteFields() map[string]string {
 	fields := map[string]string{t.store.bodyField: t.whole}
 	if t.Title != "" {
 		fields["title"] = t.Title
@@ -122,13 +122,13 @@ func (t *text) noteFields() map[string]string {
 
 // createNote writes a new note and reads again: another run may have done the same. The author is known
 // now, so it also finds older copies if the host does not name the user of a token.
-func (t *text) createNote(ctx context.Context) (PostResult, error) {
+func (t *textUpdate) createNote(ctx context.Context) (PostResult, error) {
 	var made note
 	if _, err := t.sendRequest(ctx, hostRequest{http.MethodPost, t.store.list, t.noteFields()}, &made); err != nil {
 		return PostResult{}, fmt.Errorf("add to the %s: %w", t.store.all, err)
 	}
 	t.author = made.author
-	ours, err := t.findOurs(ctx, made)
+	ours, err := t.findOwnNotes(ctx, made)
 	if err != nil {
 		return PostResult{}, err
 	}
@@ -139,9 +139,9 @@ func (t *text) createNote(ctx context.Context) (PostResult, error) {
 	return res, err
 }
 
-// findOurs returns the author's notes with this use and key, the newest run's first, and what was just made,
+// findOwnNotes returns the author's notes with this use and key, the newest run's first, and what was just made,
 // which a host may list late.
-func (t *text) findOurs(ctx context.Context, made ...note) ([]note, error) {
+func (t *textUpdate) findOwnNotes(ctx context.Context, made ...note) ([]note, error) {
 	all, err := t.listNotes(ctx, t.store)
 	if err != nil {
 		return nil, err
@@ -152,26 +152,26 @@ func (t *text) findOurs(ctx context.Context, made ...note) ([]note, error) {
 		}
 	}
 	all = slices.DeleteFunc(all, func(n note) bool {
-		m, ok := readMark(n.body)
+		m, ok := parseMark(n.body)
 		return !ok || t.author == "" || n.author != t.author || m.use != t.mark.use || m.key != t.mark.key
 	})
 	slices.SortFunc(all, func(a, b note) int {
-		first, _ := readMark(a.body)
-		second, _ := readMark(b.body)
+		first, _ := parseMark(a.body)
+		second, _ := parseMark(b.body)
 		return cmp.Or(second.run.compareRuns(first.run), cmp.Compare(a.id, b.id))
 	})
 	return all, nil
 }
 
 // updateNewest updates the newest of our notes, unless a later run wrote it or it is up to date, and deletes the others.
-func (t *text) updateNewest(ctx context.Context, ours []note) (PostResult, error) {
+func (t *textUpdate) updateNewest(ctx context.Context, ours []note) (PostResult, error) {
 	keep := ours[0]
-	said, _ := readMark(keep.body)
+	said, _ := parseMark(keep.body)
 	res := PostResult{Outcome: Unchanged, URL: keep.url}
 	switch {
 	case t.run.compareRuns(said.run) < 0:
 		res.Outcome = Outdated
-	case !isSame(keep.body, t.whole) || !isSame(keep.title, t.Title):
+	case !isSameText(keep.body, t.whole) || !isSameText(keep.title, t.Title):
 		res.Outcome = Updated
 		if err := t.changeNote(ctx, t.store, "update", t.store.method, keep.id, t.noteFields()); err != nil {
 			return PostResult{}, ignoreNotFound(err)
@@ -192,8 +192,8 @@ func (t *text) updateNewest(ctx context.Context, ours []note) (PostResult, error
 	return res, nil
 }
 
-// isSame reports whether two texts are equal to a host, which may change line ends and the space around a text.
-func isSame(a, b string) bool {
+// isSameText reports whether two texts are equal to a host, which may change line ends and the space around a text.
+func isSameText(a, b string) bool {
 	norm := func(s string) string { return strings.TrimSpace(strings.ReplaceAll(s, "\r\n", "\n")) }
 	return norm(a) == norm(b)
 }

@@ -29,12 +29,12 @@ func TestWhereATokenMayGo(t *testing.T) {
 		"http://[::1]:1":                   "",
 		"http://127.0.0.1.evil.example/v3": "a token only over https",
 	} {
-		_, err := NewClient(Context{Host: GitHub, API: api, Repository: "a/b", RunID: "1"}, ClientOptions{Token: token})
+		_, err := NewClient(CIContext{Host: GitHub, API: api, Repository: "a/b", RunID: "1"}, ClientOptions{Token: token})
 		if (want == "") != (err == nil) || err != nil && (!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "pw")) {
 			t.Errorf("%s: %v, want %q", api, err, want)
 		}
 	}
-	for _, c := range []Context{
+	for _, c := range []CIContext{
 		{Host: GitHub, Repository: "a/../b", RunID: "1"},
 		{Host: GitHub, Repository: "a", RunID: "1"},
 		{Host: GitLab, Repository: "a", RunID: "1"},
@@ -47,7 +47,7 @@ func TestWhereATokenMayGo(t *testing.T) {
 			t.Errorf("%+v: no error", c)
 		}
 	}
-	if _, err := NewClient(Context{Host: GitHub, API: "https://host.example", Repository: "a/b", RunID: "1"}, ClientOptions{}); err == nil {
+	if _, err := NewClient(CIContext{Host: GitHub, API: "https://host.example", Repository: "a/b", RunID: "1"}, ClientOptions{}); err == nil {
 		t.Error("no token: no error")
 	}
 }

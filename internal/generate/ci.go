@@ -52,8 +52,8 @@ func CIServiceNamed(name string) CIService {
 	return CIService{}
 }
 
-// UsualCI returns the name of the CI service of the host of a remote, or None.
-func UsualCI(remote string) string {
+// ProposeCI returns the name of the CI service of the host of a remote, or None.
+func ProposeCI(remote string) string {
 	host, _, _ := strings.Cut(remote, ":") // user@host:path
 	if u, err := url.Parse(remote); strings.Contains(remote, "://") && err == nil {
 		host = u.Hostname()
@@ -107,11 +107,11 @@ func (s *Setup) addCI(ctx context.Context, o SetupChoices) error {
 	names, err := fs.Glob(ciFiles, "ci/"+o.CI+"/*.yml")
 	for _, name := range names {
 		text, rerr := ciFiles.ReadFile(name)
-		s.addEdit(s.Top, path.Join(service.target, path.Base(name)), wholeFile([]byte(fill.Replace(string(text)))))
+		s.addEdit(s.Top, path.Join(service.target, path.Base(name)), newFileChange([]byte(fill.Replace(string(text)))))
 		err = errors.Join(err, rerr)
 	}
 	next, nerr := ciFiles.ReadFile("ci/" + o.CI + "/next.txt")
-	s.next = s.nextForCI(branch, string(next))
+	s.next = s.nextStepsForCI(branch, string(next))
 	return errors.Join(err, nerr)
 }
 
@@ -125,7 +125,7 @@ func (s *Setup) chooseBranch(ctx context.Context, branch string) (string, error)
 	}
 	name, err := s.repository.DefaultBranch(ctx)
 	if branch = strings.TrimPrefix(name, "origin/"); branch == "" && err == nil {
-		branch = s.repository.Branch(ctx)
+		branch = s.repository.CurrentBranch(ctx)
 	}
 	if branch == "" && err == nil {
 		err = errors.New("trueup does not know which branch to apply: add --branch BRANCH")
@@ -133,8 +133,8 @@ func (s *Setup) chooseBranch(ctx context.Context, branch string) (string, error)
 	return branch, err
 }
 
-// nextForCI fills the project's own BRANCH, UUID and STORE into a text about the next steps.
-func (s *Setup) nextForCI(branch, text string) string {
+// nextStepsForCI fills the project's own BRANCH, UUID and STORE into a text about the next steps.
+func (s *Setup) nextStepsForCI(branch, text string) string {
 	store, note := s.Project.Ledger.Store, ""
 	if strings.HasPrefix(s.Store, "file:") {
 		note = "The ledger is on this machine only, so CI can't use it: move it to git:REF, s3://BUCKET/PREFIX or postgres:NAME.\n"

@@ -29,13 +29,13 @@ func (g *gatherer) addCommits(ctx context.Context) error {
 		return err
 	}
 	if g.commits, err = r.ParseRange(ctx, g.FromGit); err != nil {
-		return g.explainRange(r, err)
+		return g.explainRangeError(r, err)
 	}
 	changes, err := r.Changes(ctx, g.commits.Base, g.commits.Head)
 	if err != nil {
 		return err
 	}
-	if err := g.refuseUnused(ctx, r, mappings, changes); err != nil {
+	if err := g.refuseUnusedMappings(ctx, r, mappings, changes); err != nil {
 		return err
 	}
 	g.head = append(g.head, fmt.Sprintf("from the files that differ between %s and %s:", g.commits.Base, g.commits.Head))
@@ -46,7 +46,7 @@ func (g *gatherer) addCommits(ctx context.Context) error {
 	return nil
 }
 
-func (g *gatherer) explainRange(r git.Repository, err error) error {
+func (g *gatherer) explainRangeError(r git.Repository, err error) error {
 	base, _, _ := strings.Cut(g.FromGit, "..")
 	switch {
 	case !errors.Is(err, git.ErrNoCommit) && !errors.Is(err, git.ErrUnrelated):
@@ -59,9 +59,9 @@ func (g *gatherer) explainRange(r git.Repository, err error) error {
 	return fmt.Errorf("%w: fetch it, or name another commit", err)
 }
 
-// refuseUnused refuses a mapping from a folder that neither commit has: it is a slip, and what it
+// refuseUnusedMappings refuses a mapping from a folder that neither commit has: it is a slip, and what it
 // was meant for would stay old.
-func (g *gatherer) refuseUnused(ctx context.Context, r git.Repository, mappings purge.Mappings, changes []git.ChangedName) error {
+func (g *gatherer) refuseUnusedMappings(ctx context.Context, r git.Repository, mappings purge.Mappings, changes []git.ChangedName) error {
 	for i, m := range mappings {
 		if m.From == "" || slices.ContainsFunc(changes, func(c git.ChangedName) bool { return m.ServesFile(c.Name) }) {
 			continue
@@ -109,7 +109,7 @@ func (g *gatherer) logLeftOut(log func(string, ...any), names []string, one, man
 		for i, name := range names {
 			names[i] = oneLine(name)
 		}
-		log("%s: %s", diag.Plural(len(names), one, many), diag.First(names, 5))
+		log("%s: %s", diag.Plural(len(names), one, many), diag.JoinFirst(names, 5))
 	}
 }
 
@@ -119,7 +119,7 @@ func (g *gatherer) addFile(mappings purge.Mappings, name string) {
 		g.Unplaced = append(g.Unplaced, fmt.Sprintf("the file %s %v: name a prefix path that covers it", oneLine(name), err))
 	}
 	for _, a := range served {
-		if err := g.addWanted(a); err != nil {
+		if err := g.addAddress(a); err != nil {
 			g.Unplaced = append(g.Unplaced, fmt.Sprintf("the file %s is served at %q, which %v", oneLine(name), a.Path, err))
 		}
 	}

@@ -62,16 +62,16 @@ func (s *Setup) addEdit(root *os.Root, name string, c fileChange) {
 func (s *Setup) planEdits(ctx context.Context, o SetupChoices) error {
 	s.addEdit(s.Root, config.ProjectFile, s.editText)
 	s.addEdit(s.Root, kind.EditorSchemaFile, editSchema)
-	s.addEdit(s.Root, ".gitignore", editIgnored(s.Project.Ledger.Store))
+	s.addEdit(s.Root, ".gitignore", editGitignore(s.Project.Ledger.Store))
 	if o.Manifests == FromExamples {
 		if err := s.addExamples(); err != nil {
 			return err
 		}
 	} else if s.lacksManifests() && o.Manifests != FromLive {
-		s.addEdit(s.Root, placeholder, wholeFile([]byte{}))
+		s.addEdit(s.Root, placeholder, newFileChange([]byte{}))
 	}
 	if o.Agents {
-		s.addEdit(s.Root, "AGENTS.md", wholeFile(agentsText))
+		s.addEdit(s.Root, "AGENTS.md", newFileChange(agentsText))
 	}
 	if err := s.addCI(ctx, o); err != nil {
 		return err
@@ -92,8 +92,8 @@ func (s *Setup) lacksManifests() bool {
 	return s.IsNew && errors.Is(err, fs.ErrNotExist)
 }
 
-// KeepFolder makes the folder of manifests of a new project if nothing was pulled into it.
-func (s *Setup) KeepFolder() error {
+// EnsureManifestFolder makes the folder of manifests of a new project if nothing was pulled into it.
+func (s *Setup) EnsureManifestFolder() error {
 	if !s.lacksManifests() {
 		return nil
 	}
@@ -101,8 +101,8 @@ func (s *Setup) KeepFolder() error {
 	return err
 }
 
-// wholeFile returns a change that creates a file with this content, and rejects a file with other content.
-func wholeFile(content []byte) fileChange {
+// newFileChange returns a change that creates a file with this content, and rejects a file with other content.
+func newFileChange(content []byte) fileChange {
 	return func(was []byte) ([]byte, error) {
 		if was != nil && !bytes.Equal(was, content) {
 			return nil, errors.New("it has other content")
@@ -181,8 +181,8 @@ func (e *FileEdit) writeFile() error {
 	return files.ReplaceFile(e.root, f)
 }
 
-// Wanted returns the content that a new file would get, or nil for the schema, which is long.
-func (e *FileEdit) Wanted() []byte {
+// NewContent returns the content that a new file would get, or nil for the schema, which is long.
+func (e *FileEdit) NewContent() []byte {
 	text, err := e.change(nil)
 	if err != nil || e.name == kind.EditorSchemaFile {
 		return nil
@@ -224,8 +224,8 @@ func (s *Setup) addExamples() error {
 		}
 		object, _ := k.Root().Fields["metadata"].Fields["name"].ExampleValue(true).(string)
 		name := path.Join(folder, "example-"+strings.ToLower(k.Name)+".yaml")
-		text, err := yamledit.Write(yamledit.Draft{
-			Kind: k, Name: "example-" + object, Spec: canon.Bytes(spec), Schema: kind.EditorSchemaPath(name),
+		text, err := yamledit.WriteManifest(yamledit.Draft{
+			Kind: k, Name: "example-" + object, Spec: canon.Encode(spec), Schema: kind.EditorSchemaPath(name),
 			Head: []string{
 				"An example: change or remove it before you apply.",
 				"trueup explain " + strings.ToLower(k.Name) + " describes every field.",
@@ -234,7 +234,7 @@ func (s *Setup) addExamples() error {
 		if err != nil {
 			return err
 		}
-		s.addEdit(s.Root, name, wholeFile(text))
+		s.addEdit(s.Root, name, newFileChange(text))
 		if k.HostField != "" && k.CanPatch() {
 			if err := s.addTest(path.Join(folder, "example.test.yaml"), spec); err != nil {
 				return err
@@ -246,18 +246,18 @@ func (s *Setup) addExamples() error {
 
 // addTest adds a test of what the home page of a CDN gets.
 func (s *Setup) addTest(name string, spec map[string]any) error {
-	k, home := kind.RequestTest(), "https://"+exampleHost+"/"
-	test := map[string]any{"name": "the home page", "url": home, "expect": requesttest.FirstExpectation(spec, home)}
-	text, err := yamledit.Snippet(map[string]any{
+	k, home := kind.RequestTestKind(), "https://"+exampleHost+"/"
+	test := map[string]any{"name": "the home page", "url": home, "expect": requesttest.ExampleExpectation(spec, home)}
+	text, err := yamledit.EncodeSnippet(map[string]any{
 		"apiVersion": k.APIVersion, "kind": k.Name, "spec": map[string]any{"tests": []any{test}},
 	}, k.Root())
 	head := "# yaml-language-server: $schema=" + kind.EditorSchemaPath(name) + "\n# trueup test runs this. Change it with the CDN.\n"
-	s.addEdit(s.Root, name, wholeFile([]byte(head+text)))
+	s.addEdit(s.Root, name, newFileChange([]byte(head+text)))
 	return err
 }
 
-// ProjectFile makes or completes trueup.yaml.
-type ProjectFile struct {
+// ProjectFileEdit makes or completes trueup.yaml.
+type ProjectFileEdit struct {
 	Workspace kind.Workspace
 	// Store is that of a ledger to create, empty for none, and ID its id once it is created.
 	Store, ID string
@@ -269,7 +269,7 @@ type ProjectFile struct {
 }
 
 // editText makes the file with the id of its ledger, or adds the ledger to it.
-func (p *ProjectFile) editText(was []byte) ([]byte, error) {
+func (p *ProjectFileEdit) editText(was []byte) ([]byte, error) {
 	switch {
 	case was == nil:
 		return p.fileText(), nil
@@ -283,7 +283,7 @@ func (p *ProjectFile) editText(was []byte) ([]byte, error) {
 	case p.Store == "" || before.Ledger.ID != "", p.Waits && before.Ledger.Store == p.Store:
 		return was, nil
 	case before.Ledger.Store == p.Store:
-		return p.withID(was, before), nil
+		return p.addLedgerID(was, before), nil
 	case before.Ledger.Store != "":
 		return was, nil
 	}
@@ -299,9 +299,9 @@ func (p *ProjectFile) editText(was []byte) ([]byte, error) {
 // storeLine finds the store of a ledger, as init writes it and most people do.
 var storeLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^( +)store:.*\n`) })
 
-// withID adds the id behind the store of a ledger. It changes nothing if that would change anything
+// addLedgerID adds the id behind the store of a ledger. It changes nothing if that would change anything
 // else; then a person has to.
-func (p *ProjectFile) withID(was []byte, before config.Project) []byte {
+func (p *ProjectFileEdit) addLedgerID(was []byte, before config.Project) []byte {
 	at := storeLine().FindSubmatchIndex(was)
 	if at == nil {
 		return was
@@ -314,7 +314,7 @@ func (p *ProjectFile) withID(was []byte, before config.Project) []byte {
 	return now
 }
 
-func (p *ProjectFile) fileText() []byte {
+func (p *ProjectFileEdit) fileText() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# yaml-language-server: $schema=%s\n", kind.EditorSchemaFile)
 	fmt.Fprintf(&b, "apiVersion: trueup/v1\nkind: Project\n")
@@ -324,7 +324,7 @@ func (p *ProjectFile) fileText() []byte {
 }
 
 // ledgerPart is the part of trueup.yaml that names the ledger.
-func (p *ProjectFile) ledgerPart() string {
+func (p *ProjectFileEdit) ledgerPart() string {
 	if p.Store == "" {
 		return ""
 	}
@@ -338,16 +338,16 @@ func (p *ProjectFile) ledgerPart() string {
 	return text
 }
 
-func (p *ProjectFile) shownStore() string {
+func (p *ProjectFileEdit) shownStore() string {
 	if p.StoreFromEnv {
 		return ""
 	}
 	return p.Store
 }
 
-// editIgnored adds the files of a project that stay on the machine to .gitignore, unless they are
+// editGitignore adds the files of a project that stay on the machine to .gitignore, unless they are
 // there in any spelling.
-func editIgnored(store string) fileChange {
+func editGitignore(store string) fileChange {
 	lines := []string{"/.trueup/"}
 	if folder, ok := strings.CutPrefix(store, "file:"); ok && isPlain(folder) && filepath.IsLocal(folder) {
 		if line := "/" + path.Clean(folder) + "/"; !strings.HasPrefix(line, lines[0]) {

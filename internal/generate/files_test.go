@@ -9,7 +9,7 @@ import (
 )
 
 func TestIgnoredLinesAreAddedOnce(t *testing.T) {
-	edit := editIgnored("file:ledger")
+	edit := editGitignore("file:ledger")
 	for was, want := range map[string]string{
 		"":                       "/.trueup/\n/ledger/\n",
 		"*.bak":                  "*.bak\n/.trueup/\n/ledger/\n",

@@ -15,8 +15,8 @@ import (
 	"trueup/internal/plan"
 )
 
-// NewLedger makes the ledger of a platform, or completes one that exists.
-type NewLedger struct {
+// LedgerSetup makes the ledger of a platform, or completes one that exists.
+type LedgerSetup struct {
 	Platform *config.Platform
 	Load     func(context.Context) (config.LoadedProject, error) // reads the manifests of the project
 	// Sent says which requests in git were sent before: all, none, or a pattern of names or of KIND/NAME. AskSent
@@ -28,19 +28,19 @@ type NewLedger struct {
 
 // CreateLedger makes the ledger, after it proved that the store is safe, and sets the ledger's id in Platform. It records the
 // requests that were sent before, and returns how many it recorded.
-func (n NewLedger) CreateLedger(ctx context.Context) (adopted int, err error) {
-	sent, err := n.sentBefore(ctx)
+func (n LedgerSetup) CreateLedger(ctx context.Context) (adopted int, err error) {
+	sent, err := n.objectsSentBefore(ctx)
 	if err == nil && len(sent) > 0 {
 		sent, err = unrecordedObjects(ctx, n.Platform.Ledger, sent)
 	}
 	if err != nil {
-		return 0, config.LedgerError(err)
+		return 0, config.ExplainLedgerError(err)
 	}
 	cfg := n.Platform.Ledger
 	cfg.Rebind = n.Rebind
 	g, err := ledger.CreateLedger(ctx, cfg)
 	if err != nil {
-		return 0, config.LedgerError(err)
+		return 0, config.ExplainLedgerError(err)
 	}
 	n.Platform.Ledger.ID = g.LedgerID
 	all := map[kind.Key]ledger.Adoption{}
@@ -56,7 +56,7 @@ func (n NewLedger) CreateLedger(ctx context.Context) (adopted int, err error) {
 
 // CheckReady returns why the ledger can't be used for the areas of the manifests, or nil. Without manifests, it checks every
 // area that has an address.
-func (n NewLedger) CheckReady(ctx context.Context) error {
+func (n LedgerSetup) CheckReady(ctx context.Context) error {
 	origins := n.Platform.Ledger.Origins
 	areas := slices.DeleteFunc(kind.Areas(), func(area kind.Area) bool { return len(origins) > 0 && origins[area] == "" })
 	if loaded, err := n.Load(ctx); err == nil && len(loaded.Set.Objects) > 0 {
@@ -72,9 +72,9 @@ func (n NewLedger) CheckReady(ctx context.Context) error {
 	return nil
 }
 
-// sentBefore returns the requests in git that were sent before. It asks until trueup.yaml has the ledger's id, because
+// objectsSentBefore returns the requests in git that were sent before. It asks until trueup.yaml has the ledger's id, because
 // an earlier run may have created the ledger and stopped.
-func (n NewLedger) sentBefore(ctx context.Context) ([]*manifest.Object, error) {
+func (n LedgerSetup) objectsSentBefore(ctx context.Context) ([]*manifest.Object, error) {
 	cfg := n.Platform.Ledger
 	if n.Sent == "none" || n.Sent == "" && cfg.ID != "" {
 		return nil, nil
@@ -84,12 +84,12 @@ func (n NewLedger) sentBefore(ctx context.Context) ([]*manifest.Object, error) {
 		return nil, nil
 	}
 	if err == nil {
-		err = loaded.Findings.Refuse("the manifests are invalid, so trueup can't tell which requests they contain")
+		err = loaded.Findings.ErrorIfInvalid("the manifests are invalid, so trueup can't tell which requests they contain")
 	}
 	if err != nil {
 		return nil, err
 	}
-	once := slices.DeleteFunc(slices.Clone(loaded.Set.Objects), func(o *manifest.Object) bool { return !o.Kind.RequestOnly() })
+	once := slices.DeleteFunc(slices.Clone(loaded.Set.Objects), func(o *manifest.Object) bool { return !o.Kind.IsRequestOnly() })
 	if n.Sent == "" {
 		if once, err = unrecordedObjects(ctx, cfg, once); err != nil || len(once) == 0 {
 			return nil, err
@@ -102,7 +102,7 @@ func (n NewLedger) sentBefore(ctx context.Context) ([]*manifest.Object, error) {
 }
 
 // namedObjects returns the objects that Sent names.
-func (n NewLedger) namedObjects(once []*manifest.Object) ([]*manifest.Object, error) {
+func (n LedgerSetup) namedObjects(once []*manifest.Object) ([]*manifest.Object, error) {
 	if n.Sent == "all" {
 		return once, nil
 	}
@@ -156,7 +156,7 @@ func RecordAdoption(ctx context.Context, cfg config.Options, l config.LoadedProj
 func ForgetObjects(
 	ctx context.Context, cfg config.Options, l config.LoadedProject, keys []kind.Key, reason string, confirm func() error,
 ) (done []kind.Key, before []ledger.Record, err error) {
-	if manifest.Unread(l.Findings) || l.Project.ReadsPartly(cfg.Dir, nil) {
+	if manifest.HasUnread(l.Findings) || l.Project.ReadsPartly(cfg.Dir, nil) {
 		return nil, nil, errors.New("trueup read only part of the project, so these may be in git. Run it in the folder of trueup.yaml, and fix what validate warns about")
 	}
 	for _, key := range keys {

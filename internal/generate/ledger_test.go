@@ -80,7 +80,7 @@ func TestNewLedgerRecordsWhatWasSent(t *testing.T) {
 		{"", "!", "", "nobody"},
 	} {
 		w := platformIn(t.TempDir())
-		n := NewLedger{
+		n := LedgerSetup{
 			Platform: w, Sent: c.sent, Load: func(context.Context) (config.LoadedProject, error) { return loaded(t, rel42+rel43+disk), nil },
 			AskSent: func(once []*manifest.Object) (string, error) {
 				if len(once) != 2 || c.answer == "" {
@@ -117,7 +117,7 @@ func TestNewLedgerAsksAgain(t *testing.T) {
 		w := platformIn(dir)
 		defer w.Close()
 		w.Ledger.ID = id
-		_, err := NewLedger{
+		_, err := LedgerSetup{
 			Platform: w, Load: func(context.Context) (config.LoadedProject, error) { return loaded(t, text), problem },
 			AskSent: func(once []*manifest.Object) (string, error) {
 				asked += fmt.Sprint(kind.KeysOf(once))
@@ -137,7 +137,7 @@ func TestNewLedgerAsksAgain(t *testing.T) {
 		t.Errorf("again: %v, asked %s", err, asked)
 	}
 	w := platformIn(dir)
-	again := NewLedger{Platform: w, Sent: "all", Load: func(context.Context) (config.LoadedProject, error) { return loaded(t, rel42+rel43), nil }}
+	again := LedgerSetup{Platform: w, Sent: "all", Load: func(context.Context) (config.LoadedProject, error) { return loaded(t, rel42+rel43), nil }}
 	if adopted, err := again.CreateLedger(t.Context()); err != nil || adopted != 1 || recorded(t, w) != "Purge/rel-42 adopted, Purge/rel-43 adopted" {
 		t.Errorf("all of which one is new: %d, %v", adopted, err)
 	}
@@ -154,7 +154,7 @@ func TestNewLedgerAsksAgain(t *testing.T) {
 func TestReadyForTheAreasOfManifests(t *testing.T) {
 	for text, ready := range map[string]bool{"": true, rel42: true, disk: false} {
 		w := platformIn(t.TempDir())
-		n := NewLedger{Platform: w, Sent: "none", Load: func(context.Context) (config.LoadedProject, error) { return loaded(t, text), nil }}
+		n := LedgerSetup{Platform: w, Sent: "none", Load: func(context.Context) (config.LoadedProject, error) { return loaded(t, text), nil }}
 		if _, err := n.CreateLedger(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -170,7 +170,7 @@ func TestForget(t *testing.T) {
 	dir := t.TempDir()
 	w := platformIn(dir)
 	defer w.Close()
-	n := NewLedger{Platform: w, Sent: "none"}
+	n := LedgerSetup{Platform: w, Sent: "none"}
 	if _, err := n.CreateLedger(t.Context()); err != nil {
 		t.Fatal(err)
 	}

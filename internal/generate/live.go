@@ -20,20 +20,20 @@ import (
 )
 
 // PullSelection is what a run reads. Empty, it is all that the configured areas have.
-type PullSelection []pattern
+type PullSelection []objectPattern
 
-type pattern struct {
+type objectPattern struct {
 	text string
 	kind *kind.Kind
 	name string // may have the wildcards of path.Match, and is empty for all objects of the kind
 }
 
-func (p pattern) hasKey(key kind.Key) bool {
+func (p objectPattern) hasKey(key kind.Key) bool {
 	like, _ := path.Match(p.name, key.Name)
 	return p.kind.Name == key.Kind && (p.name == "" || p.name == key.Name || like)
 }
 
-func (p pattern) isExact() bool { return p.name != "" && !strings.ContainsAny(p.name, `*?[\`) }
+func (p objectPattern) isExact() bool { return p.name != "" && !strings.ContainsAny(p.name, `*?[\`) }
 
 // ReadableKinds returns the kinds whose live objects can be listed and read.
 func ReadableKinds() []*kind.Kind {
@@ -63,24 +63,24 @@ func ParseSelection(args []string) (s PullSelection, err error) {
 		if _, err := path.Match(object, ""); err != nil {
 			return s, fmt.Errorf("%q is not a pattern of names: write one such as cdn/shop-*", arg)
 		}
-		s = append(s, pattern{text: arg, kind: k, name: object})
+		s = append(s, objectPattern{text: arg, kind: k, name: object})
 	}
 	return s, nil
 }
 
 func (s PullSelection) hasKey(key kind.Key) bool {
-	return slices.ContainsFunc(s, func(p pattern) bool { return p.hasKey(key) })
+	return slices.ContainsFunc(s, func(p objectPattern) bool { return p.hasKey(key) })
 }
 
-// orConfigured replaces an empty selection by all kinds of areas with an address: who has only CDNs needs no address
+// selectConfiguredKinds replaces an empty selection by all kinds of areas with an address: who has only CDNs needs no address
 // for snapshots.
-func (r *pullRun) orConfigured(s PullSelection) (PullSelection, error) {
+func (r *pullRun) selectConfiguredKinds(s PullSelection) (PullSelection, error) {
 	if len(s) > 0 {
 		return s, nil
 	}
 	for _, k := range ReadableKinds() {
 		if r.platform.API.Endpoints[k.Area].Base != nil {
-			s = append(s, pattern{kind: k})
+			s = append(s, objectPattern{kind: k})
 			continue
 		}
 		r.Log(slog.LevelInfo, fmt.Sprintf("%s are left out, because no address of the %s area is configured", k.Plural(), k.Area))
@@ -93,7 +93,7 @@ func (r *pullRun) orConfigured(s PullSelection) (PullSelection, error) {
 }
 
 func (r *pullRun) readLive(ctx context.Context, asked PullSelection) error {
-	asked, err := r.orConfigured(asked)
+	asked, err := r.selectConfiguredKinds(asked)
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (r *pullRun) readLive(ctx context.Context, asked PullSelection) error {
 		return err
 	}
 	r.chooseItems(state, asked)
-	r.takePast()
+	r.usePastSpecs()
 	if err := asked.checkSelected(r.Items); err != nil || r.ledger == nil || r.view.Problem != "" {
 		return err
 	}
@@ -141,7 +141,7 @@ func (r *pullRun) fetchLive(ctx context.Context, asked PullSelection) (kind.Live
 	defer reader.Close()
 	opts := api.FetchOptions{
 		Parallelism: r.API.Parallelism, Names: r.view.RemoteNames(), Whole: true,
-		Progress: func(done int) { progress(done, 0) }, Doubt: r.doubtListed,
+		Progress: func(done int) { progress(done, 0) }, Doubt: r.needsReread,
 	}
 	named := &manifest.Set{} // to be read even if a list lacks them
 	var listed []*kind.Kind
@@ -162,23 +162,23 @@ func (r *pullRun) fetchLive(ctx context.Context, asked PullSelection) (kind.Live
 		}
 		return state, err
 	}
-	r.judgeLists(listed, state.Lists)
+	r.warnOfLists(listed, state.Lists)
 	return state, nil
 }
 
-// doubtListed reports whether to read a listed object by name, because it differs from git and the list may lag behind: trueup
+// needsReread reports whether to read a listed object by name, because it differs from git and the list may lag behind: trueup
 // wrote the object lately, or git is to take what it shows.
-func (r *pullRun) doubtListed(key kind.Key, listed kind.LiveObject) bool {
+func (r *pullRun) needsReread(key kind.Key, listed kind.LiveObject) bool {
 	git, rec := r.set.Find(key), r.view.Records[key]
 	return git != nil && (r.opts.Replace || rec.WrittenLately(r.platform.API.Now())) &&
-		!plan.IsSettled(listed.Kind, r.project.Overrides, rec, git.Spec, listed)
+		!plan.NeedsNoRequest(listed.Kind, r.project.Overrides, rec, git.Spec, listed)
 }
 
-// judgeLists warns of incomplete lists, and doubts the workspace if a list is empty.
-func (r *pullRun) judgeLists(listed []*kind.Kind, lists map[string]kind.ListInfo) {
+// warnOfLists warns of incomplete lists, and doubts the workspace if a list is empty.
+func (r *pullRun) warnOfLists(listed []*kind.Kind, lists map[string]kind.ListInfo) {
 	for _, k := range listed {
 		list := lists[k.Name]
-		question, fix := r.platform.Workspace.NoneFound(k)
+		question, fix := r.platform.Workspace.EmptyListQuestion(k)
 		switch {
 		case !list.Complete:
 			r.Partial = true
@@ -189,12 +189,12 @@ func (r *pullRun) judgeLists(listed []*kind.Kind, lists map[string]kind.ListInfo
 	}
 }
 
-// DoubtQuestion returns what to ask, and what to do if the answer is no, if a workspace has none of the objects that most have.
-func DoubtQuestion(ctx context.Context, w *config.Platform) (question, fix string, err error) {
+// EmptyWorkspaceQuestion returns what to ask, and what to do if the answer is no, if a workspace has none of the objects that most have.
+func EmptyWorkspaceQuestion(ctx context.Context, w *config.Platform) (question, fix string, err error) {
 	reader := api.NewReader(w.API)
 	defer reader.Close()
 	for _, k := range ReadableKinds() {
-		question, fix := w.Workspace.NoneFound(k)
+		question, fix := w.Workspace.EmptyListQuestion(k)
 		// The ledger of the environment must be created before it admits a token.
 		if question == "" || w.API.Endpoints[k.Area].Base == nil || w.AdmitAreas(ctx, k.Area) != nil {
 			continue

@@ -153,7 +153,7 @@ type pullRun struct {
 func PullManifests(ctx context.Context, cfg config.Options, p config.Project, asked PullSelection, opts PullOptions) (*PullResult, error) {
 	r := &pullRun{Options: cfg, opts: opts, project: p, set: &manifest.Set{}}
 	if !opts.Stdout {
-		if err := r.readGit(ctx); err != nil {
+		if err := r.readManifests(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -169,7 +169,7 @@ func PullManifests(ctx context.Context, cfg config.Options, p config.Project, as
 		return nil, err
 	}
 	if opts.Stdout {
-		r.Text = textOf(r.newItems())
+		r.Text = joinManifests(r.newItems())
 		return &r.PullResult, nil
 	}
 	if !opts.Diff {
@@ -194,9 +194,9 @@ func (r *pullRun) manifestOptions() manifest.LoadSettings {
 	return r.project.ManifestOptions(r.API.Parallelism)
 }
 
-// readGit reads the manifests of the project, except in folders that do not exist yet, and those of
+// readManifests reads the manifests of the project, except in folders that do not exist yet, and those of
 // the place that is written to.
-func (r *pullRun) readGit(ctx context.Context) error {
+func (r *pullRun) readManifests(ctx context.Context) error {
 	exists := func(name string) bool {
 		_, err := os.Lstat(name)
 		return !errors.Is(err, fs.ErrNotExist)
@@ -237,7 +237,7 @@ func (r *pullRun) readGit(ctx context.Context) error {
 
 // planIsEmpty reports whether the plan of an object is empty if git has the spec.
 func (r *pullRun) planIsEmpty(i *PulledObject, spec []byte) bool {
-	return plan.IsSettled(i.live.Kind, r.project.Overrides, r.view.Records[i.Key()], spec, i.live)
+	return plan.NeedsNoRequest(i.live.Kind, r.project.Overrides, r.view.Records[i.Key()], spec, i.live)
 }
 
 // PastMoment names a moment of the ledger's log, which Text describes: before an entry, before the first of a commit, or at a time.
@@ -250,8 +250,8 @@ type PastMoment struct {
 	Time   time.Time
 }
 
-// pastWalk collects the writes since a moment.
-type pastWalk struct {
+// pastWriteCollector collects the writes since a moment.
+type pastWriteCollector struct {
 	PastMoment
 	writes  []ledger.LogEntry // the newest first
 	matched int               // how many of them there are up to the oldest that the moment names
@@ -259,8 +259,8 @@ type pastWalk struct {
 	named   map[kind.Key]bool // the objects of those that the moment names
 }
 
-// add adds a write, and reports whether an older one may belong to the moment.
-func (w *pastWalk) add(e ledger.LogEntry) bool {
+// addWrite adds a write, and reports whether an older one may belong to the moment.
+func (w *pastWriteCollector) addWrite(e ledger.LogEntry) bool {
 	if e.Kind == "" { // a hold
 		return true
 	}
@@ -283,7 +283,7 @@ func (w *pastWalk) add(e ledger.LogEntry) bool {
 	return matches || more
 }
 
-func (w *pastWalk) isOfRun(e ledger.LogEntry) bool {
+func (w *pastWriteCollector) isOfRun(e ledger.LogEntry) bool {
 	return e.By == w.last.By && commitOf(e) == commitOf(w.last) && w.last.At.Sub(e.At).Abs() < time.Hour
 }
 
@@ -292,26 +292,26 @@ func commitOf(e ledger.LogEntry) string { return cmp.Or(e.Claim, &ledger.Claim{}
 // readWrites reads what was written since the moment that was asked for. It returns the objects to pull, and notes what can't
 // come back.
 func (r *pullRun) readWrites(ctx context.Context, asked PullSelection) (found PullSelection, err error) {
-	w, wants := &pastWalk{PastMoment: r.opts.Past, named: map[kind.Key]bool{}}, asked.hasKey
+	w, wants := &pastWriteCollector{PastMoment: r.opts.Past, named: map[kind.Key]bool{}}, asked.hasKey
 	if w.Run {
 		wants = nil
 	}
 	err = r.view.ProblemError()
 	if err == nil {
-		err = r.ledger.ReadLog(ctx, wants, w.add)
+		err = r.ledger.ReadLog(ctx, wants, w.addWrite)
 	}
 	if err == nil && w.matched == 0 {
 		err = fmt.Errorf("nothing was written to these objects since %s: trueup log shows what was", w.Text)
 	}
-	w.nameWritesOfRun()
+	w.addWritesOfRun()
 	if found = r.selectWrites(w); err == nil && len(found) == 0 {
 		err = errors.New(strings.Join(r.Doubts, " ") + " Nothing was pulled")
 	}
-	return found, config.LedgerError(err)
+	return found, config.ExplainLedgerError(err)
 }
 
-// nameWritesOfRun names what the run wrote after the entry, too.
-func (w *pastWalk) nameWritesOfRun() {
+// addWritesOfRun names what the run wrote after the entry, too.
+func (w *pastWriteCollector) addWritesOfRun() {
 	for i := w.matched - 1; i >= 0 && w.Run; i-- {
 		if e := w.writes[i]; w.isOfRun(e) {
 			w.named[e.Key], w.last = true, e
@@ -320,7 +320,7 @@ func (w *pastWalk) nameWritesOfRun() {
 }
 
 // selectWrites keeps the writes to the objects that are named, and returns these objects.
-func (r *pullRun) selectWrites(w *pastWalk) (found PullSelection) {
+func (r *pullRun) selectWrites(w *pastWriteCollector) (found PullSelection) {
 	r.writes = map[kind.Key][]ledger.LogEntry{}
 	for _, e := range w.writes[:w.matched] {
 		k, _ := kind.FindKind(e.Kind)
@@ -331,15 +331,15 @@ func (r *pullRun) selectWrites(w *pastWalk) (found PullSelection) {
 			r.Doubts = append(r.Doubts, fmt.Sprintf("%s was %s in entry %d, which can't be undone.", e.Key, e.Did, e.Entry))
 			continue
 		case r.writes[e.Key] == nil:
-			found = append(found, pattern{text: e.String(), kind: k, name: e.Name})
+			found = append(found, objectPattern{text: e.String(), kind: k, name: e.Name})
 		}
 		r.writes[e.Key] = append(r.writes[e.Key], e)
 	}
 	return found
 }
 
-// takePast puts what live had before the writes in place of what it has now.
-func (r *pullRun) takePast() {
+// usePastSpecs puts what live had before the writes in place of what it has now.
+func (r *pullRun) usePastSpecs() {
 	for _, i := range r.Items {
 		writes := r.writes[i.Key()]
 		if len(writes) == 0 {
@@ -358,8 +358,8 @@ func (r *pullRun) takePast() {
 	}
 }
 
-// comparePast notes an object that will differ from what live had before, although git gets all that trueup has written since.
-func (r *pullRun) comparePast(i *PulledObject) {
+// noteDifferenceFromPast notes an object that will differ from what live had before, although git gets all that trueup has written since.
+func (r *pullRun) noteDifferenceFromPast(i *PulledObject) {
 	writes := r.writes[i.Key()]
 	if len(writes) == 0 || i.Verdict == Refused {
 		return

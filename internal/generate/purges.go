@@ -34,7 +34,7 @@ func (e PurgeEnv) readRequests(ctx context.Context, more []kind.Key, all bool) (
 	}
 	keys := slices.Clone(more)
 	for _, o := range e.Set.Objects {
-		if o.Kind.RequestOnly() {
+		if o.Kind.IsRequestOnly() {
 			keys = append(keys, o.Key())
 		}
 	}
@@ -62,7 +62,7 @@ const (
 	snapshotsFolder = "snapshots"
 )
 
-type request struct {
+type requestManifest struct {
 	purge.Spec
 	spec      []byte
 	digest    canon.Sum
@@ -76,7 +76,7 @@ type request struct {
 // sentAlready is the status of a request for which no manifest is written.
 const sentAlready = "sent already"
 
-type maker struct {
+type manifestMaker struct {
 	PurgeEnv
 	PurgeOptions
 	purgeSource
@@ -89,7 +89,7 @@ type maker struct {
 	at       time.Time // by the platform's clock
 	unknown  string    // says why the ledger could not be read
 	composed []purge.ReducedPurge
-	made     []*request
+	made     []*requestManifest
 }
 
 // WritePurges names and writes manifests of what the arguments and the options purge, for the command by. stdin is the
@@ -99,7 +99,7 @@ func WritePurges(ctx context.Context, env PurgeEnv, o PurgeOptions, by string, a
 	if err != nil {
 		return WrittenPurges{}, err
 	}
-	m := &maker{PurgeEnv: env, PurgeOptions: o, purgeSource: src, by: by, kind: kind.OfRequests(), fallback: purgesFolder, WrittenPurges: WrittenPurges{
+	m := &manifestMaker{PurgeEnv: env, PurgeOptions: o, purgeSource: src, by: by, kind: kind.RequestKind(), fallback: purgesFolder, WrittenPurges: WrittenPurges{
 		Format: resultFormat, Sandbox: env.Sandbox, Manifests: []PurgeManifest{}, Unplaced: src.Unplaced,
 	}}
 	if err := m.findFolder(); err != nil {
@@ -107,9 +107,9 @@ func WritePurges(ctx context.Context, env PurgeEnv, o PurgeOptions, by string, a
 	}
 	m.composeRequests()
 	names := m.nameRequests()
-	m.askLedger(ctx, names)
-	m.findWaiting()
-	if err := m.takeNames(names); err != nil {
+	m.readLedger(ctx, names)
+	m.findPendingRequests()
+	if err := m.assignNames(names); err != nil {
 		return m.WrittenPurges, err
 	}
 	for _, step := range []func(context.Context) error{m.draftManifests, m.writeManifests} {
@@ -123,12 +123,12 @@ func WritePurges(ctx context.Context, env PurgeEnv, o PurgeOptions, by string, a
 
 // findFolder finds the folder to write to: Dir, or the one with most objects of the kind, or one beside the other
 // manifests.
-func (m *maker) findFolder() error {
+func (m *manifestMaker) findFolder() error {
 	switch m.Dir {
 	case ToStdout:
 		return nil
 	case "":
-		m.folder = m.usualFolder()
+		m.folder = m.defaultFolder()
 		return nil
 	}
 	m.folder = files.FolderAt(m.PurgeEnv.Dir, m.Dir)
@@ -138,7 +138,7 @@ func (m *maker) findFolder() error {
 	return nil
 }
 
-func (m *maker) usualFolder() files.Folder {
+func (m *manifestMaker) defaultFolder() files.Folder {
 	counts := map[string]int{}
 	for _, o := range m.Set.Objects {
 		folder := path.Dir(o.Path)
@@ -160,7 +160,7 @@ func (m *maker) usualFolder() files.Folder {
 	return m.Project.FolderInside(m.PurgeEnv.Dir, m.fallback)
 }
 
-func (m *maker) composeRequests() {
+func (m *manifestMaker) composeRequests() {
 	m.composed = purge.ComposeRequests(m.Wanted, m.Collapse)
 	for _, c := range m.composed {
 		for _, part := range c.SplitByLimits(purge.HostLimits()) {
@@ -168,15 +168,15 @@ func (m *maker) composeRequests() {
 			if len(part.Subdomains) == 0 {
 				delete(tree, "subdomains")
 			}
-			r := &request{Spec: part, spec: canon.Bytes(tree)}
+			r := &requestManifest{Spec: part, spec: canon.Encode(tree)}
 			r.digest, r.SpecSummary = plan.SpecDigest(m.kind, r.spec), summaryOf(part)
 			m.made = append(m.made, r)
 		}
 	}
 }
 
-// askLedger reads the ledger, also about these keys. Without it, trueup goes on with a warning.
-func (m *maker) askLedger(ctx context.Context, keys []kind.Key) {
+// readLedger reads the ledger, also about these keys. Without it, trueup goes on with a warning.
+func (m *manifestMaker) readLedger(ctx context.Context, keys []kind.Key) {
 	var err error
 	m.view, m.at, err = m.readRequests(ctx, keys, false)
 	if m.unknown = m.view.Problem; err != nil {
@@ -187,16 +187,16 @@ func (m *maker) askLedger(ctx context.Context, keys []kind.Key) {
 	}
 }
 
-// findWaiting finds requests that the next apply purges anyway, by a manifest with another name.
+// findPendingRequests finds requests that the next apply purges anyway, by a manifest with another name.
 // Manifests on standard output are applied by themselves.
-func (m *maker) findWaiting() {
+func (m *manifestMaker) findPendingRequests() {
 	if m.unknown != "" || m.Dir == ToStdout {
 		return
 	}
 	requests, _ := plan.ReadRequests(m.Set, m.view, m.at)
 	for _, r := range m.made {
 		for _, w := range requests {
-			if w.Waits() && w.Status != plan.Rejected && w.Spec.CoversSpec(r.Spec) {
+			if w.WillBeSent() && w.Status != plan.Rejected && w.Spec.CoversSpec(r.Spec) {
 				r.Key, r.Status, r.File, r.Line = w.Key, files.Unchanged, w.Manifest.Path, w.Manifest.Line
 				break
 			}
@@ -208,8 +208,8 @@ func (m *maker) findWaiting() {
 const nameDigits = 8
 
 // nameRequests names the requests after the run and their content, so that each run makes new ones.
-func (m *maker) nameRequests() []kind.Key {
-	base := cmp.Or(m.Name, nameFrom(m.RunName()), m.Now().UTC().Format("20060102-150405"))
+func (m *manifestMaker) nameRequests() []kind.Key {
+	base := cmp.Or(m.Name, sanitizeName(m.RunName()), m.Now().UTC().Format("20060102-150405"))
 	keys := make([]kind.Key, len(m.made))
 	for i, r := range m.made {
 		digest := strings.TrimPrefix(r.digest.String(), "sha256:")
@@ -218,10 +218,10 @@ func (m *maker) nameRequests() []kind.Key {
 	return keys
 }
 
-// takeNames refuses a name that another request has, or under which an older commit was purged.
-func (m *maker) takeNames(names []kind.Key) error {
+// assignNames refuses a name that another request has, or under which an older commit was purged.
+func (m *manifestMaker) assignNames(names []kind.Key) error {
 	for i, r := range m.made {
-		if r.Name == "" && !m.tryName(r, names[i]) {
+		if r.Name == "" && !m.assignName(r, names[i]) {
 			return fmt.Errorf("the name %s is taken: choose another with --name", names[i].Name)
 		}
 		if at := r.sent.AcceptedAt; at != nil && at.Before(m.commits.At) {
@@ -232,9 +232,9 @@ func (m *maker) takeNames(names []kind.Key) error {
 	return nil
 }
 
-// tryName takes a name for a request, unless another request has it. A request that may have been
+// assignName takes a name for a request, unless another request has it. A request that may have been
 // sent gets a manifest again, because apply knows what to do about it.
-func (m *maker) tryName(r *request, key kind.Key) bool {
+func (m *manifestMaker) assignName(r *requestManifest, key kind.Key) bool {
 	o, rec := m.Set.Find(key), m.view.Records[key]
 	sent := rec.State != "" && rec.State != ledger.Rejected
 	switch {
@@ -252,15 +252,15 @@ func (m *maker) tryName(r *request, key kind.Key) bool {
 	return true
 }
 
-// unwritten returns the requests that need a manifest.
-func (m *maker) unwritten() []*request {
-	return slices.DeleteFunc(slices.Clone(m.made), func(r *request) bool { return r.Status != "" })
+// unwrittenRequests returns the requests that need a manifest.
+func (m *manifestMaker) unwrittenRequests() []*requestManifest {
+	return slices.DeleteFunc(slices.Clone(m.made), func(r *requestManifest) bool { return r.Status != "" })
 }
 
-func (r *request) fileName() string { return r.Name + ".yaml" }
+func (r *requestManifest) fileName() string { return r.Name + ".yaml" }
 
 // draftManifests makes the text of the manifests, and checks them beside the others.
-func (m *maker) draftManifests(ctx context.Context) (err error) {
+func (m *manifestMaker) draftManifests(ctx context.Context) (err error) {
 	head := []string{"Written by trueup " + m.by + ", " + m.head[0]}
 	for _, line := range m.head[1:] {
 		if !strings.HasPrefix(line, " ") {
@@ -270,13 +270,13 @@ func (m *maker) draftManifests(ctx context.Context) (err error) {
 	}
 	var sources []manifest.PathSource
 	isNew := map[string]bool{}
-	for _, r := range m.unwritten() {
+	for _, r := range m.unwrittenRequests() {
 		d := yamledit.Draft{Kind: m.kind, Name: r.Name, Namespace: r.namespace, Spec: r.spec, Head: head}
 		if m.Dir != ToStdout {
 			d.Schema = m.Project.SchemaAt(m.folder.FullPath(r.fileName()))
 		}
 		r.file.Name = m.folder.NameInBase(r.fileName())
-		if r.file.Content, err = yamledit.Write(d); err != nil {
+		if r.file.Content, err = yamledit.WriteManifest(d); err != nil {
 			return err
 		}
 		source := manifest.PathSource{Data: r.file.Content, Display: m.folder.ShownPath(r.fileName())}
@@ -295,11 +295,11 @@ func (m *maker) draftManifests(ctx context.Context) (err error) {
 		m.logWarning("%s", text)
 	}
 	m.Set = l.Set
-	return shown.Refuse("the manifest would be invalid, so nothing was written")
+	return shown.ErrorIfInvalid("the manifest would be invalid, so nothing was written")
 }
 
 // writeManifests writes the manifests, or none if one of them would overwrite a file.
-func (m *maker) writeManifests(context.Context) error {
+func (m *manifestMaker) writeManifests(context.Context) error {
 	if m.Dir == ToStdout {
 		return nil
 	}
@@ -308,12 +308,12 @@ func (m *maker) writeManifests(context.Context) error {
 		return err
 	}
 	defer func() { _ = root.Close() }()
-	for _, r := range m.unwritten() {
+	for _, r := range m.unwrittenRequests() {
 		if _, err := root.Lstat(filepath.FromSlash(r.file.Name)); err == nil && !files.HasContent(root, r.file) {
 			return fmt.Errorf("%s exists with other content, so nothing was written: remove it, or choose another --dir or --name", r.file.Name)
 		}
 	}
-	for _, r := range m.unwritten() {
+	for _, r := range m.unwrittenRequests() {
 		r.File = m.folder.ShownPath(r.fileName())
 		if r.Status, err = files.WriteManifest(root, r.file); err != nil {
 			return fmt.Errorf("%s: %w", r.File, files.WithoutPath(err))

@@ -17,24 +17,24 @@ import (
 	"trueup/internal/yamledit"
 )
 
-// edited is a file with manifests that differ from live. It is read once: what others write to it later stays.
-type edited struct {
+// editedFile is a file with manifests that differ from live. It is read once: what others write to it later stays.
+type editedFile struct {
 	read  sync.Once
 	lines manifest.LineIndex
 	set   *manifest.Set
 	err   error
 }
 
-// open reads the file of an object in git, unless another object did.
-func (r *pullRun) open(ctx context.Context, i *PulledObject) (*edited, error) {
-	file, _ := r.edited.LoadOrStore(i.File, &edited{})
-	e := file.(*edited)
+// openManifestFile reads the file of an object in git, unless another object did.
+func (r *pullRun) openManifestFile(ctx context.Context, i *PulledObject) (*editedFile, error) {
+	file, _ := r.edited.LoadOrStore(i.File, &editedFile{})
+	e := file.(*editedFile)
 	e.read.Do(func() {
 		var data []byte
 		if data, _, e.err = files.Read(r.fullPath(i.File), manifest.MaxFile); e.err == nil {
 			e.lines = manifest.LineIndex{Data: data}
 			e.lines.Count() // from here on, goroutines may share it
-			e.set, e.err = r.reload(ctx, i.File, data)
+			e.set, e.err = r.reloadManifests(ctx, i.File, data)
 		}
 	})
 	if e.err != nil {
@@ -43,7 +43,7 @@ func (r *pullRun) open(ctx context.Context, i *PulledObject) (*edited, error) {
 	return e, nil
 }
 
-func (r *pullRun) reload(ctx context.Context, name string, text []byte) (*manifest.Set, error) {
+func (r *pullRun) reloadManifests(ctx context.Context, name string, text []byte) (*manifest.Set, error) {
 	set, findings, err := manifest.Load(ctx, []manifest.PathSource{{Data: text, Display: name}}, r.manifestOptions())
 	if err == nil {
 		err = config.LoadedProject{Findings: findings}.RefuseInvalid("this one stays as it is")
@@ -51,9 +51,9 @@ func (r *pullRun) reload(ctx context.Context, name string, text []byte) (*manife
 	return set, err
 }
 
-// takeValues edits the document of an object where other values suffice to make its plan empty. It returns the document.
-func (r *pullRun) takeValues(ctx context.Context, i *PulledObject) (was []byte, err error) {
-	e, err := r.open(ctx, i)
+// editValues edits the document of an object where other values suffice to make its plan empty. It returns the document.
+func (r *pullRun) editValues(ctx context.Context, i *PulledObject) (was []byte, err error) {
+	e, err := r.openManifestFile(ctx, i)
 	if err != nil {
 		return nil, err
 	}
@@ -86,12 +86,12 @@ func (i *PulledObject) refuseChanged() {
 
 // replaceManifest writes what is live in place of the manifests of a file, and keeps the rest of it.
 func (r *pullRun) replaceManifest(ctx context.Context, items []*PulledObject) error {
-	e, err := r.open(ctx, items[0])
+	e, err := r.openManifestFile(ctx, items[0])
 	if err != nil {
 		return err
 	}
 	for _, i := range items {
-		if err := r.mayReplace(ctx, i); err != nil {
+		if err := r.refuseUnsafeReplace(ctx, i); err != nil {
 			return err
 		}
 	}
@@ -99,14 +99,14 @@ func (r *pullRun) replaceManifest(ctx context.Context, items []*PulledObject) er
 	if len(items) == 0 {
 		return nil
 	}
-	text := r.replaced(ctx, e, items)
+	text := r.replacedText(ctx, e, items)
 	if text == nil {
 		for _, i := range items {
 			i.refuseItem("it can't be replaced in "+i.File+" without changing others", "edit it by hand; --diff shows how")
 		}
 		return nil
 	}
-	err = r.writeOver(items[0].File, e.lines.Data, text)
+	err = r.overwriteFile(items[0].File, e.lines.Data, text)
 	for _, i := range items {
 		switch {
 		case errors.Is(err, manifest.ErrChanged):
@@ -121,8 +121,8 @@ func (r *pullRun) replaceManifest(ctx context.Context, items []*PulledObject) er
 	return err
 }
 
-// writeOver writes a file that is still as it was read.
-func (r *pullRun) writeOver(name string, was, text []byte) error {
+// overwriteFile writes a file that is still as it was read.
+func (r *pullRun) overwriteFile(name string, was, text []byte) error {
 	full := r.fullPath(name)
 	root, err := os.OpenRoot(filepath.Dir(full))
 	if err != nil {
@@ -132,8 +132,8 @@ func (r *pullRun) writeOver(name string, was, text []byte) error {
 	return manifest.FileText{FS: files.OpenFS(root), Name: filepath.Base(full), Path: name, Data: was}.Replace(text)
 }
 
-// mayReplace refuses an item whose manifest would lose what matters, or would be invalid.
-func (r *pullRun) mayReplace(ctx context.Context, i *PulledObject) error {
+// refuseUnsafeReplace refuses an item whose manifest would lose what matters, or would be invalid.
+func (r *pullRun) refuseUnsafeReplace(ctx context.Context, i *PulledObject) error {
 	switch {
 	case !manifest.IsYAML(i.File):
 		i.refuseItem(i.File+" is not a YAML file, and pull writes YAML", "move the object to a .yaml file, or write it by hand")
@@ -144,19 +144,19 @@ func (r *pullRun) mayReplace(ctx context.Context, i *PulledObject) error {
 	}
 	_, findings, err := manifest.Load(ctx, []manifest.PathSource{{Data: i.After}}, r.manifestOptions())
 	if at := slices.IndexFunc(findings, func(f diag.Finding) bool { return f.Severity == diag.Error }); at >= 0 {
-		i.refuseFor(findings[at])
+		i.refuseForFinding(findings[at])
 	}
 	return err
 }
 
-// replaced returns a file with the manifests of items as they are live, or nil if that would change others.
-func (r *pullRun) replaced(ctx context.Context, e *edited, items []*PulledObject) []byte {
+// replacedText returns a file with the manifests of items as they are live, or nil if that would change others.
+func (r *pullRun) replacedText(ctx context.Context, e *editedFile, items []*PulledObject) []byte {
 	texts, byKey := map[*manifest.Object][]byte{}, map[kind.Key]*PulledObject{}
 	for _, i := range items {
 		texts[i.manifest], byKey[i.Key()] = i.After, i
 	}
-	text := yamledit.Replace(&e.lines, texts)
-	after, err := r.reload(ctx, "", text)
+	text := yamledit.ReplaceDocuments(&e.lines, texts)
+	after, err := r.reloadManifests(ctx, "", text)
 	if err != nil || len(e.set.Objects) != len(after.Objects) {
 		return nil
 	}

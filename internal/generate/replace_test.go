@@ -34,7 +34,7 @@ func replacing(t *testing.T, n int) (r *pullRun, name string) {
 	for _, o := range set.Objects {
 		tree := o.Tree()
 		tree["tls"] = map[string]any{"forced": "false"}
-		spec := canon.Bytes(tree)
+		spec := canon.Encode(tree)
 		r.Items = append(r.Items, &PulledObject{
 			Kind: o.Kind.Name, Name: o.Name, File: "all.yaml", Verdict: Differs, manifest: o,
 			live: kind.LiveObject{Kind: o.Kind, Name: o.Name, Spec: spec}, draft: yamledit.Draft{Kind: o.Kind, Name: o.Name, Spec: spec},
@@ -46,7 +46,7 @@ func replacing(t *testing.T, n int) (r *pullRun, name string) {
 func (r *pullRun) draftAll(t *testing.T) {
 	t.Helper()
 	for _, i := range r.Items {
-		if err := r.draftOther(t.Context(), i); err != nil {
+		if err := r.draftReplacement(t.Context(), i); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -54,7 +54,7 @@ type SpecSummary struct {
 
 type droppedPath struct {
 	Hostname string `json:"hostname"`
-	purge.Dropped
+	purge.DroppedPath
 }
 
 type widerPath struct {
@@ -79,7 +79,7 @@ func (s SpecSummary) String() string {
 	}
 	hosts := s.Hostname
 	if len(s.Subdomains) > 0 {
-		hosts += ", " + diag.First(s.Subdomains, 5)
+		hosts += ", " + diag.JoinFirst(s.Subdomains, 5)
 	}
 	return strings.Join(parts, " and ") + " on " + hosts
 }
@@ -101,7 +101,7 @@ func (n PurgeManifest) placeOf() string {
 	return fmt.Sprintf("%s:%d", n.File, n.Line)
 }
 
-func (m *maker) finishResult() {
+func (m *manifestMaker) finishResult() {
 	for _, c := range m.composed {
 		m.logOmitted(c)
 	}
@@ -125,7 +125,7 @@ func (m *maker) finishResult() {
 }
 
 // logOmitted logs what the requests of a hostname leave out, and what else they purge.
-func (m *maker) logOmitted(c purge.ReducedPurge) {
+func (m *manifestMaker) logOmitted(c purge.ReducedPurge) {
 	var prefixes []string
 	covered := map[string][]string{}
 	for _, d := range c.Dropped {
@@ -136,7 +136,7 @@ func (m *maker) logOmitted(c purge.ReducedPurge) {
 		covered[d.By] = append(covered[d.By], d.Path)
 	}
 	for _, prefix := range prefixes {
-		m.logInfo("left out, because %s covers it: %s", prefix, diag.First(covered[prefix], 3))
+		m.logInfo("left out, because %s covers it: %s", prefix, diag.JoinFirst(covered[prefix], 3))
 	}
 	for _, each := range c.Collapsed {
 		m.Collapsed = append(m.Collapsed, widerPath{c.Hostname, each.Prefix, len(each.Paths)})
@@ -144,21 +144,21 @@ func (m *maker) logOmitted(c purge.ReducedPurge) {
 	}
 }
 
-func (m *maker) warnOfLimits() {
-	if m.unknown != "" || !slices.ContainsFunc(m.made, func(r *request) bool { return r.Status == files.Written || r.Status == "" }) {
+func (m *manifestMaker) warnOfLimits() {
+	if m.unknown != "" || !slices.ContainsFunc(m.made, func(r *requestManifest) bool { return r.Status == files.Written || r.Status == "" }) {
 		return
 	}
 	_, hosts := plan.ReadRequests(m.Set, m.view, m.at)
 	for _, h := range hosts {
-		text := OverLimits(h)
-		if text != "" && slices.ContainsFunc(m.made, func(r *request) bool { return kind.HostKey(r.Hostname) == h.Hostname }) {
+		text := ExceededLimits(h)
+		if text != "" && slices.ContainsFunc(m.made, func(r *requestManifest) bool { return kind.HostKey(r.Hostname) == h.Hostname }) {
 			m.logWarning("%s", text)
 		}
 	}
 }
 
-// OverLimits says which limits the due purges of a hostname exceed, or nothing.
-func OverLimits(h plan.HostUsage) string {
+// ExceededLimits says which limits the due purges of a hostname exceed, or nothing.
+func ExceededLimits(h plan.HostUsage) string {
 	if over := h.WithDue.Exceeds(purge.HostLimits()); over != nil {
 		return fmt.Sprintf("%s would have %s active at once: later runs of apply send what does not fit", h.Hostname, strings.Join(over, " and "))
 	}
@@ -170,7 +170,7 @@ func OverLimits(h plan.HostUsage) string {
 }
 
 // warnOfSent logs what the ledger has about requests with these names: the user may not expect that nothing is purged.
-func (m *maker) warnOfSent() {
+func (m *manifestMaker) warnOfSent() {
 	for _, r := range m.made {
 		switch {
 		case r.sent.IsOpen():
@@ -191,17 +191,17 @@ type PurgeListing struct {
 	Format  string `json:"format"`
 	Sandbox bool   `json:"sandbox"`
 	// PartOfTree is true if only some manifests of the project were read: a purge without File may be in git.
-	PartOfTree bool          `json:"partOfTree"`
-	At         time.Time     `json:"at,omitzero"` // the time for which Active is true
-	Ledger     string        `json:"ledger,omitempty"`
-	Problem    string        `json:"ledgerProblem,omitempty"` // Problem says why the ledger can't be used
-	Fix        string        `json:"ledgerFix,omitempty"`
-	Purges     []ListedPurge `json:"purges"`
-	Hosts      []HostUsage   `json:"hostnames"`
+	PartOfTree bool             `json:"partOfTree"`
+	At         time.Time        `json:"at,omitzero"` // the time for which Active is true
+	Ledger     string           `json:"ledger,omitempty"`
+	Problem    string           `json:"ledgerProblem,omitempty"` // Problem says why the ledger can't be used
+	Fix        string           `json:"ledgerFix,omitempty"`
+	Purges     []PurgeListEntry `json:"purges"`
+	Hosts      []HostUsage      `json:"hostnames"`
 }
 
-// ListedPurge is one purge of a Listing.
-type ListedPurge struct {
+// PurgeListEntry is one purge of a Listing.
+type PurgeListEntry struct {
 	plan.RequestStatus
 	SpecSummary
 	// File and Line are where the manifest is, if git has one.
@@ -218,8 +218,8 @@ type HostUsage struct {
 // active is the status that people see of an accepted request that counts against limits.
 const active = "active"
 
-// AllStatuses are the values that List selects by.
-func AllStatuses() []string {
+// AllPurgeStatuses are the values that List selects by.
+func AllPurgeStatuses() []string {
 	list := []string{active}
 	for _, s := range []plan.OnceStatus{
 		plan.Due, plan.Rejected, plan.Begun, plan.Again, plan.Unknown, plan.Accepted, plan.Done, plan.GivenUp, plan.NoLedger,
@@ -239,15 +239,15 @@ func ListPurges(ctx context.Context, env PurgeEnv, paths, statuses []string, all
 	partOfTree := env.Project.ReadsPartly(env.Dir, paths)
 	l := PurgeListing{
 		Format: listingFormat, Sandbox: env.Sandbox, PartOfTree: partOfTree, Ledger: view.ID, At: at,
-		Problem: view.Problem, Fix: view.Fix, Purges: []ListedPurge{}, Hosts: []HostUsage{},
+		Problem: view.Problem, Fix: view.Fix, Purges: []PurgeListEntry{}, Hosts: []HostUsage{},
 	}
 	requests, hosts := plan.ReadRequests(env.Set, view, at)
 	for _, r := range requests {
-		p := ListedPurge{RequestStatus: r, SpecSummary: summaryOf(r.Spec)}
+		p := PurgeListEntry{RequestStatus: r, SpecSummary: summaryOf(r.Spec)}
 		if r.Manifest != nil {
 			p.File, p.Line = r.Manifest.Path, r.Manifest.Line
 		} else if rec := view.Records[p.Key]; !partOfTree && rec.IsOpen() {
-			p.Says, p.Fix = ledger.ExplainLeft(rec)
+			p.Says, p.Fix = ledger.ExplainOpenRemoved(rec)
 		}
 		if len(statuses) == 0 || slices.Contains(statuses, string(p.Status)) || slices.Contains(statuses, p.ShownStatus()) {
 			l.Purges = append(l.Purges, p)
@@ -260,7 +260,7 @@ func ListPurges(ctx context.Context, env PurgeEnv, paths, statuses []string, all
 }
 
 // ShownStatus is the status that people are shown.
-func (p ListedPurge) ShownStatus() string {
+func (p PurgeListEntry) ShownStatus() string {
 	if p.Active && p.Status == plan.Accepted {
 		return active
 	}
@@ -268,7 +268,7 @@ func (p ListedPurge) ShownStatus() string {
 }
 
 // DescribeTime says when it was sent, and until when it counts.
-func (p ListedPurge) DescribeTime() string {
+func (p PurgeListEntry) DescribeTime() string {
 	var parts []string
 	if !p.AcceptedAt.IsZero() {
 		parts = append(parts, "accepted "+p.AcceptedAt.UTC().Format(Clock))
@@ -280,7 +280,7 @@ func (p ListedPurge) DescribeTime() string {
 }
 
 // DescribePlace says where the manifest of a purge is.
-func (l PurgeListing) DescribePlace(p ListedPurge) string {
+func (l PurgeListing) DescribePlace(p PurgeListEntry) string {
 	switch {
 	case p.File == "" && l.PartOfTree:
 		return "(not in the manifests that were read)"

@@ -39,7 +39,7 @@ type SetupChoices struct {
 
 // Setup is a project and the edits to its files.
 type Setup struct {
-	ProjectFile
+	ProjectFileEdit
 	Project   config.Project // the project as it will be
 	Root, Top *os.Root       // Root is the directory of the project. Top is that of the repository.
 	Remote    string         // Remote is the address of the remote origin. It may hold a password.
@@ -54,9 +54,9 @@ type Setup struct {
 	folder     string // Root below Top
 }
 
-// FindSetup returns the Setup of the project near, or of a new project in cfg.Dir if near does not exist or
+// OpenSetup returns the Setup of the project near, or of a new project in cfg.Dir if near does not exist or
 // is outside the repository of cfg.Dir. Call Close.
-func FindSetup(ctx context.Context, cfg config.Options, near config.Project) (*Setup, error) {
+func OpenSetup(ctx context.Context, cfg config.Options, near config.Project) (*Setup, error) {
 	s := &Setup{Project: near, cfg: cfg, folder: "."}
 	top := ""
 	if s.repository, s.gitErr = git.OpenRepository(ctx, cfg.Dir); s.gitErr == nil {
@@ -64,7 +64,7 @@ func FindSetup(ctx context.Context, cfg config.Options, near config.Project) (*S
 		if top, s.folder, err = s.repository.TopFolder(ctx); err != nil {
 			return nil, err
 		}
-		s.InGit, s.Remote = true, s.repository.Remote(ctx, "origin")
+		s.InGit, s.Remote = true, s.repository.RemoteURL(ctx, "origin")
 		if near.Exists() && near.Dir != cfg.Dir {
 			dir, err := filepath.EvalSymlinks(near.Dir)
 			if err != nil {
@@ -101,18 +101,18 @@ func (s *Setup) Close() {
 	}
 }
 
-// UsualLedger returns the store to propose: TRUEUP_LEDGER if set, or else a git ref, which all runs can share.
-func (s *Setup) UsualLedger() string { return cmp.Or(s.cfg.Getenv("TRUEUP_LEDGER"), GitLedger) }
+// ProposeLedger returns the store to propose: TRUEUP_LEDGER if set, or else a git ref, which all runs can share.
+func (s *Setup) ProposeLedger() string { return cmp.Or(s.cfg.Getenv("TRUEUP_LEDGER"), GitLedger) }
 
 // waitsForRemote reports whether the store is on a git remote that does not exist yet.
 func (s *Setup) waitsForRemote(ctx context.Context) bool {
-	remote := ledger.RemoteOf(s.Store)
-	return remote != "" && !s.StoreFromEnv && (!s.InGit || s.repository.Remote(ctx, remote) == "")
+	remote := ledger.GitRemote(s.Store)
+	return remote != "" && !s.StoreFromEnv && (!s.InGit || s.repository.RemoteURL(ctx, remote) == "")
 }
 
-// UsualManifests returns the choice to propose: None if project.Manifests exists, FromLive if trueup knows an
+// ProposeManifests returns the choice to propose: None if project.Manifests exists, FromLive if trueup knows an
 // address of the platform, or else FromExamples.
-func (s *Setup) UsualManifests() string {
+func (s *Setup) ProposeManifests() string {
 	if _, err := s.Root.Lstat(config.ManifestsDir); err == nil {
 		return None
 	}
@@ -162,14 +162,14 @@ func (s *Setup) ChooseOptions(ctx context.Context, o SetupChoices) error {
 	case o.Adopt != "" && s.Store == "":
 		return errors.New("--adopt is for a new ledger, and this project has one: use trueup ledger init --adopt instead")
 	case o.Adopt != "" && s.Waits:
-		return fmt.Errorf("--adopt is for a ledger that exists, and this one waits for the git remote %s: %s", ledger.RemoteOf(s.Store), s.AddRemote())
+		return fmt.Errorf("--adopt is for a ledger that exists, and this one waits for the git remote %s: %s", ledger.GitRemote(s.Store), s.AddRemoteAdvice())
 	}
 	return s.planEdits(ctx, o)
 }
 
-// AddRemote says how to create a ledger that waits for its remote.
-func (s *Setup) AddRemote() string {
-	return fmt.Sprintf("add it (git remote add %s URL), then run trueup init again", ledger.RemoteOf(s.Store))
+// AddRemoteAdvice says how to create a ledger that waits for its remote.
+func (s *Setup) AddRemoteAdvice() string {
+	return fmt.Sprintf("add it (git remote add %s URL), then run trueup init again", ledger.GitRemote(s.Store))
 }
 
 func (s *Setup) newProject(o SetupChoices) error {

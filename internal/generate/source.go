@@ -76,7 +76,7 @@ func (e PurgeEnv) logWarning(format string, args ...any) {
 
 // purgeSource is what is to be purged, and where that comes from.
 type purgeSource struct {
-	Wanted   []purge.Wanted
+	Wanted   []purge.WantedPath
 	Unplaced []string  // the entries that can't be purged as they are named
 	head     []string  // says where it comes from, for a comment in the manifest
 	commits  git.Range // what FromGit compares
@@ -95,7 +95,7 @@ type gatherer struct {
 	hosts purge.Hosts // those of the CDNs in git, which have the names known
 	known []string
 	// usual are where paths without a host are purged. toUsual is true if there are such paths.
-	usual   []purge.Wanted
+	usual   []purge.WantedPath
 	toUsual bool
 	beside  map[string]string // the subdomains that are purged together with their hostname
 }
@@ -105,7 +105,7 @@ func HostingObjects(set *manifest.Set) []*manifest.Object {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(slices.Clone(set.Objects), func(o *manifest.Object) bool {
 		host := kind.HostKey(o.Host)
-		if o.Kind.SentOnce() || o.Host == "" || seen[host] {
+		if o.Kind.IsSendOnce() || o.Host == "" || seen[host] {
 			return true
 		}
 		seen[host] = true
@@ -123,7 +123,7 @@ func gatherSource(ctx context.Context, env PurgeEnv, o PurgeOptions, args []stri
 	if len(g.known) == 0 {
 		g.logInfo("git has no CDN to check the hostname against; plan checks it against live CDNs")
 	}
-	if err := cmp.Or(g.checkNamed(args), g.chooseUsual()); err != nil {
+	if err := cmp.Or(g.checkSources(args), g.chooseDefaultSource()); err != nil {
 		return g.purgeSource, err
 	}
 	if err := g.addArgs(args, stdin); err != nil {
@@ -140,9 +140,9 @@ func gatherSource(ctx context.Context, env PurgeEnv, o PurgeOptions, args []stri
 	return g.purgeSource, g.checkUnplaced()
 }
 
-func (o PurgeOptions) checkNamed(args []string) error {
+func (o PurgeOptions) checkSources(args []string) error {
 	switch {
-	case isExpanded(args):
+	case looksShellExpanded(args):
 		return errors.New("these paths are the files of the root folder, which a shell makes of /*: write '/*' in quotes")
 	case len(args)+len(o.Lists) == 0 && o.FromGit == "":
 		return errors.New("nothing to purge: name paths or addresses, - for a list on standard input, --from-list or --from-git")
@@ -156,8 +156,8 @@ func (o PurgeOptions) checkNamed(args []string) error {
 	return nil
 }
 
-// isExpanded reports whether arguments have what a shell makes of /* without quotes.
-func isExpanded(args []string) bool {
+// looksShellExpanded reports whether arguments have what a shell makes of /* without quotes.
+func looksShellExpanded(args []string) bool {
 	const few = 3 // that may be meant
 	there := 0
 	for _, arg := range args {
@@ -168,7 +168,7 @@ func isExpanded(args []string) bool {
 	return there > few
 }
 
-func (g *gatherer) chooseUsual() error {
+func (g *gatherer) chooseDefaultSource() error {
 	hostnames := g.Hostnames
 	if len(hostnames) == 0 && len(g.known) == 1 {
 		hostnames = g.known
@@ -188,9 +188,9 @@ func (g *gatherer) chooseUsual() error {
 			if w.Subdomain != "" {
 				part += "." + w.Subdomain
 			}
-			to := purge.Wanted{Hostname: w.Hostname, Subdomain: part}
+			to := purge.WantedPath{Hostname: w.Hostname, Subdomain: part}
 			if hostname, sub, ok := g.hosts.FindHostname(part + "." + w.Hostname); ok { // perhaps a CDN of its own
-				to = purge.Wanted{Hostname: hostname, Subdomain: sub}
+				to = purge.WantedPath{Hostname: hostname, Subdomain: sub}
 			}
 			g.usual = append(g.usual, to)
 		}
@@ -209,7 +209,7 @@ func (g *gatherer) addArgs(args []string, stdin func() io.Reader) error {
 			return errors.New("- is given twice, and there is only one standard input: name it once")
 		}
 		list = true
-		lines, err := purge.ReadLines(files.AtMost(stdin(), maxList))
+		lines, err := purge.ReadLines(files.LimitReader(stdin(), maxList))
 		if err != nil {
 			return fmt.Errorf("standard input: %w", err)
 		}
@@ -225,7 +225,7 @@ func (g *gatherer) addArgs(args []string, stdin func() io.Reader) error {
 
 // addLists adds the addresses of lists, of the older purge service or of a program.
 func (g *gatherer) addLists() error {
-	legacy := purge.LegacyList{Hosts: g.hosts, Service: g.Project.Purge.DeprecatedURL, Host: strings.Join(g.Hostnames, ""), Query: g.Query}
+	legacy := purge.LegacyListParser{Hosts: g.hosts, Service: g.Project.Purge.DeprecatedURL, Host: strings.Join(g.Hostnames, ""), Query: g.Query}
 	for _, name := range g.Lists {
 		var entries []purge.ListEntry
 		data, _, err := files.Read(files.AbsolutePath(g.PurgeEnv.Dir, name), maxList)
@@ -238,7 +238,7 @@ func (g *gatherer) addLists() error {
 		for _, entry := range entries {
 			wanted, err := legacy.ParseEntry(entry.Text)
 			if err != nil {
-				g.Unplaced = append(g.Unplaced, fmt.Sprintf("%s:%d: %s %v", name, entry.Line, shownEntry("%.200s", entry.Text), err))
+				g.Unplaced = append(g.Unplaced, fmt.Sprintf("%s:%d: %s %v", name, entry.Line, redactEntry("%.200s", entry.Text), err))
 				continue
 			}
 			for _, w := range wanted {
@@ -259,27 +259,27 @@ func (g *gatherer) addEntry(list string, line purge.ListEntry) {
 	format := "%s %v"
 	a, err := purge.ParseAddress(line.Text)
 	if err == nil {
-		format, err = "%s: %v", g.addWanted(a)
+		format, err = "%s: %v", g.addAddress(a)
 	}
 	if err == nil {
 		return
 	}
-	text := fmt.Sprintf(format, shownEntry("%.200q", line.Text), err)
+	text := fmt.Sprintf(format, redactEntry("%.200q", line.Text), err)
 	if list != "" {
 		text = fmt.Sprintf("%s:%d: %s", list, line.Line, text)
 	}
 	g.Unplaced = append(g.Unplaced, text)
 }
 
-// shownEntry is an entry that a message may show: one with an @ may have a password.
-func shownEntry(format, text string) string {
+// redactEntry is an entry that a message may show: one with an @ may have a password.
+func redactEntry(format, text string) string {
 	if strings.Contains(text, "@") {
 		return "an entry"
 	}
 	return fmt.Sprintf(format, text)
 }
 
-func (g *gatherer) addWanted(a purge.Address) error {
+func (g *gatherer) addAddress(a purge.Address) error {
 	if a.Host == "" {
 		g.toUsual = true
 		for _, w := range g.usual {
@@ -297,22 +297,22 @@ func (g *gatherer) addWanted(a purge.Address) error {
 }
 
 // findHost finds the CDN that serves a host. If git has no CDN, any host is accepted.
-func (g *gatherer) findHost(host string) (purge.Wanted, error) {
+func (g *gatherer) findHost(host string) (purge.WantedPath, error) {
 	hostname, subdomain, ok := g.hosts.FindHostname(host)
 	switch {
 	case len(g.known) == 0:
-		return purge.Wanted{Hostname: host}, nil
+		return purge.WantedPath{Hostname: host}, nil
 	case !ok:
-		return purge.Wanted{}, fmt.Errorf("no CDN in git serves %s%s", host, g.insteadOf(host))
+		return purge.WantedPath{}, fmt.Errorf("no CDN in git serves %s%s", host, g.suggestHost(host))
 	case subdomain != "":
 		g.beside[host] = hostname
 	}
-	return purge.Wanted{Hostname: hostname, Subdomain: subdomain}, nil
+	return purge.WantedPath{Hostname: hostname, Subdomain: subdomain}, nil
 }
 
-// insteadOf ends a message about a host that no CDN serves with the one that was probably meant. Another host of the
+// suggestHost ends a message about a host that no CDN serves with the one that was probably meant. Another host of the
 // same domain, or another number, is no slip.
-func (g *gatherer) insteadOf(host string) string {
+func (g *gatherer) suggestHost(host string) string {
 	label, domain, _ := strings.Cut(host, ".")
 	var labels []string
 	for _, known := range g.known {
@@ -323,7 +323,7 @@ func (g *gatherer) insteadOf(host string) string {
 	if labels == nil {
 		label, domain, labels = host, "", g.known
 	}
-	if meant := diag.Misspelt(label, labels); len(meant) == 1 {
+	if meant := diag.Corrections(label, labels); len(meant) == 1 {
 		return fmt.Sprintf(": did you mean %s?", strings.TrimSuffix(meant[0]+"."+domain, "."))
 	}
 	return ""
@@ -331,7 +331,7 @@ func (g *gatherer) insteadOf(host string) string {
 
 // oneLine is a text that stays within the line of a comment.
 func oneLine(text string) string {
-	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) || diag.Unseen(r) }) {
+	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) || diag.IsInvisible(r) }) {
 		return fmt.Sprintf("%+q", text)
 	}
 	return text
@@ -343,7 +343,7 @@ func (g *gatherer) checkUnplaced() error {
 	if g.toUsual && len(g.usual) == 0 {
 		in := ""
 		if len(g.known) > 0 {
-			in = ", which in git are " + diag.First(g.known, 5)
+			in = ", which in git are " + diag.JoinFirst(g.known, 5)
 		}
 		return fmt.Errorf("a path without a hostname: add --hostname HOST%s, or name addresses (https://HOST/PATH)", in)
 	}

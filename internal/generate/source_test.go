@@ -11,7 +11,7 @@ func TestExpandedPaths(t *testing.T) {
 	if err != nil || len(all) < 4 {
 		t.Skip("this machine has no such root folder")
 	}
-	if !isExpanded(all) || isExpanded(all[:2]) || !isExpanded(append(all, "/img/*")) {
+	if !looksShellExpanded(all) || looksShellExpanded(all[:2]) || !looksShellExpanded(append(all, "/img/*")) {
 		t.Error(all)
 	}
 }

@@ -44,10 +44,10 @@ func (r *pullRun) makeDrafts(ctx context.Context) error {
 			i.Verdict, i.Reason = LeftOut, "it is being deleted"
 			return
 		}
-		if r.judgeItem(i); i.Verdict == Differs && ctx.Err() == nil {
-			failed[n] = r.draftOther(ctx, i)
+		if r.setVerdict(i); i.Verdict == Differs && ctx.Err() == nil {
+			failed[n] = r.draftReplacement(ctx, i)
 		}
-		r.comparePast(i)
+		r.noteDifferenceFromPast(i)
 		r.dropFromMemory(i)
 		progress(int(done.Add(1)), len(r.Items))
 	})
@@ -55,15 +55,15 @@ func (r *pullRun) makeDrafts(ctx context.Context) error {
 		return err
 	}
 	for _, i := range r.newItems() {
-		if err := r.draftNew(i); err != nil {
+		if err := r.draftNewManifest(i); err != nil {
 			return err
 		}
 	}
 	return r.refuseInvalid(ctx)
 }
 
-// draftNew chooses the file of a new manifest, and makes its text.
-func (r *pullRun) draftNew(i *PulledObject) (err error) {
+// draftNewManifest chooses the file of a new manifest, and makes its text.
+func (r *pullRun) draftNewManifest(i *PulledObject) (err error) {
 	if !r.opts.Stdout {
 		if r.target == (files.Folder{}) {
 			if r.target, err = r.findTarget(); err != nil {
@@ -73,28 +73,28 @@ func (r *pullRun) draftNew(i *PulledObject) (err error) {
 		i.File = r.target.ShownPath(r.fileOf(i))
 		i.draft.Schema = r.project.SchemaAt(r.fullPath(i.File))
 	}
-	i.After, err = yamledit.Write(i.draft)
+	i.After, err = yamledit.WriteManifest(i.draft)
 	if r.opts.Stdout {
 		i.draft = yamledit.Draft{} // nothing is recorded
 	}
 	return err
 }
 
-// draftOther makes the texts of a manifest that differs from live.
-func (r *pullRun) draftOther(ctx context.Context, i *PulledObject) (err error) {
+// draftReplacement makes the texts of a manifest that differs from live.
+func (r *pullRun) draftReplacement(ctx context.Context, i *PulledObject) (err error) {
 	i.draft.Schema = r.project.SchemaAt(r.fullPath(i.File))
 	i.Dropped = plan.UnappliedFields(i.live.Kind, r.project.Overrides, r.view.Records[i.Key()], i.manifest.Spec, i.live)
-	document, err := r.takeValues(ctx, i)
+	document, err := r.editValues(ctx, i)
 	if err != nil || i.InPlace || i.Verdict == Refused {
 		return err
 	}
 	git := i.draft
-	git.Spec = plan.InOrder(git.Kind, r.project.Overrides, i.manifest.Spec)
-	if i.Before, err = yamledit.Write(git); err != nil {
+	git.Spec = plan.SortSpecSets(git.Kind, r.project.Overrides, i.manifest.Spec)
+	if i.Before, err = yamledit.WriteManifest(git); err != nil {
 		return err
 	}
-	i.After, err = yamledit.Write(i.draft)
-	i.Lost = yamledit.Lost(document, i.After)
+	i.After, err = yamledit.WriteManifest(i.draft)
+	i.Lost = yamledit.FindLost(document, i.After)
 	return err
 }
 
@@ -138,8 +138,8 @@ func (r *pullRun) newItems() []*PulledObject {
 	return slices.DeleteFunc(slices.Clone(r.Items), func(i *PulledObject) bool { return i.Verdict != New })
 }
 
-// textOf returns the manifests of new items as documents of one text.
-func textOf(items []*PulledObject) []byte {
+// joinManifests returns the manifests of new items as documents of one text.
+func joinManifests(items []*PulledObject) []byte {
 	texts := make([][]byte, len(items))
 	for n, i := range items {
 		texts[n] = i.After
@@ -147,12 +147,12 @@ func textOf(items []*PulledObject) []byte {
 	return bytes.Join(texts, []byte("---\n"))
 }
 
-func (r *pullRun) judgeItem(i *PulledObject) {
+func (r *pullRun) setVerdict(i *PulledObject) {
 	k := i.live.Kind
-	taken := plan.TakeLive(k, r.project.Overrides, i.live.Spec, r.opts.AllFields)
+	taken := plan.ManageableSpec(k, r.project.Overrides, i.live.Spec, r.opts.AllFields)
 	if !r.planIsEmpty(i, taken.Spec) {
 		// What git has managed until now can't be left out: apply would remove it.
-		taken = plan.TakeLive(k, r.project.Overrides, i.live.Spec, true)
+		taken = plan.ManageableSpec(k, r.project.Overrides, i.live.Spec, true)
 	}
 	i.Unknown = taken.Left
 	i.draft = yamledit.Draft{Kind: k, Name: i.Name, Spec: taken.Spec, Head: r.headLines(i), Silence: "live has it"}
@@ -178,7 +178,7 @@ func (r *pullRun) headLines(i *PulledObject) []string {
 	lines := []string{r.Clean(fmt.Sprintf("From live on %s, by trueup pull: workspace %s of %s.",
 		r.platform.API.Now().UTC().Format(time.DateOnly), r.platform.Workspace.Name, origin))}
 	readsLedger := r.ledger != nil && r.view.Problem == ""
-	if readsLedger && i.live.Kind.CreateOnly() && r.view.Records[i.Key()].State != ledger.Posted {
+	if readsLedger && i.live.Kind.IsCreateOnly() && r.view.Records[i.Key()].State != ledger.Posted {
 		lines = append(lines, "Created outside trueup, for example in the console, so trueup never deletes it.")
 	}
 	return lines
@@ -235,7 +235,7 @@ func (r *pullRun) refuseInvalid(ctx context.Context) error {
 		case i == nil: // for example that there are too many
 			return config.LoadedProject{Findings: diag.List{f}}.RefuseInvalid("nothing was written")
 		case i.Verdict == New:
-			i.refuseFor(f)
+			i.refuseForFinding(f)
 		}
 	}
 	for _, i := range byPath {
@@ -249,7 +249,7 @@ func (r *pullRun) refuseInvalid(ctx context.Context) error {
 	return nil
 }
 
-func (i *PulledObject) refuseFor(f diag.Finding) {
+func (i *PulledObject) refuseForFinding(f diag.Finding) {
 	text := f.Message
 	if !strings.Contains(text, f.Field) {
 		text = f.Field + ": " + text
@@ -318,7 +318,7 @@ func (r *pullRun) writeNew() error {
 		atOnce = len(items)
 	}
 	for batch := range slices.Chunk(items, atOnce) {
-		state, err := files.WriteManifest(root, files.File{Name: r.target.NameInBase(r.fileOf(batch[0])), Content: textOf(batch)})
+		state, err := files.WriteManifest(root, files.File{Name: r.target.NameInBase(r.fileOf(batch[0])), Content: joinManifests(batch)})
 		if err != nil {
 			return fmt.Errorf("%s: %w", batch[0].File, files.WithoutPath(err))
 		}
@@ -336,7 +336,7 @@ func (r *pullRun) writeNew() error {
 func (r *pullRun) recordAdopted(ctx context.Context) error {
 	all := map[kind.Key]ledger.Adoption{}
 	for _, i := range r.Items {
-		if i.Adopted = r.adoptsItem(i); !i.Adopted {
+		if i.Adopted = r.shouldAdopt(i); !i.Adopted {
 			continue
 		}
 		a := newAdoption(i.live.Kind, i.draft.Spec, "pulled from live")
@@ -357,13 +357,13 @@ func (r *pullRun) recordAdopted(ctx context.Context) error {
 	for _, i := range r.Items {
 		i.Adopted = false
 	}
-	return fmt.Errorf("the manifests are written, but not all are adopted: %w; run pull again", config.LedgerError(err))
+	return fmt.Errorf("the manifests are written, but not all are adopted: %w; run pull again", config.ExplainLedgerError(err))
 }
 
-// adoptsItem reports whether to record an object: one without a record, whose manifest has what was pulled, where plans
+// shouldAdopt reports whether to record an object: one without a record, whose manifest has what was pulled, where plans
 // read it. An object with a record may be in other branches too, whose next apply would remove what only this branch
 // has. For the same reason it records no manifest that it replaced: apply does that once the change is merged.
-func (r *pullRun) adoptsItem(i *PulledObject) bool {
+func (r *pullRun) shouldAdopt(i *PulledObject) bool {
 	isWritten := i.Verdict == Written || i.Verdict == InGit && slices.Equal(i.manifest.Spec, i.draft.Spec)
 	return isWritten && !r.opts.Diff && r.view.Problem == "" && r.view.Records[i.Key()].IsBlank() && r.readsFile(i.File)
 }

@@ -23,7 +23,7 @@ func FuzzOutput(f *testing.F) {
 			t.Fatalf("%q holds %q and %q", out, content, rest)
 		}
 		listsRef(out, "refs/heads/main")
-		files, err := treeFiles(out)
+		files, err := parseTreeFiles(out)
 		if err == nil {
 			files, err = chooseReadable(files, nil)
 		}

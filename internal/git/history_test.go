@@ -19,7 +19,7 @@ func commitAll(t *testing.T, dir, message string) {
 
 func id(t *testing.T, r Repository, ref string) string {
 	t.Helper()
-	found, err := r.Commit(t.Context(), ref)
+	found, err := r.ResolveCommit(t.Context(), ref)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func TestHistory(t *testing.T) {
 		t.Errorf("merge bases %q, %v", bases, err)
 	}
 	for names, want := range map[string]int{"shop.yaml": 1, ".": 1, "deep": 0, "nothing*": 0} {
-		if n, err := r.CountMissing(ctx, "feature", "main", []string{names}); n != want || err != nil {
+		if n, err := r.CountMissingCommits(ctx, "feature", "main", []string{names}); n != want || err != nil {
 			t.Errorf("%s: %d commits, %v; want %d", names, n, err, want)
 		}
 	}
@@ -65,7 +65,7 @@ func TestHistory(t *testing.T) {
 	if _, err := r.Parents(ctx, "nowhere"); err == nil {
 		t.Error("the parents of nothing")
 	}
-	if _, err := r.CountMissing(ctx, "main", "nowhere", nil); err == nil {
+	if _, err := r.CountMissingCommits(ctx, "main", "nowhere", nil); err == nil {
 		t.Error("what a ref that is not here has")
 	}
 }

@@ -40,11 +40,11 @@ func TestLog(t *testing.T) {
 	if err != nil || len(deltas[second.ID]) != 1 || deltas[second.ID][0].Name != "project/a.yaml" || deltas[first.ID][0].Was != "" {
 		t.Fatalf("deltas %v, %v", deltas, err)
 	}
-	ids, err := r.Contents(ctx, []string{"HEAD:./a.yaml", "HEAD:./no such file", first.ID + ":./a.yaml", "HEAD:./"})
+	ids, err := r.BlobIDs(ctx, []string{"HEAD:./a.yaml", "HEAD:./no such file", first.ID + ":./a.yaml", "HEAD:./"})
 	if err != nil || ids[0] != deltas[second.ID][0].Is || ids[1] != "" || ids[2] != deltas[second.ID][0].Was || ids[3] != "" {
 		t.Errorf("ids %q, %v", ids, err)
 	}
-	tree, err := r.Blobs(ctx, []string{ids[0]}, ".yaml")
+	tree, err := r.ReadBlobs(ctx, []string{ids[0]}, ".yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -234,9 +234,9 @@ func (m *Mirror) Push(ctx context.Context, ref, from, to string) (bool, error) {
 	return false, nil
 }
 
-// InUse returns why trueup may not use a branch: it is checked out in a work tree, or is a default branch. Otherwise it
+// WhyInUse returns why trueup may not use a branch: it is checked out in a work tree, or is a default branch. Otherwise it
 // returns "".
-func (m *Mirror) InUse(ctx context.Context, ref string) (string, error) {
+func (m *Mirror) WhyInUse(ctx context.Context, ref string) (string, error) {
 	branch, ok := strings.CutPrefix(ref, "refs/heads/")
 	if !ok {
 		return "", nil
@@ -269,8 +269,8 @@ type CommitFile struct {
 	Content []byte
 }
 
-// NewCommit is a new commit.
-type NewCommit struct {
+// CommitInput is a new commit.
+type CommitInput struct {
 	Parent  string // the commit whose tree it changes; empty makes a first commit
 	Message string
 	Files   []CommitFile // added or replaced
@@ -279,8 +279,8 @@ type NewCommit struct {
 
 const author = "trueup <trueup@localhost> now"
 
-// Commit makes a commit in the mirror and returns its id.
-func (m *Mirror) Commit(ctx context.Context, c NewCommit) (string, error) {
+// CreateCommit makes a commit in the mirror and returns its id.
+func (m *Mirror) CreateCommit(ctx context.Context, c CommitInput) (string, error) {
 	m.commits++
 	var in strings.Builder
 	fmt.Fprintf(&in, "feature done\ncommit refs/trueup/commits/%d\nmark :1\ncommitter %s\ndata %d\n%s\n", m.commits, author, len(c.Message), c.Message)
@@ -298,19 +298,19 @@ func (m *Mirror) Commit(ctx context.Context, c NewCommit) (string, error) {
 	return strings.TrimSpace(out), err
 }
 
-// Read returns the content of a file of a commit.
-func (m *Mirror) Read(ctx context.Context, commit, name string) ([]byte, error) {
+// ReadFile returns the content of a file of a commit.
+func (m *Mirror) ReadFile(ctx context.Context, commit, name string) ([]byte, error) {
 	out, err := m.runGit(ctx, "", "cat-file", "blob", commit+":"+name)
 	return []byte(out), err
 }
 
-// Files returns the sorted paths of plain files of a commit, and those of links, submodules and programs.
-func (m *Mirror) Files(ctx context.Context, commit string) (plain, other []string, err error) {
+// ListFiles returns the sorted paths of plain files of a commit, and those of links, submodules and programs.
+func (m *Mirror) ListFiles(ctx context.Context, commit string) (plain, other []string, err error) {
 	out, err := m.runGit(ctx, "", "ls-tree", "-r", "-z", "--full-tree", commit)
 	if err != nil {
 		return nil, nil, err
 	}
-	files, err := treeFiles(out)
+	files, err := parseTreeFiles(out)
 	for _, f := range files {
 		if f.mode == "100644" {
 			plain = append(plain, f.name)

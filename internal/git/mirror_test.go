@@ -55,9 +55,9 @@ func mirror(t *testing.T, dir string) *Mirror {
 	return m
 }
 
-func commit(t *testing.T, m *Mirror, c NewCommit) string {
+func commit(t *testing.T, m *Mirror, c CommitInput) string {
 	t.Helper()
-	id, err := m.Commit(t.Context(), c)
+	id, err := m.CreateCommit(t.Context(), c)
 	if err != nil || len(id) < 40 {
 		t.Fatalf("commit %q, %v", id, err)
 	}
@@ -84,26 +84,26 @@ func TestSwap(t *testing.T) {
 			bare, dir := pair(t, "--object-format="+format)
 			m, other := mirror(t, dir), mirror(t, dir)
 			fetch(t, m, "")
-			one := commit(t, m, NewCommit{Message: "one\n", Files: []CommitFile{{"a/b.json", []byte("x\nmissing\n")}, {"c", nil}, {"gone/x", nil}}})
-			rival := commit(t, other, NewCommit{Message: "rival"})
+			one := commit(t, m, CommitInput{Message: "one\n", Files: []CommitFile{{"a/b.json", []byte("x\nmissing\n")}, {"c", nil}, {"gone/x", nil}}})
+			rival := commit(t, other, CommitInput{Message: "rival"})
 			push(t, m, "", one, true)
 			push(t, m, "", one, false)
 			push(t, other, "", rival, false)
 			fetch(t, other, one)
-			two := commit(t, other, NewCommit{Parent: one, Message: "two", Files: []CommitFile{{"a/d", []byte("y")}}, Removed: []string{"gone/x"}})
-			stale := commit(t, m, NewCommit{Parent: one, Message: "stale"})
+			two := commit(t, other, CommitInput{Parent: one, Message: "two", Files: []CommitFile{{"a/d", []byte("y")}}, Removed: []string{"gone/x"}})
+			stale := commit(t, m, CommitInput{Parent: one, Message: "stale"})
 			push(t, other, one, two, true)
 			push(t, m, one, stale, false)
 			fetch(t, m, two)
 			for name, want := range map[string]string{"a/b.json": "x\nmissing\n", "c": "", "a/d": "y"} {
-				if content, err := m.Read(t.Context(), two, name); err != nil || string(content) != want {
+				if content, err := m.ReadFile(t.Context(), two, name); err != nil || string(content) != want {
 					t.Errorf("%s is %q, %v", name, content, err)
 				}
 			}
-			if content, err := m.Read(t.Context(), two, "a/none"); err == nil {
+			if content, err := m.ReadFile(t.Context(), two, "a/none"); err == nil {
 				t.Errorf("what is not there is %q", content)
 			}
-			paths, links, err := m.Files(t.Context(), two)
+			paths, links, err := m.ListFiles(t.Context(), two)
 			if err != nil || strings.Join(paths, " ") != "a/b.json a/d c" || links != nil {
 				t.Errorf("paths are %q, %v", paths, err)
 			}
@@ -124,7 +124,7 @@ func TestSwap(t *testing.T) {
 func TestRefsThatEndAlike(t *testing.T) {
 	bare, dir := pair(t)
 	m := mirror(t, dir)
-	one := commit(t, m, NewCommit{Message: "one"})
+	one := commit(t, m, CommitInput{Message: "one"})
 	push(t, m, "", one, true)
 	git(t, bare, "update-ref", "refs/heads/"+ref, one)
 	git(t, bare, "update-ref", "-d", ref)
@@ -140,11 +140,11 @@ func TestRefuses(t *testing.T) {
 		t.Errorf("open gave %v", err)
 	}
 	m := mirror(t, dir)
-	one := commit(t, m, NewCommit{Message: "one", Files: []CommitFile{{"a/b", nil}}})
-	if _, err := m.Read(t.Context(), one, "a"); err == nil {
+	one := commit(t, m, CommitInput{Message: "one", Files: []CommitFile{{"a/b", nil}}})
+	if _, err := m.ReadFile(t.Context(), one, "a"); err == nil {
 		t.Error("a folder was read as a file")
 	}
-	if _, err := m.Read(t.Context(), strings.Repeat("0", 40), "a"); err == nil {
+	if _, err := m.ReadFile(t.Context(), strings.Repeat("0", 40), "a"); err == nil {
 		t.Error("a commit that is not there has no files, and no error")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -156,7 +156,7 @@ func TestRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	var failed *CommandError
-	if _, err := m.Read(t.Context(), one, "a/b"); err == nil || errors.As(err, &failed) {
+	if _, err := m.ReadFile(t.Context(), one, "a/b"); err == nil || errors.As(err, &failed) {
 		t.Errorf("a mirror that is gone gave %v", err)
 	}
 }
@@ -207,7 +207,7 @@ func TestAuthorises(t *testing.T) {
 	git(t, dir, "config", "includeIf.gitdir:"+gitDir+".path", included)
 	m := mirror(t, dir)
 	fetch(t, m, "")
-	one := commit(t, m, NewCommit{Message: "one"})
+	one := commit(t, m, CommitInput{Message: "one"})
 	push(t, m, "", one, true)
 	kept, err := os.ReadFile(filepath.Join(m.dir, "config"))
 	if err != nil || strings.Contains(string(kept), "t0ken") {

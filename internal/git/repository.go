@@ -116,8 +116,8 @@ func (r Repository) TopFolder(ctx context.Context) (dir, folder string, err erro
 	return strings.TrimSuffix(dir, "\n"), path.Clean(strings.TrimSuffix(folder, "\n")), nil
 }
 
-// Commit returns the id of the commit that a ref names, or ErrNoCommit.
-func (r Repository) Commit(ctx context.Context, ref string) (string, error) {
+// ResolveCommit returns the id of the commit that a ref names, or ErrNoCommit.
+func (r Repository) ResolveCommit(ctx context.Context, ref string) (string, error) {
 	id, err := r.runForLine(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", ref+"^{commit}")
 	if err != nil {
 		return "", fmt.Errorf("%q: %w: %w", ref, ErrNoCommit, err)
@@ -125,8 +125,8 @@ func (r Repository) Commit(ctx context.Context, ref string) (string, error) {
 	return id, nil
 }
 
-// Branch returns the branch that is checked out, which may have no commit yet, or "".
-func (r Repository) Branch(ctx context.Context) string {
+// CurrentBranch returns the branch that is checked out, which may have no commit yet, or "".
+func (r Repository) CurrentBranch(ctx context.Context) string {
 	aim, err := r.runForLine(ctx, "symbolic-ref", "--quiet", "HEAD")
 	if err != nil {
 		return "" // a commit is checked out
@@ -148,8 +148,8 @@ func (r Repository) DefaultBranch(ctx context.Context) (string, error) {
 	return strings.TrimPrefix(cmp.Or(aim, name), prefix), nil
 }
 
-// Remote returns the address of a remote, or "". It may contain a password.
-func (r Repository) Remote(ctx context.Context, name string) string {
+// RemoteURL returns the address of a remote, or "". It may contain a password.
+func (r Repository) RemoteURL(ctx context.Context, name string) string {
 	address, err := r.runForLine(ctx, "config", "--get", "remote."+name+".url")
 	if err != nil {
 		return "" // there is none
@@ -182,8 +182,8 @@ func (r Repository) MergeBases(ctx context.Context, a, b string) ([]string, erro
 	return strings.Fields(out), err
 }
 
-// CountMissing counts the commits that other has and commit lacks, and that change one of the names.
-func (r Repository) CountMissing(ctx context.Context, commit, other string, names []string) (int, error) {
+// CountMissingCommits counts the commits that other has and commit lacks, and that change one of the names.
+func (r Repository) CountMissingCommits(ctx context.Context, commit, other string, names []string) (int, error) {
 	args := []string{"rev-list", "--count", commit + ".." + other, "--"}
 	for _, name := range names {
 		args = append(args, ":(literal)"+name)
@@ -222,10 +222,10 @@ func (r Repository) ParseRange(ctx context.Context, text string) (Range, error) 
 	head, fork := strings.CutPrefix(head, ".")
 	var c Range
 	var err error
-	if c.Base, err = r.Commit(ctx, cmp.Or(base, "HEAD")); err != nil {
+	if c.Base, err = r.ResolveCommit(ctx, cmp.Or(base, "HEAD")); err != nil {
 		return Range{}, err
 	}
-	if c.Head, err = r.Commit(ctx, cmp.Or(head, "HEAD")); err != nil {
+	if c.Head, err = r.ResolveCommit(ctx, cmp.Or(head, "HEAD")); err != nil {
 		return Range{}, err
 	}
 	if fork {
@@ -286,7 +286,7 @@ func (r Repository) Changes(ctx context.Context, base, head string) ([]ChangedNa
 	if err != nil {
 		return nil, err
 	}
-	return changesOf(out, nil)
+	return parseRawDiff(out, nil)
 }
 
 // ChangesSince returns the changes between a commit and the work tree, where a file that is not tracked is new. It
@@ -300,7 +300,7 @@ func (r Repository) ChangesSince(ctx context.Context, base string) ([]ChangedNam
 	if err != nil {
 		return nil, err
 	}
-	changes, err := changesOf(out, func(name string) string {
+	changes, err := parseRawDiff(out, func(name string) string {
 		content, err := os.ReadFile(filepath.Join(top, filepath.FromSlash(name)))
 		if err != nil {
 			return "" // it differs
@@ -330,9 +330,9 @@ func (r Repository) ChangesSince(ctx context.Context, base string) ([]ChangedNam
 	return changes, nil
 }
 
-// changesOf parses the raw format of git diff, which has no id of a file that was written to since it was added to the
+// parseRawDiff parses the raw format of git diff, which has no id of a file that was written to since it was added to the
 // index: id returns it.
-func changesOf(out string, id func(name string) string) ([]ChangedName, error) {
+func parseRawDiff(out string, id func(name string) string) ([]ChangedName, error) {
 	var changes []ChangedName
 	fields := strings.Split(strings.TrimSuffix(out, "\x00"), "\x00")
 	for i := 0; i+1 < len(fields); i += 2 {
@@ -341,7 +341,7 @@ func changesOf(out string, id func(name string) string) ([]ChangedName, error) {
 		if len(entry) != 5 || !strings.HasPrefix(fields[i], ":") {
 			return nil, fmt.Errorf("git diff: %q is not a change", fields[i])
 		}
-		c := ChangedName{Name: fields[i+1], Was: kindOf(entry[0]), Is: kindOf(entry[1])}
+		c := ChangedName{Name: fields[i+1], Was: parseFileKind(entry[0]), Is: parseFileKind(entry[1])}
 		if c.Is == Regular && strings.Trim(entry[3], "0") == "" {
 			entry[3] = id(c.Name)
 		}

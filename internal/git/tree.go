@@ -32,7 +32,7 @@ const (
 	Submodule
 )
 
-func kindOf(mode string) FileKind {
+func parseFileKind(mode string) FileKind {
 	switch {
 	case strings.HasPrefix(mode, "000"):
 		return Absent
@@ -50,11 +50,11 @@ type treeFile struct {
 	size           int
 }
 
-func (f treeFile) kind() FileKind { return kindOf(f.mode) }
+func (f treeFile) kind() FileKind { return parseFileKind(f.mode) }
 
-// treeFiles parses ls-tree -z, with entries like "100644 blob <id> 12\tmanifests/shop.yaml"; the size is only there
+// parseTreeFiles parses ls-tree -z, with entries like "100644 blob <id> 12\tmanifests/shop.yaml"; the size is only there
 // with -l.
-func treeFiles(out string) ([]treeFile, error) {
+func parseTreeFiles(out string) ([]treeFile, error) {
 	var files []treeFile
 	for entry := range strings.SplitSeq(strings.TrimRight(out, "\x00"), "\x00") {
 		if entry == "" {
@@ -88,7 +88,7 @@ func (r Repository) listTree(ctx context.Context, commit, path string, flags ...
 	if err != nil {
 		return nil, err
 	}
-	return treeFiles(out)
+	return parseTreeFiles(out)
 }
 
 // ReadTree returns the regular files of a commit below the repository's folder, with names that start from it. If want is
@@ -204,7 +204,7 @@ func (r Repository) Submodules(ctx context.Context) ([]string, error) {
 	}
 	var names []string
 	for entry := range strings.SplitSeq(out, "\x00") {
-		if head, name, _ := strings.Cut(entry, "\t"); kindOf(head) == Submodule {
+		if head, name, _ := strings.Cut(entry, "\t"); parseFileKind(head) == Submodule {
 			names = append(names, name)
 		}
 	}
@@ -221,8 +221,8 @@ func (r Repository) EmptySubmodules(ctx context.Context) ([]string, error) {
 	}), err
 }
 
-// Entry is a commit of a log.
-type Entry struct {
+// LogCommit is a commit of a log.
+type LogCommit struct {
 	ID      string
 	Author  string
 	Subject string
@@ -233,7 +233,7 @@ type Entry struct {
 
 // Log returns at most so many commits of HEAD that changed one of the names, each before its parents. It includes
 // a merge only if it differs from a parent that no other one has. The names start from the repository's folder.
-func (r Repository) Log(ctx context.Context, names []string, most int) ([]Entry, error) {
+func (r Repository) Log(ctx context.Context, names []string, most int) ([]LogCommit, error) {
 	args := []string{
 		"rev-list", "--date-order", "--simplify-merges", "--parents", "--encoding=UTF-8", "--format=tformat:%ct%n%an%n%s",
 		"--max-count=" + strconv.Itoa(most), "HEAD", "--",
@@ -246,26 +246,26 @@ func (r Repository) Log(ctx context.Context, names []string, most int) ([]Entry,
 		return nil, err
 	}
 	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
-	var entries []Entry
+	var entries []LogCommit
 	for ; len(lines) >= 4; lines = lines[4:] {
 		ids := strings.Fields(strings.TrimPrefix(lines[0], "commit "))
 		seconds, err := strconv.ParseInt(lines[1], 10, 64)
 		if err != nil || len(ids) == 0 {
 			return nil, fmt.Errorf("git rev-list: %q is not a commit", lines[0])
 		}
-		entries = append(entries, Entry{
+		entries = append(entries, LogCommit{
 			ID: ids[0], Parents: ids[1:], Author: lines[2], Subject: lines[3], Time: time.Unix(seconds, 0).UTC(),
 		})
 	}
 	return entries, nil
 }
 
-// Delta is a file that a commit changed. Was and Is are the ids of its contents, empty where it is not a regular file.
-type Delta struct{ Name, Was, Is string }
+// BlobChange is a file that a commit changed. Was and Is are the ids of its contents, empty where it is not a regular file.
+type BlobChange struct{ Name, Was, Is string }
 
 // Deltas returns what commits changed since each of their parents: below the names, or anywhere. Names of the result
 // start from the repository's top.
-func (r Repository) Deltas(ctx context.Context, commits, names []string) (map[string][]Delta, error) {
+func (r Repository) Deltas(ctx context.Context, commits, names []string) (map[string][]BlobChange, error) {
 	args := []string{"diff-tree", "--stdin", "-r", "-m", "-z", "--raw", "--no-abbrev", "--no-renames", "--no-relative", "--ignore-submodules=none", "--"}
 	for _, name := range names {
 		args = append(args, ":(literal)"+name)
@@ -275,7 +275,7 @@ func (r Repository) Deltas(ctx context.Context, commits, names []string) (map[st
 	if err != nil {
 		return nil, err
 	}
-	deltas, commit := map[string][]Delta{}, ""
+	deltas, commit := map[string][]BlobChange{}, ""
 	fields := strings.Split(strings.TrimSuffix(out, "\x00"), "\x00")
 	for i := 0; i < len(fields); i++ {
 		change, ok := strings.CutPrefix(fields[i], ":")
@@ -288,11 +288,11 @@ func (r Repository) Deltas(ctx context.Context, commits, names []string) (map[st
 		if i++; len(entry) != 5 || i == len(fields) {
 			return nil, fmt.Errorf("git diff-tree: %q is not a change", change)
 		}
-		d := Delta{Name: fields[i]}
-		if kindOf(entry[0]) == Regular {
+		d := BlobChange{Name: fields[i]}
+		if parseFileKind(entry[0]) == Regular {
 			d.Was = entry[2]
 		}
-		if kindOf(entry[1]) == Regular {
+		if parseFileKind(entry[1]) == Regular {
 			d.Is = entry[3]
 		}
 		deltas[commit] = append(deltas[commit], d)
@@ -300,8 +300,8 @@ func (r Repository) Deltas(ctx context.Context, commits, names []string) (map[st
 	return deltas, nil
 }
 
-// Contents returns the ids of the contents of files, which are named like COMMIT:./FILE, "" where there is no file.
-func (r Repository) Contents(ctx context.Context, files []string) ([]string, error) {
+// BlobIDs returns the ids of the contents of files, which are named like COMMIT:./FILE, "" where there is no file.
+func (r Repository) BlobIDs(ctx context.Context, files []string) ([]string, error) {
 	found, err := r.readSizes(ctx, files)
 	ids := make([]string, len(found))
 	for i, f := range found {
@@ -310,9 +310,9 @@ func (r Repository) Contents(ctx context.Context, files []string) ([]string, err
 	return ids, err
 }
 
-// Blobs returns contents by their ids, as files that are named after the ids, with an extension. It skips those that
+// ReadBlobs returns contents by their ids, as files that are named after the ids, with an extension. It skips those that
 // are too large.
-func (r Repository) Blobs(ctx context.Context, ids []string, extension string) (fs.FS, error) {
+func (r Repository) ReadBlobs(ctx context.Context, ids []string, extension string) (fs.FS, error) {
 	files, err := r.readSizes(ctx, ids)
 	if err != nil {
 		return nil, err

@@ -62,7 +62,7 @@ func TestTree(t *testing.T) {
 	if r.Shallow || r.IsSparse(t.Context()) {
 		t.Errorf("repository %+v", r)
 	}
-	commit, err := r.Commit(t.Context(), "HEAD")
+	commit, err := r.ResolveCommit(t.Context(), "HEAD")
 	if err != nil || len(commit) != 40 {
 		t.Fatal(commit, err)
 	}
@@ -128,7 +128,7 @@ func TestTop(t *testing.T) {
 func TestNoSuchCommitNoSuchRepository(t *testing.T) {
 	dir := repository(t)
 	for _, ref := range []string{"HEAD^", "nowhere", "--all", "", "HEAD:project"} {
-		if id, err := at(t, dir).Commit(t.Context(), ref); !errors.Is(err, ErrNoCommit) {
+		if id, err := at(t, dir).ResolveCommit(t.Context(), ref); !errors.Is(err, ErrNoCommit) {
 			t.Errorf("%q: %s, %v", ref, id, err)
 		}
 	}
@@ -145,7 +145,7 @@ func TestShallowAndSparse(t *testing.T) {
 	clone := filepath.Join(t.TempDir(), "clone")
 	run(t, top, "clone", "-q", "--depth", "1", "file://"+top, clone)
 	r := at(t, clone)
-	if _, err := r.Commit(t.Context(), "HEAD^"); !r.Shallow || !errors.Is(err, ErrNoCommit) {
+	if _, err := r.ResolveCommit(t.Context(), "HEAD^"); !r.Shallow || !errors.Is(err, ErrNoCommit) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	run(t, clone, "config", "core.sparseCheckout", "true")
@@ -158,7 +158,7 @@ func TestShallowAndSparse(t *testing.T) {
 func TestATreeIsBounded(t *testing.T) {
 	entry := func(size, name string) string { return "100644 blob 1234 " + size + "\t" + name + "\x00" }
 	read := func(out string) ([]treeFile, error) {
-		files, err := treeFiles(out)
+		files, err := parseTreeFiles(out)
 		if err != nil {
 			return nil, err
 		}

@@ -29,13 +29,13 @@ func DurationOf(number, unit string) (d time.Duration, ok bool) {
 	return 0, false
 }
 
-// TimeText returns a number of units of time in words, such as "2 h 55 min"; ok is that of DurationOf.
-func TimeText(number, unit string) (text string, ok bool) {
+// FormatTimeUnits returns a number of units of time in words, such as "2 h 55 min"; ok is that of DurationOf.
+func FormatTimeUnits(number, unit string) (text string, ok bool) {
 	d, ok := DurationOf(number, unit)
 	if !ok {
 		return "", false
 	}
-	return DurationText(d), true
+	return FormatDuration(d), true
 }
 
 // ParseDuration reads a duration of whole units, such as "90s", "1h30m", "5 min" or "7d".
@@ -55,8 +55,8 @@ func ParseDuration(text string) (d time.Duration, ok bool) {
 	return d, ok && rest == ""
 }
 
-// DurationText returns a duration of whole seconds in words, such as "2 h 55 min".
-func DurationText(d time.Duration) string {
+// FormatDuration returns a duration of whole seconds in words, such as "2 h 55 min".
+func FormatDuration(d time.Duration) string {
 	var parts []string
 	for _, u := range tableOfUnits {
 		if n := d / u.is; n > 0 {

@@ -22,7 +22,7 @@ func TestDuration(t *testing.T) {
 		d, ok := kind.DurationOf(number, unit)
 		got := ""
 		if ok {
-			got = kind.DurationText(d)
+			got = kind.FormatDuration(d)
 		}
 		if got != want {
 			t.Errorf("%s: %q, want %q", in, got, want)
@@ -35,7 +35,7 @@ func TestDurationTextIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := time.Duration(rapid.Int64Range(0, 9223372036).Draw(t, "seconds")) * time.Second
 		var sum time.Duration
-		words := strings.Fields(kind.DurationText(d))
+		words := strings.Fields(kind.FormatDuration(d))
 		for i := 0; i+1 < len(words); i += 2 {
 			n, _ := strconv.Atoi(words[i])
 			sum += time.Duration(n) * map[string]time.Duration{"d": 24 * time.Hour, "h": time.Hour, "min": time.Minute, "s": time.Second}[words[i+1]]
@@ -61,8 +61,8 @@ func TestParseDuration(t *testing.T) {
 		}
 	}
 	for d := range time.Duration(90_000) {
-		if got, ok := kind.ParseDuration(kind.DurationText(d * time.Second)); !ok || got != d*time.Second {
-			t.Fatalf("%s is %v", kind.DurationText(d*time.Second), got)
+		if got, ok := kind.ParseDuration(kind.FormatDuration(d * time.Second)); !ok || got != d*time.Second {
+			t.Fatalf("%s is %v", kind.FormatDuration(d*time.Second), got)
 		}
 	}
 }

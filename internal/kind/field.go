@@ -5,12 +5,12 @@ import (
 	"fmt"
 )
 
-// Type is the type of a field in the platform's document (docs/platform.md 2).
-type Type uint8
+// FieldType is the type of a field in the platform's document (docs/platform.md 2).
+type FieldType uint8
 
 // The types. AnyType is that of a field without a documented type.
 const (
-	AnyType Type = iota
+	AnyType FieldType = iota
 	Text
 	Bool
 	Number
@@ -19,13 +19,13 @@ const (
 )
 
 // String returns the type for people.
-func (t Type) String() string {
+func (t FieldType) String() string {
 	return [...]string{"any", "text", "boolean", "number", "object", "list"}[t]
 }
 
 // UnmarshalText reads the name that schemas use.
-func (t *Type) UnmarshalText(name []byte) error {
-	types := map[string]Type{
+func (t *FieldType) UnmarshalText(name []byte) error {
+	types := map[string]FieldType{
 		"string": Text, "boolean": Bool, "number": Number, "integer": Number, "object": ObjectType, "array": ListType,
 	}
 	known, ok := types[string(name)]
@@ -46,13 +46,13 @@ type ListRule struct {
 
 // Field is one node of a kind's schema.
 type Field struct {
-	Name        string   `json:"-"`
-	Type        Type     `json:"type"`
-	Title       string   `json:"title"`
-	Description string   `json:"description"`
-	Section     string   `json:"x-trueup-section"` // the section of the platform's document
-	Examples    []any    `json:"examples"`
-	Seen        []string `json:"x-trueup-seen"` // the documented values, if there may be others
+	Name        string    `json:"-"`
+	Type        FieldType `json:"type"`
+	Title       string    `json:"title"`
+	Description string    `json:"description"`
+	Section     string    `json:"x-trueup-section"` // the section of the platform's document
+	Examples    []any     `json:"examples"`
+	Seen        []string  `json:"x-trueup-seen"` // the documented values, if there may be others
 	// Observed are undocumented values that such platforms have, and that resemble those of Seen.
 	Observed []string `json:"x-trueup-observed"`
 	// Enum are the only allowed values, empty if any is; text that is "true" or "false" has both.
@@ -154,8 +154,8 @@ func Risks() []Risk { return []Risk{RiskSecurity, RiskServes, RiskAvailability, 
 // Class returns the name of a risk for people and workflows: "none" for NoRisk.
 func (r Risk) Class() string { return cmp.Or(r.String(), "none") }
 
-// ParseClass returns the risk with a name that Class returns.
-func ParseClass(name string) (r Risk, err error) {
+// ParseRiskClass returns the risk with a name that Class returns.
+func ParseRiskClass(name string) (r Risk, err error) {
 	if name != NoRisk.Class() {
 		err = r.UnmarshalText([]byte(name))
 	}

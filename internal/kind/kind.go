@@ -93,14 +93,14 @@ func (k *Kind) AliasVersion(vendor string) (string, bool) {
 // CanPatch reports whether objects of the kind are patched until live equals git.
 func (k *Kind) CanPatch() bool { return k.Policy == Converge }
 
-// CreateOnly reports whether objects of the kind are created and never changed.
-func (k *Kind) CreateOnly() bool { return k.Policy == CreateOnly }
+// IsCreateOnly reports whether objects of the kind are created and never changed.
+func (k *Kind) IsCreateOnly() bool { return k.Policy == CreateOnly }
 
-// RequestOnly reports whether an object of the kind is a request that leaves no object behind.
-func (k *Kind) RequestOnly() bool { return k.Policy == RequestOnly }
+// IsRequestOnly reports whether an object of the kind is a request that leaves no object behind.
+func (k *Kind) IsRequestOnly() bool { return k.Policy == RequestOnly }
 
-// SentOnce reports whether the creation of an object must be sent at most once.
-func (k *Kind) SentOnce() bool { return !k.CanPatch() }
+// IsSendOnce reports whether the creation of an object must be sent at most once.
+func (k *Kind) IsSendOnce() bool { return !k.CanPatch() }
 
 // Plural returns the plural of the short name: cdns, snapshots.
 func (k *Kind) Plural() string { return k.Short + "s" }
@@ -111,9 +111,9 @@ type Workspace struct {
 	UUID string `json:"uuid"`
 }
 
-// NoneFound returns a question to the user if the list of the kind is empty, and how to answer it: a platform may
+// EmptyListQuestion returns a question to the user if the list of the kind is empty, and how to answer it: a platform may
 // return an empty list if the workspace does not exist. It returns "" for kinds that many workspaces have no objects of.
-func (w Workspace) NoneFound(k *Kind) (question, fix string) {
+func (w Workspace) EmptyListQuestion(k *Kind) (question, fix string) {
 	if !k.CanPatch() {
 		return "", ""
 	}
@@ -222,8 +222,8 @@ func (o LiveObject) Key() Key { return Key{Kind: o.Kind.Name, Name: o.Name} }
 // KeepAnnotation protects an object from being deleted (docs/design.md C6), in a manifest and on a live object.
 const KeepAnnotation = "trueup.dev/keep"
 
-// IsKept reports whether metadata has the KeepAnnotation with any value except false.
-func IsKept(metadata map[string]any) bool {
+// HasKeepAnnotation reports whether metadata has the KeepAnnotation with any value except false.
+func HasKeepAnnotation(metadata map[string]any) bool {
 	annotations, _ := metadata["annotations"].(map[string]any)
 	value, marked := annotations[KeepAnnotation]
 	return marked && value != nil && value != "false" && value != false
@@ -266,9 +266,9 @@ func (k *Kind) ReadObject(doc []byte) (LiveObject, error) {
 			o.Status = bytes.Clone(value)
 		}
 	}
-	o.Name, o.Namespace, o.UID = textOf(meta["name"]), cmp.Or(textOf(meta["namespace"]), textOf(meta["workspace"])), textOf(meta["uid"])
-	o.ResourceVersion, o.CreationTimestamp = textOf(meta["resourceVersion"]), textOf(meta["creationTimestamp"])
-	o.Terminating, o.Keep = textOf(meta["deletionTimestamp"]) != "", IsKept(meta)
+	o.Name, o.Namespace, o.UID = textOrNumber(meta["name"]), cmp.Or(textOrNumber(meta["namespace"]), textOrNumber(meta["workspace"])), textOrNumber(meta["uid"])
+	o.ResourceVersion, o.CreationTimestamp = textOrNumber(meta["resourceVersion"]), textOrNumber(meta["creationTimestamp"])
+	o.Terminating, o.Keep = textOrNumber(meta["deletionTimestamp"]) != "", HasKeepAnnotation(meta)
 	if name, _ := meta["name"].(string); name == "" {
 		return LiveObject{}, errors.New("metadata.name is missing")
 	}
@@ -285,14 +285,14 @@ func (o *LiveObject) setSpec(spec []byte) error {
 	o.Spec, o.Digest = bytes.Clone(spec), canon.Digest(spec)
 	for key, value := range canon.Members(spec) {
 		if o.Kind.HostField != "" && string(key) == o.Kind.HostField {
-			o.Host = textOf(canon.MustDecode(value))
+			o.Host = textOrNumber(canon.MustDecode(value))
 		}
 	}
 	return nil
 }
 
-// textOf returns a text or the digits of a number, else "".
-func textOf(v any) string {
+// textOrNumber returns a text or the digits of a number, else "".
+func textOrNumber(v any) string {
 	switch v := v.(type) {
 	case string:
 		return v
@@ -317,7 +317,7 @@ func (k *Kind) IsReady(status []byte) (ready bool, failure string) {
 	case string:
 		return false, reason
 	case map[string]any:
-		return false, cmp.Or(textOf(reason["message"]), string(canon.Bytes(reason)))
+		return false, cmp.Or(textOrNumber(reason["message"]), string(canon.Encode(reason)))
 	}
 	return tree[k.ReadyField] == true || tree[k.ReadyField] == "true", ""
 }
@@ -329,7 +329,7 @@ func (k *Kind) MakeEnvelope(ws Workspace, name string, spec []byte) []byte {
 	if k.NamespaceOnWire && ws.Name != "" {
 		meta["namespace"] = ws.Name
 	}
-	head := canon.Bytes(map[string]any{"apiVersion": k.APIVersion, "kind": k.Name, "metadata": meta})
+	head := canon.Encode(map[string]any{"apiVersion": k.APIVersion, "kind": k.Name, "metadata": meta})
 	b := append(head[:len(head)-1], `,"spec":`...)
 	return append(append(b, spec...), '}')
 }

@@ -114,7 +114,7 @@ func TestForEnvelope(t *testing.T) {
 		{"delivery/v2.1", "purge", false, false},
 		{"v1", "Pod", false, false},
 	} {
-		k, ok := kind.ForEnvelope(tt.apiVersion, tt.kind)
+		k, ok := kind.FindByEnvelope(tt.apiVersion, tt.kind)
 		if ok != tt.ok {
 			t.Errorf("ForEnvelope(%s, %s): %v", tt.apiVersion, tt.kind, ok)
 		}

@@ -23,18 +23,18 @@ func TestOwnFiles(t *testing.T) {
 		"config.profiles.x.delivery.token.exec.command[0]": "",
 	} {
 		name, rest, _ := strings.Cut(path, ".")
-		root, ok := kind.OwnFile(name)
+		root, ok := kind.OwnFileFields(name)
 		if !ok {
 			t.Fatalf("no file %s", name)
 		}
-		f, ok := root.FieldAt(kind.PathParts(rest))
+		f, ok := root.FieldAt(kind.SplitAtDots(rest))
 		if ok != (want != "-") {
 			t.Errorf("%s: %v", path, ok)
 		} else if ok && want != "" && f.Title != want {
 			t.Errorf("%s: %q, want %q", path, f.Title, want)
 		}
 	}
-	if _, ok := kind.OwnFile("plan"); ok {
+	if _, ok := kind.OwnFileFields("plan"); ok {
 		t.Error("nobody writes a plan")
 	}
 }
@@ -61,7 +61,7 @@ func TestPathParts(t *testing.T) {
 		// What can't be read is one part.
 		"a[b[.]c].d": "a[b[.]c].d", "a].b": "a].b", `a["b].c`: `a["b].c`, "a..b": "a..b", "a.": "a.", `a["b"x].c`: `a["b"x].c`,
 	} {
-		if got := strings.Join(kind.PathParts(path), "|"); got != want {
+		if got := strings.Join(kind.SplitAtDots(path), "|"); got != want {
 			t.Errorf("%q: %q, want %q", path, got, want)
 		}
 	}
@@ -70,8 +70,8 @@ func TestPathParts(t *testing.T) {
 // A test may expect every field of cors that a manifest may have.
 func TestRequestTestsHaveFieldsOfCORS(t *testing.T) {
 	cdn, _ := kind.FindKind("CDN")
-	want, ok := cdn.Root().FieldAt(kind.PathParts("spec.locations.cors"))
-	got, too := kind.RequestTest().Root().FieldAt(kind.PathParts("spec.tests.expect.cors"))
+	want, ok := cdn.Root().FieldAt(kind.SplitAtDots("spec.locations.cors"))
+	got, too := kind.RequestTestKind().Root().FieldAt(kind.SplitAtDots("spec.tests.expect.cors"))
 	if !ok || !too || !slices.Equal(got.Names, want.Names) {
 		t.Fatalf("%v, want %v", got, want)
 	}

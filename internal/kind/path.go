@@ -9,17 +9,17 @@ import (
 	"trueup/internal/canon"
 )
 
-// isPlain reports whether a character stands in a path without quotes.
-func isPlain(r rune) bool {
+// isUnquotedRune reports whether a character stands in a path without quotes.
+func isUnquotedRune(r rune) bool {
 	return 'a' <= r|0x20 && r|0x20 <= 'z' || '0' <= r && r <= '9' || r == '_' || r == '-'
 }
 
-func isQuoted(r rune) bool { return !isPlain(r) }
+func needsQuotes(r rune) bool { return !isUnquotedRune(r) }
 
 // JoinField returns the path of a field below a path: cache.edgeTTL, headers["X.Y"].
 func JoinField(path, name string) string {
 	switch {
-	case name == "" || strings.ContainsFunc(name, isQuoted):
+	case name == "" || strings.ContainsFunc(name, needsQuotes):
 		return path + "[" + strconv.Quote(name) + "]"
 	case path == "":
 		return name
@@ -38,7 +38,7 @@ func QuoteElement(key []string, name string) string {
 	if len(key) == 0 || key[len(key)-1] != "name" {
 		separators = "./*:"
 	}
-	if name == "" || strings.ContainsFunc(name, func(r rune) bool { return !isPlain(r) && !strings.ContainsRune(separators, r) }) {
+	if name == "" || strings.ContainsFunc(name, func(r rune) bool { return !isUnquotedRune(r) && !strings.ContainsRune(separators, r) }) {
 		return strconv.Quote(name)
 	}
 	return name
@@ -110,8 +110,8 @@ func StepName(step string) (name string, inBrackets bool) {
 	return inside, inBrackets
 }
 
-// PathParts splits a path at its dots, but not at those in brackets: locations[/a.b/*].cache has two parts.
-func PathParts(path string) []string {
+// SplitAtDots splits a path at its dots, but not at those in brackets: locations[/a.b/*].cache has two parts.
+func SplitAtDots(path string) []string {
 	var parts []string
 	for _, step := range PathSteps(path) {
 		if parts != nil && strings.HasPrefix(step, "[") {
@@ -148,7 +148,7 @@ func (f *Field) Member(name string) *Field {
 	if f.Any != nil {
 		return f.Any
 	}
-	return f.unknownField()
+	return f.newUndocumentedField()
 }
 
 // Element returns the field of the elements of a list.
@@ -156,23 +156,23 @@ func (f *Field) Element() *Field {
 	if f.Item != nil {
 		return f.Item
 	}
-	return f.unknownField()
+	return f.newUndocumentedField()
 }
 
-func (f *Field) unknownField() *Field {
+func (f *Field) newUndocumentedField() *Field {
 	return &Field{inherited: f.inherited, rows: f.belowRows}
 }
 
-// Member returns the documented field of an object, or nil. f may be nil.
-func Member(f *Field, name string) *Field {
+// DocumentedMember returns the documented field of an object, or nil. f may be nil.
+func DocumentedMember(f *Field, name string) *Field {
 	if f == nil {
 		return nil
 	}
 	return f.Fields[name]
 }
 
-// ItemOf returns the documented field of the elements of a list, or nil. f may be nil.
-func ItemOf(f *Field) *Field {
+// DocumentedItem returns the documented field of the elements of a list, or nil. f may be nil.
+func DocumentedItem(f *Field) *Field {
 	if f == nil {
 		return nil
 	}
@@ -186,13 +186,13 @@ type PartCount struct {
 	Names []string
 }
 
-// Parts returns what a value at a path of the spec consists of, the most named things first. Elements of a list that have a title are not taken apart.
-func (k *Kind) Parts(path string, v any) []PartCount {
+// CountParts returns what a value at a path of the spec consists of, the most named things first. Elements of a list that have a title are not taken apart.
+func (k *Kind) CountParts(path string, v any) []PartCount {
 	parts := map[string]*PartCount{}
-	if list, element := k.ListOf(path); element != "" {
+	if list, element := k.SplitElementPath(path); element != "" {
 		return []PartCount{{Noun: strings.ToLower(list.Item.Title), N: 1}}
 	}
-	k.Spec().FindField(path).addParts(parts, v)
+	k.Spec().FindField(path).countParts(parts, v)
 	if len(parts) == 0 {
 		return []PartCount{{Noun: "field", N: 1}}
 	}
@@ -206,9 +206,9 @@ func (k *Kind) Parts(path string, v any) []PartCount {
 	return all
 }
 
-// ListOf returns the list whose element has the path, and the text in the brackets, which is empty for other paths.
-func (k *Kind) ListOf(path string) (list *Field, element string) {
-	parts := PathParts(path)
+// SplitElementPath returns the list whose element has the path, and the text in the brackets, which is empty for other paths.
+func (k *Kind) SplitElementPath(path string) (list *Field, element string) {
+	parts := SplitAtDots(path)
 	last := len(parts) - 1
 	name, element, _ := strings.Cut(parts[last], "[")
 	list, known := k.Spec().FieldAt(append(parts[:last:last], name))
@@ -218,12 +218,12 @@ func (k *Kind) ListOf(path string) (list *Field, element string) {
 	return list, strings.TrimSuffix(element, "]")
 }
 
-func (f *Field) addParts(parts map[string]*PartCount, v any) {
+func (f *Field) countParts(parts map[string]*PartCount, v any) {
 	noun, names := "field", []string{""}
 	switch v := v.(type) {
 	case map[string]any:
 		for _, name := range canon.SortedKeys(v) {
-			f.Member(name).addParts(parts, v[name])
+			f.Member(name).countParts(parts, v[name])
 		}
 		return
 	case []any:

@@ -57,7 +57,7 @@ func (r Redactor) redactValue(at *Field, path string, value any) any {
 	}
 	if at.Sensitive {
 		mac := hmac.New(sha256.New, []byte(r.Salt+"\x00"+path))
-		mac.Write(canon.Bytes(value))
+		mac.Write(canon.Encode(value))
 		return "sensitive, sha256:" + hex.EncodeToString(mac.Sum(nil))
 	}
 	switch v := value.(type) {

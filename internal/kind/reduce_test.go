@@ -70,7 +70,7 @@ func TestNewObject(t *testing.T) {
 		if tt.want.Spec != nil {
 			tt.want.Digest = canon.Digest(tt.want.Spec)
 		}
-		got, err := cdn.ReadObject(canon.Bytes(decode(t, []byte(tt.doc)).(map[string]any)))
+		got, err := cdn.ReadObject(canon.Encode(decode(t, []byte(tt.doc)).(map[string]any)))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -114,13 +114,13 @@ func TestNewObjectRefuses(t *testing.T) {
 		`{"metadata":{"name":"shop"},"spec":[]}`:   "spec of CDN/shop is not an object",
 		`{"metadata":{"name":"shop"},"spec":"no"}`: "spec of CDN/shop is not an object",
 	} {
-		_, err := named(t, "CDN").ReadObject(canon.Bytes(decode(t, []byte(doc)).(map[string]any)))
+		_, err := named(t, "CDN").ReadObject(canon.Encode(decode(t, []byte(doc)).(map[string]any)))
 		if err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", doc, err, want)
 		}
 	}
 	long := `{"kind":"` + strings.Repeat("x", 1<<16) + `"}`
-	if _, err := named(t, "CDN").ReadObject(canon.Bytes(decode(t, []byte(long)).(map[string]any))); err == nil || len(err.Error()) > 100 {
+	if _, err := named(t, "CDN").ReadObject(canon.Encode(decode(t, []byte(long)).(map[string]any))); err == nil || len(err.Error()) > 100 {
 		t.Error("a long kind is not cut in the message")
 	}
 }
@@ -142,12 +142,12 @@ func FuzzNewObject(f *testing.F) {
 			return
 		}
 		for _, k := range kind.AllKinds() {
-			o, err := k.ReadObject(canon.Bytes(doc))
+			o, err := k.ReadObject(canon.Encode(doc))
 			if err != nil {
 				continue
 			}
 			k.IsReady(o.Status)
-			if o.Name == "" || o.Spec != nil && string(canon.Bytes(decode(t, o.Spec))) != string(o.Spec) {
+			if o.Name == "" || o.Spec != nil && string(canon.Encode(decode(t, o.Spec))) != string(o.Spec) {
 				t.Errorf("%s became %+v", b, o)
 			}
 		}
@@ -210,13 +210,13 @@ func TestEnvelopeIsCanonicalAndReadBack(t *testing.T) {
 		k := rapid.SampledFrom(kind.AllKinds()).Draw(rt, "kind")
 		ws := kind.Workspace{Name: rapid.String().Draw(rt, "workspace")}
 		name := rapid.StringN(1, 20, -1).Draw(rt, "name")
-		spec := canon.Bytes(map[string]any{"hostname": rapid.String().Draw(rt, "hostname")})
+		spec := canon.Encode(map[string]any{"hostname": rapid.String().Draw(rt, "hostname")})
 		sent := k.MakeEnvelope(ws, name, spec)
 		doc := decode(t, sent).(map[string]any)
-		if string(canon.Bytes(doc)) != string(sent) {
+		if string(canon.Encode(doc)) != string(sent) {
 			rt.Fatalf("%s is not canonical", sent)
 		}
-		o, err := k.ReadObject(canon.Bytes(doc))
+		o, err := k.ReadObject(canon.Encode(doc))
 		if err != nil {
 			rt.Fatal(err)
 		}

@@ -48,7 +48,7 @@ func (k *Kind) addRisks() {
 			continue
 		}
 		name, below := strings.CutSuffix(row.Field, ".*")
-		f, known := k.root.Fields["spec"].FieldAt(PathParts(strings.TrimPrefix(name, ".")))
+		f, known := k.root.Fields["spec"].FieldAt(SplitAtDots(strings.TrimPrefix(name, ".")))
 		switch {
 		case !known:
 			panic("risks.table: no field " + row.Field)
@@ -80,7 +80,7 @@ func (f *Field) RiskRowOf(before, after, around any) RiskRow {
 	case i < 0:
 		return undocumented
 	case f.rows[i].Change != "any":
-		return graver(f.rows[i], f.valueRisk(after, around))
+		return graverRow(f.rows[i], f.valueRisk(after, around))
 	}
 	if below := f.riskBelow(before, after); below.Risk != NoRisk && below.Risk != f.rows[i].Risk {
 		return below
@@ -88,8 +88,8 @@ func (f *Field) RiskRowOf(before, after, around any) RiskRow {
 	return f.rows[i] // its own reason says more
 }
 
-// graver returns the row of the higher risk, or a.
-func graver(a, b RiskRow) RiskRow {
+// graverRow returns the row of the higher risk, or a.
+func graverRow(a, b RiskRow) RiskRow {
 	if b.Risk > a.Risk {
 		return b
 	}
@@ -106,22 +106,22 @@ func (f *Field) riskBelow(before, after any) (row RiskRow) {
 	if wasObject || isObject {
 		for _, name := range slices.Sorted(maps.Keys(was)) {
 			if _, kept := is[name]; !kept {
-				row = graver(row, f.Member(name).RiskRowOf(was[name], nil, was))
+				row = graverRow(row, f.Member(name).RiskRowOf(was[name], nil, was))
 			}
 		}
 		for _, name := range slices.Sorted(maps.Keys(is)) {
 			if !reflect.DeepEqual(was[name], is[name]) {
-				row = graver(row, f.Member(name).RiskRowOf(was[name], is[name], is))
+				row = graverRow(row, f.Member(name).RiskRowOf(was[name], is[name], is))
 			}
 		}
 	}
 	elements, _ := before.([]any)
 	for _, e := range elements {
-		row = graver(row, f.Element().RiskRowOf(e, nil, nil))
+		row = graverRow(row, f.Element().RiskRowOf(e, nil, nil))
 	}
 	elements, _ = after.([]any)
 	for _, e := range elements {
-		row = graver(row, f.Element().RiskRowOf(nil, e, nil))
+		row = graverRow(row, f.Element().RiskRowOf(nil, e, nil))
 	}
 	return row
 }
@@ -132,11 +132,11 @@ func (f *Field) valueRisk(value, around any) (row RiskRow) {
 	switch v := value.(type) {
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			row = graver(row, f.Member(name).valueRisk(v[name], v))
+			row = graverRow(row, f.Member(name).valueRisk(v[name], v))
 		}
 	case []any:
 		for _, e := range v {
-			row = graver(row, f.Element().valueRisk(e, nil))
+			row = graverRow(row, f.Element().valueRisk(e, nil))
 		}
 	default:
 		i := slices.IndexFunc(f.rows, func(r RiskRow) bool {
@@ -173,16 +173,16 @@ func (f *Field) fitsChange(change string, before, after, around any) bool {
 
 // fitsNumber is fits for the words about numbers.
 func (f *Field) fitsNumber(word, value string, before, after, around any) bool {
-	was, wasNumber := f.sizeOf(before, around)
-	is, isNumber := f.sizeOf(after, around)
+	was, wasNumber := f.numericValue(before, around)
+	is, isNumber := f.numericValue(after, around)
 	limit, _ := strconv.ParseFloat(value, 64) // a test reads the table
 	return isNumber && map[string]bool{
 		"up": wasNumber && was < is, "down": wasNumber && was > is, "over": is > limit && (!wasNumber || is > was),
 	}[word]
 }
 
-// sizeOf returns the number that a value is, in seconds if it is a time.
-func (f *Field) sizeOf(v, around any) (float64, bool) {
+// numericValue returns the number that a value is, in seconds if it is a time.
+func (f *Field) numericValue(v, around any) (float64, bool) {
 	n, err := strconv.ParseFloat(fmt.Sprint(v), 64)
 	if unit := valueAt(around, []string{f.Unit}); f.Unit != "" && unit != nil {
 		if one, ok := DurationOf("1", fmt.Sprint(unit)); ok {

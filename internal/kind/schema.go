@@ -17,7 +17,7 @@ import (
 
 const schemaEnding = ".schema.json"
 
-// readSchema and mustParse panic on an error, because schemas are part of the program.
+// readSchema and mustParseSchema panic on an error, because schemas are part of the program.
 func readSchema(file string) []byte {
 	b, err := schemas.FS.ReadFile(file)
 	if err != nil {
@@ -26,7 +26,7 @@ func readSchema(file string) []byte {
 	return b
 }
 
-func mustParse(file string) *Field {
+func mustParseSchema(file string) *Field {
 	field, err := parseSchema(readSchema(file))
 	if err != nil {
 		panic(fmt.Sprintf("schema %s: %v", file, err))
@@ -41,7 +41,7 @@ func (k *Kind) Schema() []byte { return readSchema(k.SchemaFile) }
 // built once; do not change it.
 func (k *Kind) Root() *Field {
 	k.once.Do(func() {
-		k.root = mustParse(k.SchemaFile)
+		k.root = mustParseSchema(k.SchemaFile)
 		k.addRisks()
 	})
 	return k.root
@@ -80,14 +80,14 @@ func SchemaNamed(name string) (file string, schema []byte, ok bool) {
 var tableOfOwnFiles = map[string]func() *Field{"config": ownFile("config"), "project": ownFile("project"), "requesttest": ownFile("requesttest")}
 
 func ownFile(name string) func() *Field {
-	return sync.OnceValue(func() *Field { return mustParse(name + schemaEnding) })
+	return sync.OnceValue(func() *Field { return mustParseSchema(name + schemaEnding) })
 }
 
 // OwnFiles returns the names of the formats of files that users write for trueup.
 func OwnFiles() []string { return slices.Sorted(maps.Keys(tableOfOwnFiles)) }
 
-// OwnFile returns the fields of one of OwnFiles; do not change them.
-func OwnFile(name string) (*Field, bool) {
+// OwnFileFields returns the fields of one of OwnFiles; do not change them.
+func OwnFileFields(name string) (*Field, bool) {
 	fields, ok := tableOfOwnFiles[name]
 	if !ok {
 		return nil, false
@@ -117,20 +117,20 @@ type parsedSchema struct {
 		ListRule
 		Order string `json:"order"`
 	} `json:"x-trueup-list"`
-	Properties members         `json:"properties"`
+	Properties orderedMembers  `json:"properties"`
 	Items      json.RawMessage `json:"items"`
 	More       json.RawMessage `json:"additionalProperties"` // a schema, true or false
 }
 
-// members are those of a JSON object, in their order.
-type members struct {
+// orderedMembers are those of a JSON object, in their order.
+type orderedMembers struct {
 	names  []string
 	values map[string]json.RawMessage
 }
 
 // UnmarshalJSON reads an object.
-func (m *members) UnmarshalJSON(text []byte) error {
-	*m = members{values: map[string]json.RawMessage{}}
+func (m *orderedMembers) UnmarshalJSON(text []byte) error {
+	*m = orderedMembers{values: map[string]json.RawMessage{}}
 	dec := json.NewDecoder(bytes.NewReader(text))
 	_, err := dec.Token()
 	for err == nil && dec.More() {
@@ -184,11 +184,11 @@ func (d definitions) makeField(name string, text json.RawMessage, above inherite
 		f.List = &own.List.ListRule
 		f.List.Ordered = own.List.Order != "set"
 	}
-	return f, d.addBelow(f, own)
+	return f, d.addChildFields(f, own)
 }
 
-// addBelow adds to a field those below it.
-func (d definitions) addBelow(f *Field, own parsedSchema) (err error) {
+// addChildFields adds to a field those below it.
+func (d definitions) addChildFields(f *Field, own parsedSchema) (err error) {
 	if own.Items != nil {
 		f.Item, err = d.makeField("", own.Items, f.inherited)
 	}
@@ -251,7 +251,7 @@ const editorNote = "trueup init wrote this file and updates it unless it was edi
 // nothing outside itself. A null says that a field must be absent, so every optional field may be null.
 func EditorSchema() []byte {
 	files := map[string]string{projectKind: "project.schema.json"}
-	for _, k := range AllDocuments() {
+	for _, k := range AllDocumentKinds() {
 		files[k.Name] = k.SchemaFile
 	}
 	definitions, branches, kinds, snippets := map[string]any{}, []any{}, []any{}, []any{}
@@ -262,7 +262,7 @@ func EditorSchema() []byte {
 		definitions[name] = definition
 		kinds = append(kinds, name)
 		snippets = append(snippets, map[string]any{
-			"label": name, "description": definition["description"], "body": mustParse(files[name]).ExampleValue(false),
+			"label": name, "description": definition["description"], "body": mustParseSchema(files[name]).ExampleValue(false),
 		})
 		branches = append(branches, map[string]any{
 			"if": map[string]any{
@@ -284,9 +284,9 @@ func EditorSchema() []byte {
 		"definitions":     definitions,
 		"defaultSnippets": snippets,
 	}
-	doc["$comment"] = editorNote + canon.Digest(canon.Bytes(doc)).String()
+	doc["$comment"] = editorNote + canon.Digest(canon.Encode(doc)).String()
 	var out bytes.Buffer
-	if err := json.Indent(&out, canon.Bytes(doc), "", "  "); err != nil {
+	if err := json.Indent(&out, canon.Encode(doc), "", "  "); err != nil {
 		panic(fmt.Sprintf("schema for editors: %v", err))
 	}
 	return append(out.Bytes(), '\n')
@@ -300,10 +300,10 @@ func CheckEditorSchema(text []byte) (unedited, current bool) {
 	if err != nil || !ok {
 		return false, false
 	}
-	current = bytes.Equal(canon.Bytes(doc), canon.Bytes(canon.MustDecode(EditorSchema())))
+	current = bytes.Equal(canon.Encode(doc), canon.Encode(canon.MustDecode(EditorSchema())))
 	note := doc["$comment"]
 	delete(doc, "$comment")
-	return note == editorNote+canon.Digest(canon.Bytes(doc)).String(), current
+	return note == editorNote+canon.Digest(canon.Encode(doc)).String(), current
 }
 
 // EditorSchemaFile is the schema's file beside trueup.yaml. It is committed, so that it works in a
@@ -335,7 +335,7 @@ func forEditor(schema, defs map[string]any) map[string]any {
 				field, _ := v.(map[string]any)
 				field = forEditor(field, defs)
 				if fields[name] = field; !slices.Contains(required, any(name)) {
-					orNull(field)
+					allowNull(field)
 				}
 			}
 			out[name] = fields
@@ -354,8 +354,8 @@ func forEditor(schema, defs map[string]any) map[string]any {
 	return out
 }
 
-// orNull lets a field be null.
-func orNull(field map[string]any) {
+// allowNull lets a field be null.
+func allowNull(field map[string]any) {
 	if t, ok := field["type"].(string); ok {
 		field["type"] = []any{t, "null"}
 	}

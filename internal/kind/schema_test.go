@@ -125,7 +125,7 @@ func typeName(f *kind.Field) string {
 	if f.Type == kind.Text && slices.Equal(f.Enum, []string{"true", "false"}) {
 		return textBool
 	}
-	return map[kind.Type]string{
+	return map[kind.FieldType]string{
 		kind.Text: "string", kind.Bool: "boolean", kind.Number: "number",
 		kind.ObjectType: "object", kind.ListType: "array", kind.AnyType: "any",
 	}[f.Type]
@@ -369,7 +369,7 @@ func TestExamplesOfEveryFieldHold(t *testing.T) {
 			}
 			for _, example := range examples {
 				if err := s.Validate(example); err != nil {
-					t.Errorf("%s%s: example %s: %v", file, pointer, canon.Bytes(example), err)
+					t.Errorf("%s%s: example %s: %v", file, pointer, canon.Encode(example), err)
 				}
 			}
 		})
@@ -551,7 +551,7 @@ func validateTree(t *testing.T, dir string) (n int) {
 			if !ok {
 				continue // comments before the first document
 			}
-			k, ok := kind.ForEnvelope(doc["apiVersion"].(string), doc["kind"].(string))
+			k, ok := kind.FindByEnvelope(doc["apiVersion"].(string), doc["kind"].(string))
 			if !ok {
 				t.Errorf("%s: no kind for its envelope", file)
 				continue

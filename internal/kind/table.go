@@ -52,17 +52,17 @@ var table = []*Kind{
 // tableOfTests is the envelope of tests of requests: files for trueup, which no platform has objects of.
 var tableOfTests = Kind{Name: "RequestTest", APIVersion: "trueup/v1", SchemaFile: "requesttest.schema.json"}
 
-// RequestTest returns the kind of tests of requests. It is not one of All.
-func RequestTest() *Kind { return &tableOfTests }
+// RequestTestKind returns the kind of tests of requests. It is not one of All.
+func RequestTestKind() *Kind { return &tableOfTests }
 
 // AllKinds returns the kinds of objects, sorted by name.
 func AllKinds() []*Kind { return table }
 
-// OfRequests returns the kind of requests that are sent once and leave no object.
-func OfRequests() *Kind { return table[slices.IndexFunc(table, (*Kind).RequestOnly)] }
+// RequestKind returns the kind of requests that are sent once and leave no object.
+func RequestKind() *Kind { return table[slices.IndexFunc(table, (*Kind).IsRequestOnly)] }
 
-// AllDocuments returns All and RequestTest.
-func AllDocuments() []*Kind { return append(slices.Clip(table), RequestTest()) }
+// AllDocumentKinds returns All and RequestTestKind.
+func AllDocumentKinds() []*Kind { return append(slices.Clip(table), RequestTestKind()) }
 
 // FindKind finds a kind by its name, short name or plural, in any case.
 func FindKind(name string) (*Kind, bool) {
@@ -80,8 +80,8 @@ func FindKind(name string) (*Kind, bool) {
 	return nil, false
 }
 
-// ForEnvelope finds the kind of an envelope.
-func ForEnvelope(apiVersion, name string) (*Kind, bool) {
+// FindByEnvelope finds the kind of an envelope.
+func FindByEnvelope(apiVersion, name string) (*Kind, bool) {
 	for _, k := range table {
 		if k.Name == name && (k.APIVersion == apiVersion || k.Alias != nil && k.Alias.MatchString(apiVersion)) {
 			return k, true

@@ -31,7 +31,7 @@ type recordChange struct {
 	genesis   *Genesis
 	// head, unless it is nil, is the head that the ledger must have. If addHead is set and the ledger has one of the state
 	// from, the entry of the change replaces it.
-	head    *Head
+	head    *ApplyHead
 	from    string
 	addHead bool
 	// heldAt is the time by which holds end, or zero if none keeps the change from being written.
@@ -168,7 +168,7 @@ func (s *logStore) writeEntry(ctx context.Context, batch []*recordChange) error 
 	fit := s.fittingChanges(batch)
 	if len(fit) < len(batch) {
 		// Only an up-to-date state shows that a change is too late.
-		if err := s.readNew(ctx); err != nil {
+		if err := s.readNewEntries(ctx); err != nil {
 			return err
 		}
 		fit = s.fittingChanges(batch)
@@ -183,7 +183,7 @@ func (s *logStore) writeEntry(ctx context.Context, batch []*recordChange) error 
 		}
 		if errors.Is(err, blob.ErrExists) {
 			// Another run wrote first. A random pause lets it finish.
-			err = errors.Join(s.readNew(ctx), blob.Sleep(ctx, rand.N(pause)))
+			err = errors.Join(s.readNewEntries(ctx), blob.Sleep(ctx, rand.N(pause)))
 			if stuck++; s.state.last != was {
 				stuck = 0
 			}
@@ -192,16 +192,16 @@ func (s *logStore) writeEntry(ctx context.Context, batch []*recordChange) error 
 			err = s.unlistedError(was + 1)
 		}
 		if err != nil {
-			s.Forget() // it may have been done
+			s.Invalidate() // it may have been done
 			return err
 		}
 		fit = s.fittingChanges(batch)
 	}
 	if s.state.genesis == nil {
-		return s.noGenesis()
+		return s.noGenesisError()
 	}
 	for _, c := range batch {
-		if hold := c.holdOf(s.state.genesis); hold != nil {
+		if hold := c.blockingHold(s.state.genesis); hold != nil {
 			finishChanges([]*recordChange{c}, &HeldError{*hold})
 		}
 	}
@@ -211,7 +211,7 @@ func (s *logStore) writeEntry(ctx context.Context, batch []*recordChange) error 
 
 // unlistedError returns the error for a listing that lacks an entry that exists.
 func (s *logStore) unlistedError(entry int) error {
-	return fmt.Errorf("entry %d exists, but no listing of %s shows it: the store is not safe for a ledger", entry, s.blobs.Place(logDir))
+	return fmt.Errorf("entry %d exists, but no listing of %s shows it: the store is not safe for a ledger", entry, s.blobs.Location(logDir))
 }
 
 // fittingChanges returns the changes whose record has the expected seq, and only the first one of each record.
@@ -224,7 +224,7 @@ func (s *logStore) fittingChanges(batch []*recordChange) (fit []*recordChange) {
 		} else if c.genesis != nil && there {
 			have = s.state.genesis.Seq
 		}
-		if have == c.expectSeq && !taken[key] && (there && c.fitsHead(s.state.genesis.Head) && c.holdOf(s.state.genesis) == nil || c.genesis != nil) {
+		if have == c.expectSeq && !taken[key] && (there && c.fitsHead(s.state.genesis.Head) && c.blockingHold(s.state.genesis) == nil || c.genesis != nil) {
 			taken[key] = true
 			fit = append(fit, c)
 		}
@@ -281,7 +281,7 @@ func (s *logStore) appendChanges(ctx context.Context, changes []*recordChange) e
 }
 
 // headOf returns the head that changes record, or nil.
-func headOf(changes []*recordChange) *Head {
+func headOf(changes []*recordChange) *ApplyHead {
 	for _, c := range changes {
 		if c.addHead {
 			return c.head
@@ -291,14 +291,14 @@ func headOf(changes []*recordChange) *Head {
 }
 
 // copiesWith returns the copies to create with an entry. Readers can do without one that is too long.
-func (s *logStore) copiesWith(next segment) (copies []blob.Copy) {
+func (s *logStore) copiesWith(next segment) (copies []blob.CombinedBlob) {
 	for entries := pieceFactor; next.Entry%entries == 0; entries *= pieceFactor {
 		p := s.state.combinePieces(next, entries)
 		content, err := p.encodePiece(s.packed)
 		if err != nil {
 			return copies
 		}
-		one := blob.Copy{Blob: blob.Blob{Name: p.fileName(s.packed), Content: content}}
+		one := blob.CombinedBlob{Blob: blob.Blob{Name: p.fileName(s.packed), Content: content}}
 		for _, part := range p.splitSpan() {
 			one.Of = append(one.Of, part.fileName(s.packed))
 		}
@@ -314,9 +314,9 @@ func (s *logStore) proveOnce(ctx context.Context) error {
 		return nil
 	}
 	newest := entryRange{s.state.last, 1}.fileName(s.packed)
-	err := s.blobs.RefusesCreation(ctx, newest)
+	err := s.blobs.CheckRefusesCreation(ctx, newest)
 	if errors.Is(err, blob.ErrAbsent) {
-		err = fmt.Errorf("read ledger file %s: %w", s.blobs.Place(newest), errMissing)
+		err = fmt.Errorf("read ledger file %s: %w", s.blobs.Location(newest), errMissing)
 	}
 	s.proven = err == nil
 	return err

@@ -55,9 +55,9 @@ func (m memoryBlobs) call(ctx context.Context, what, name string, do func(at str
 	return do(at)
 }
 
-func (m memoryBlobs) Make(context.Context) error { return nil }
+func (m memoryBlobs) Prepare(context.Context) error { return nil }
 
-func (m memoryBlobs) Create(ctx context.Context, b blob.Blob, copies ...blob.Copy) error {
+func (m memoryBlobs) Create(ctx context.Context, b blob.Blob, copies ...blob.CombinedBlob) error {
 	err := m.create(ctx, b)
 	for _, one := range copies {
 		if err == nil && m.create(ctx, one.Blob) == nil && m.drops {
@@ -79,7 +79,7 @@ func (m memoryBlobs) create(ctx context.Context, b blob.Blob) error {
 	})
 }
 
-func (m memoryBlobs) RefusesCreation(ctx context.Context, name string) error {
+func (m memoryBlobs) CheckRefusesCreation(ctx context.Context, name string) error {
 	return m.call(ctx, "prove", name, func(at string) error {
 		switch _, there := m.blobs[at]; {
 		case !there && !m.drops: // git, which removes entries, has nothing to prove
@@ -114,7 +114,7 @@ func (m memoryBlobs) List(ctx context.Context, under string, most int) (names []
 	return names, err
 }
 
-func (m memoryBlobs) Below(folder string) blob.Store {
+func (m memoryBlobs) SubStore(folder string) blob.Store {
 	m.prefix = path.Join(m.prefix, folder)
 	return m
 }
@@ -126,7 +126,7 @@ func (m memoryBlobs) Clear(ctx context.Context) error {
 	})
 }
 
-func (m memoryBlobs) Place(name string) string { return path.Join("memory", m.prefix, name) }
+func (m memoryBlobs) Location(name string) string { return path.Join("memory", m.prefix, name) }
 
 // inFolder is a ledger in a folder.
 func inFolder(dir string) *logStore { return newLogStore(blob.FolderStore(dir), nil, 0) }

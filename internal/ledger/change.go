@@ -26,7 +26,7 @@ const (
 	sameIntent // requires that this run claimed the request
 )
 
-type move struct {
+type stateChange struct {
 	event    event
 	requires precondition
 	by       string
@@ -49,7 +49,7 @@ const (
 
 // changeRecord makes a move by compare-and-swap. After a conflict it retries if the move allows the new record. With an
 // error, it returns the record whose write failed, if it got that far.
-func (l *Ledger) changeRecord(ctx context.Context, key kind.Key, m move) (Record, error) {
+func (l *Ledger) changeRecord(ctx context.Context, key kind.Key, m stateChange) (Record, error) {
 	m = l.withNonce(m)
 	pause := racePause
 	for try := 1; ; try++ {
@@ -76,7 +76,7 @@ func (l *Ledger) changeRecord(ctx context.Context, key kind.Key, m move) (Record
 	}
 }
 
-func (l *Ledger) withNonce(m move) move {
+func (l *Ledger) withNonce(m stateChange) stateChange {
 	if m.nonce == "" {
 		m.nonce, m.at = l.cfg.NewID(), l.cfg.Now().UTC()
 	}
@@ -85,7 +85,7 @@ func (l *Ledger) withNonce(m move) move {
 
 // nextRecord returns the stored record and the one after a move. Both are the same if an earlier attempt made the move and
 // its answer was lost.
-func (l *Ledger) nextRecord(ctx context.Context, key kind.Key, m move) (old, rec Record, err error) {
+func (l *Ledger) nextRecord(ctx context.Context, key kind.Key, m stateChange) (old, rec Record, err error) {
 	found, err := l.readStored(ctx, key)
 	old = found[key]
 	if err != nil || slices.ContainsFunc(old.History, func(s LogStep) bool { return s.Nonce == m.nonce }) {
@@ -103,7 +103,7 @@ func (l *Ledger) readStored(ctx context.Context, keys ...kind.Key) (map[kind.Key
 }
 
 // recordAfter returns the record after a move. If there is none yet, old is empty.
-func (l *Ledger) recordAfter(old Record, key kind.Key, m move) (rec Record, err error) {
+func (l *Ledger) recordAfter(old Record, key kind.Key, m stateChange) (rec Record, err error) {
 	if old.Seq == 0 {
 		old = Record{Workspace: l.cfg.Workspace.UUID, Key: key}
 	}
@@ -112,19 +112,19 @@ func (l *Ledger) recordAfter(old Record, key kind.Key, m move) (rec Record, err 
 		return rec, ErrConflict
 	}
 	if rec, err = m.to(old); err == nil {
-		rec = rec.withStep(l.stepOf(old, m))
+		rec = rec.withStep(l.newLogStep(old, m))
 	}
 	return rec, err
 }
 
-func (l *Ledger) stepOf(old Record, m move) LogStep {
+func (l *Ledger) newLogStep(old Record, m stateChange) LogStep {
 	return LogStep{
 		Seq: old.Seq + 1, Nonce: m.nonce, At: m.at, Event: string(m.event),
 		By: cmp.Or(m.by, senderOf(&l.cfg.Claim)), Detail: cutText(m.detail, maxDetail),
 	}
 }
 
-func (l *Ledger) mayMove(m move, old Record) bool {
+func (l *Ledger) mayMove(m stateChange, old Record) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	left, ours := l.own[old.Key]
@@ -138,7 +138,7 @@ func (l *Ledger) mayMove(m move, old Record) bool {
 		if ours {
 			seen, looked = left.rec.Seq, true
 		}
-		return !looked || seen == old.Seq || old.hasOnly(m.spec)
+		return !looked || seen == old.Seq || old.hasOnlySpec(m.spec)
 	case sameIntent:
 		return ours && left.rec.hasClaimOf(old)
 	case anyone:
@@ -148,22 +148,22 @@ func (l *Ledger) mayMove(m move, old Record) bool {
 
 // hasClaimOf reports whether a later record has the same claim, or was released since.
 func (r Record) hasClaimOf(later Record) bool {
-	return later.sameIntent(r) || later.State == "" && later.isLaterThan(r)
+	return later.hasSameFirstClaim(r) || later.State == "" && later.isLaterThan(r)
 }
 
-// hasOnly reports whether the platform can only have this spec: each pending one, or else the applied one, equals it.
-func (r Record) hasOnly(spec []byte) bool {
+// hasOnlySpec reports whether the platform can only have this spec: each pending one, or else the applied one, equals it.
+func (r Record) hasOnlySpec(spec []byte) bool {
 	if r.Pending == nil {
 		return bytes.Equal(r.Applied, spec)
 	}
-	return !slices.ContainsFunc(r.Pending, func(p JSON) bool { return !bytes.Equal(p, spec) })
+	return !slices.ContainsFunc(r.Pending, func(p CanonicalJSON) bool { return !bytes.Equal(p, spec) })
 }
 
 // rememberWritten remembers a record that this run wrote.
 func (l *Ledger) rememberWritten(old, rec Record) {
 	l.seenCache().putRecord(rec)
 	left := writtenRecord{rec: rec, pending: old.Pending}
-	if rec.Pending == nil && !sentOnce(rec.Key) {
+	if rec.Pending == nil && !isSendOnce(rec.Key) {
 		left = writtenRecord{rec: Record{Key: rec.Key, Seq: rec.Seq}} // saves memory: nothing else is read later
 	}
 	l.mu.Lock()

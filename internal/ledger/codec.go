@@ -147,11 +147,11 @@ func checkSchema(schema string) error {
 // part matches what trueup uses in paths: workspaces, kinds and ids.
 var part = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`) })
 
-// JSON is canonical JSON, such as a spec.
-type JSON []byte
+// CanonicalJSON is canonical JSON, such as a spec.
+type CanonicalJSON []byte
 
 // MarshalJSON rejects what UnmarshalJSON would reject.
-func (j JSON) MarshalJSON() ([]byte, error) {
+func (j CanonicalJSON) MarshalJSON() ([]byte, error) {
 	if j == nil {
 		return []byte("null"), nil
 	}
@@ -159,7 +159,7 @@ func (j JSON) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON reads JSON in any layout.
-func (j *JSON) UnmarshalJSON(b []byte) (err error) {
+func (j *CanonicalJSON) UnmarshalJSON(b []byte) (err error) {
 	if *j = nil; string(b) != "null" {
 		*j, err = canonicalLine(b)
 	}
@@ -167,12 +167,12 @@ func (j *JSON) UnmarshalJSON(b []byte) (err error) {
 }
 
 // scanners are reused, because each grows to the size of its input.
-var scanners = sync.Pool{New: func() any { return new(canon.Scanner) }}
+var scanners = sync.Pool{New: func() any { return new(canon.Converter) }}
 
 func canonicalLine(text []byte) ([]byte, error) {
-	s := scanners.Get().(*canon.Scanner)
+	s := scanners.Get().(*canon.Converter)
 	defer scanners.Put(s)
-	out, err := s.Canonical(text)
+	out, err := s.Canonicalize(text)
 	if err != nil {
 		return nil, fmt.Errorf("a spec of %d bytes is not JSON that can be compared: %w", len(text), err)
 	}

@@ -23,8 +23,8 @@ func TestUntrustworthyRecords(t *testing.T) {
 		"no digest":       func(r *Record) { r.SpecDigest = nil },
 		"no claim time":   func(r *Record) { r.State, r.ClaimedAt = Claimed, nil },
 		"no first claim":  func(r *Record) { r.State, r.FirstClaimAt = Unknown, nil },
-		"spec":            func(r *Record) { r.Spec = JSON("{") },
-		"a spec too many": func(r *Record) { r.Pending = []JSON{JSON("{} {}")} },
+		"spec":            func(r *Record) { r.Spec = CanonicalJSON("{") },
+		"a spec too many": func(r *Record) { r.Pending = []CanonicalJSON{CanonicalJSON("{} {}")} },
 	} {
 		rec := inState(Posted)
 		if _, err := encodeLine(rec); err != nil {

@@ -27,7 +27,7 @@ func testRecord(name string, seq int) Record {
 	return Record{
 		Schema: Schema, Workspace: testWorkspace, Key: kind.Key{Kind: "Purge", Name: name},
 		Seq: seq, Nonce: fmt.Sprintf("nonce-%s-%d", name, seq),
-		State: Posted, SpecDigest: &digest, Spec: JSON(`{"hostname":"a.example"}`),
+		State: Posted, SpecDigest: &digest, Spec: CanonicalJSON(`{"hostname":"a.example"}`),
 	}
 }
 
@@ -62,8 +62,8 @@ func contract(t *testing.T, newStore func() RecordStore) {
 		_, err = s.Read(t.Context(), []kind.Key{testRecord("a", 1).Key})
 		wantErr(t, err, ErrNoGenesis)
 		wantErr(t, s.Put(t.Context(), 0, testRecord("a", 1)), ErrNoGenesis)
-		wantErr(t, s.All(t.Context(), func(Record, error) error { return nil }), ErrNoGenesis)
-		_, err = s.Recent(t.Context(), testLately)
+		wantErr(t, s.EachRecord(t.Context(), func(Record, error) error { return nil }), ErrNoGenesis)
+		_, err = s.RecentKeys(t.Context(), testLately)
 		wantErr(t, err, ErrNoGenesis)
 	})
 	t.Run("genesis", func(t *testing.T) {
@@ -122,7 +122,7 @@ func contract(t *testing.T, newStore func() RecordStore) {
 		if _, err := s.Read(ctx, []kind.Key{testRecord("a", 1).Key}); err == nil {
 			t.Error("Read went on")
 		}
-		if err := s.All(ctx, func(Record, error) error { return nil }); err == nil {
+		if err := s.EachRecord(ctx, func(Record, error) error { return nil }); err == nil {
 			t.Error("All went on")
 		}
 		if all := readAll(t, s); all["Purge/a"].Seq != 1 {
@@ -166,11 +166,11 @@ func contractKeys(t *testing.T, s RecordStore) {
 		}
 	}
 	var n int
-	if err := s.All(t.Context(), func(Record, error) error { n++; return nil }); err != nil || n != 3 {
+	if err := s.EachRecord(t.Context(), func(Record, error) error { n++; return nil }); err != nil || n != 3 {
 		t.Errorf("All gave %d records, %v", n, err)
 	}
 	stop := errors.New("stop")
-	wantErr(t, s.All(t.Context(), func(Record, error) error { return stop }), stop)
+	wantErr(t, s.EachRecord(t.Context(), func(Record, error) error { return stop }), stop)
 }
 
 func contractRace(t *testing.T, s RecordStore) {
@@ -202,7 +202,7 @@ func contractRace(t *testing.T, s RecordStore) {
 func readAll(t *testing.T, s RecordStore) map[string]Record {
 	t.Helper()
 	all := map[string]Record{}
-	err := s.All(t.Context(), func(rec Record, err error) error {
+	err := s.EachRecord(t.Context(), func(rec Record, err error) error {
 		all[rec.String()] = rec
 		return err
 	})
@@ -221,10 +221,10 @@ func testIDs() func() string {
 // laxBlobs are blobs whose proof of each run shows nothing.
 type laxBlobs struct{ memoryBlobs }
 
-func (laxBlobs) RefusesCreation(context.Context, string) error { return nil }
+func (laxBlobs) CheckRefusesCreation(context.Context, string) error { return nil }
 
-func (s laxBlobs) Below(folder string) blob.Store {
-	return laxBlobs{s.memoryBlobs.Below(folder).(memoryBlobs)}
+func (s laxBlobs) SubStore(folder string) blob.Store {
+	return laxBlobs{s.memoryBlobs.SubStore(folder).(memoryBlobs)}
 }
 
 // staleBlobs show the first content that a name had, to those who look again.
@@ -238,8 +238,8 @@ func (s staleBlobs) List(ctx context.Context, under string, _ int) ([]string, er
 	return names, err
 }
 
-func (s staleBlobs) Below(folder string) blob.Store {
-	return staleBlobs{s.laxBlobs.Below(folder).(laxBlobs)}
+func (s staleBlobs) SubStore(folder string) blob.Store {
+	return staleBlobs{s.laxBlobs.SubStore(folder).(laxBlobs)}
 }
 
 func TestProveCatchesBrokenBlobs(t *testing.T) {

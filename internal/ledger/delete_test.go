@@ -6,7 +6,7 @@ import (
 )
 
 // shotTaken is a ledger whose run has made an object.
-func shotTaken(t *testing.T, m Made) (Config, *Ledger) {
+func shotTaken(t *testing.T, m AcceptedAnswer) (Config, *Ledger) {
 	t.Helper()
 	cfg := made(t)
 	l := open(t, cfg)
@@ -16,7 +16,7 @@ func shotTaken(t *testing.T, m Made) (Config, *Ledger) {
 }
 
 func TestLifeOfADeletion(t *testing.T) {
-	cfg, l := shotTaken(t, Made{UID: "u", CreationTimestamp: "c"})
+	cfg, l := shotTaken(t, AcceptedAnswer{UID: "u", CreationTimestamp: "c"})
 	rec := view(t, l, diskKey)
 	if !rec.IsOurs() || rec.IsGone() || rec.DescribeDeletion() != "" {
 		t.Fatalf("made %+v", rec)
@@ -67,14 +67,14 @@ func TestLifeOfADeletion(t *testing.T) {
 // seen, and of a kind that has a deletion.
 func TestNothingElseIsDeleted(t *testing.T) {
 	for name, c := range map[string]struct {
-		made         Made
+		made         AcceptedAnswer
 		uid, created string
 	}{
-		"another uid":     {Made{UID: "u", CreationTimestamp: "c"}, "x", "c"},
-		"another time":    {Made{UID: "u", CreationTimestamp: "c"}, "u", "x"},
-		"no uid":          {Made{CreationTimestamp: "c"}, "", "c"},
-		"found":           {Made{How: Found, UID: "u", CreationTimestamp: "c"}, "u", "c"},
-		"a person's word": {Made{How: Operator, UID: "u", CreationTimestamp: "c"}, "u", "c"},
+		"another uid":     {AcceptedAnswer{UID: "u", CreationTimestamp: "c"}, "x", "c"},
+		"another time":    {AcceptedAnswer{UID: "u", CreationTimestamp: "c"}, "u", "x"},
+		"no uid":          {AcceptedAnswer{CreationTimestamp: "c"}, "", "c"},
+		"found":           {AcceptedAnswer{How: Found, UID: "u", CreationTimestamp: "c"}, "u", "c"},
+		"a person's word": {AcceptedAnswer{How: Operator, UID: "u", CreationTimestamp: "c"}, "u", "c"},
 	} {
 		_, l := shotTaken(t, c.made)
 		before := view(t, l, diskKey)
@@ -85,7 +85,7 @@ func TestNothingElseIsDeleted(t *testing.T) {
 			t.Errorf("%s: something was recorded", name)
 		}
 	}
-	_, l := shotTaken(t, Made{UID: "u", CreationTimestamp: "c"})
+	_, l := shotTaken(t, AcceptedAnswer{UID: "u", CreationTimestamp: "c"})
 	wantErr(t, l.RecordDeleting(t.Context(), diskKey, "u", "c"), ErrConflict) // it was not looked at
 	if err := l.RecordDeleting(t.Context(), purgeKey, "u", "c"); err == nil {
 		t.Error("a purge may be deleted")
@@ -98,7 +98,7 @@ func TestNothingElseIsDeleted(t *testing.T) {
 // TestOneRunDeletes: of two that saw the same, the second is turned away, and
 // neither speaks for the other.
 func TestOneRunDeletes(t *testing.T) {
-	cfg, one := shotTaken(t, Made{UID: "u", CreationTimestamp: "c"})
+	cfg, one := shotTaken(t, AcceptedAnswer{UID: "u", CreationTimestamp: "c"})
 	two := open(t, cfg)
 	view(t, one, diskKey)
 	view(t, two, diskKey)
@@ -111,7 +111,7 @@ func TestOneRunDeletes(t *testing.T) {
 // TestForget: git no longer manages what a person forgets, unless the record changed since it was looked at, is open,
 // or is needed so that nothing is sent twice.
 func TestForget(t *testing.T) {
-	_, l := shotTaken(t, Made{UID: "u", CreationTimestamp: "c"})
+	_, l := shotTaken(t, AcceptedAnswer{UID: "u", CreationTimestamp: "c"})
 	if err := l.Forget(t.Context(), diskKey, ""); err == nil {
 		t.Error("forgotten without having been looked at")
 	}

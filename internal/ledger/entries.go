@@ -16,21 +16,21 @@ import (
 type LiveBefore struct {
 	Absent bool `json:"absent,omitempty"` // there was no object
 	// Diff is how live differed from the spec applied before, as a merge patch of what git says or said.
-	Diff JSON `json:"diff,omitempty"`
+	Diff CanonicalJSON `json:"diff,omitempty"`
 	// Sum identifies all of live, without what the server owns.
 	Sum string `json:"sum,omitempty"`
 }
 
-// Did says what a write did.
-type Did string
+// WriteAction says what a write did.
+type WriteAction string
 
 // The values of Did.
 const (
-	DidCreate Did = "created"
-	DidChange Did = "changed"
-	DidPost   Did = "posted"
-	DidDelete Did = "deleted"
-	DidHold   Did = "hold" // somebody set a hold or ended one, or an apply went on despite one, for a Reason
+	DidCreate WriteAction = "created"
+	DidChange WriteAction = "changed"
+	DidPost   WriteAction = "posted"
+	DidDelete WriteAction = "deleted"
+	DidHold   WriteAction = "hold" // somebody set a hold or ended one, or an apply went on despite one, for a Reason
 )
 
 // LogEntry is one write to one object, or an entry about a hold.
@@ -38,7 +38,7 @@ type LogEntry struct {
 	Entry int       `json:"entry"`
 	At    time.Time `json:"at"`
 	kind.Key
-	Did Did `json:"did"`
+	Did WriteAction `json:"did"`
 	// By is the run, as a word. Claim is nil if the ledger does not have it: it has that of a change with its outcome.
 	By    string `json:"by,omitempty"`
 	Claim *Claim `json:"claim,omitempty"`
@@ -47,9 +47,9 @@ type LogEntry struct {
 	Hold        *Hold  `json:"hold,omitempty"`
 	Reason      string `json:"reason,omitempty"`
 	// Applied was applied before Sent was. Live is nil if an older version of trueup wrote the entry.
-	Applied JSON        `json:"-"`
-	Sent    JSON        `json:"-"`
-	Live    *LiveBefore `json:"-"`
+	Applied CanonicalJSON `json:"-"`
+	Sent    CanonicalJSON `json:"-"`
+	Live    *LiveBefore   `json:"-"`
 }
 
 // ReadLog calls each for the writes to the wanted objects and for their holds, the newest first, until it returns false. If
@@ -98,7 +98,7 @@ func (w *logWalk) findStart(ctx context.Context, log *logStore) (last, from int,
 // readEntry returns the records that an entry wrote, and the genesis if it wrote that. last is the newest entry.
 func (s *logStore) readEntry(ctx context.Context, n, last int) (segment, error) {
 	at, get := entryRange{n, 1}, s.blobs.Get
-	if ref, ok := s.blobs.(*blob.Ref); ok { // its copies replace entries
+	if ref, ok := s.blobs.(*blob.GitRefStore); ok { // its copies replace entries
 		pieces := fewestPieces(n)
 		at = pieces[len(pieces)-1]
 		get = func(ctx context.Context, name string) ([]byte, error) { return ref.GetOld(ctx, name, last-n) }
@@ -141,7 +141,7 @@ func (w *logWalk) addEntry(n int, p segment) error {
 		}
 		if e, isWrite := rec.logEntry(w.newer[rec.Key]); isWrite {
 			e.Entry = n
-			w.add(e)
+			w.yieldEntry(e)
 		}
 		w.newer[rec.Key] = rec
 		if rec.Seq == 1 && w.wants != nil {
@@ -156,15 +156,15 @@ func (w *logWalk) addEntry(n int, p segment) error {
 func (w *logWalk) addHolds(n int, g Genesis, isApply bool) {
 	for _, h := range g.Holds {
 		if by := cmp.Or(h.Ended, &Applied{Claim: h.Claim, At: h.At}); h.Seq == g.Seq && (w.wants == nil || h.holdsAny(w.wants)) {
-			w.add(LogEntry{Entry: n, At: by.At, Did: DidHold, Claim: &by.Claim, Hold: &h})
+			w.yieldEntry(LogEntry{Entry: n, At: by.At, Did: DidHold, Claim: &by.Claim, Hold: &h})
 		}
 	}
 	if isApply && w.wants == nil && g.Head != nil && g.Head.DespiteHold != "" {
-		w.add(LogEntry{Entry: n, At: g.Head.At, Did: DidHold, Claim: &g.Head.Claim, Reason: g.Head.DespiteHold})
+		w.yieldEntry(LogEntry{Entry: n, At: g.Head.At, Did: DidHold, Claim: &g.Head.Claim, Reason: g.Head.DespiteHold})
 	}
 }
 
-func (w *logWalk) add(e LogEntry) { w.done = w.done || !w.each(e) }
+func (w *logWalk) yieldEntry(e LogEntry) { w.done = w.done || !w.each(e) }
 
 // logEntry returns the write that a record is of, if it is of one. newer is the record after it, or empty.
 func (r Record) logEntry(newer Record) (e LogEntry, isWrite bool) {
@@ -212,8 +212,8 @@ func (e LogEntry) Title() string {
 	return text
 }
 
-// Who says from which commit, by whom and when.
-func (e LogEntry) Who() string {
+// DescribeAuthor says from which commit, by whom and when.
+func (e LogEntry) DescribeAuthor() string {
 	if e.Claim != nil {
 		return (&Applied{Claim: *e.Claim, At: e.At}).String()
 	}

@@ -26,7 +26,7 @@ func ExplainRecord(rec Record) (message, fix string) {
 		}
 		return message, ""
 	case Rejected:
-		return fmt.Sprintf("%s was rejected%s%s; nothing was executed", key, formatTime(rec.ClaimedAt), quoteSaid(rec.Outcome)), ""
+		return fmt.Sprintf("%s was rejected%s%s; nothing was executed", key, formatTime(rec.ClaimedAt), quoteAnswer(rec.Outcome)), ""
 	case Adopted:
 		return fmt.Sprintf("trueup did not send %s: it was recorded as done%s", key, answeredBy(rec.Outcome)), ""
 	case Abandoned:
@@ -36,11 +36,11 @@ func ExplainRecord(rec Record) (message, fix string) {
 		return fmt.Sprintf("%s was abandoned%s; trueup never sends it", key, answeredBy(rec.Outcome)),
 			"to send it after all, give the manifest another name"
 	}
-	return explainFree(rec), ""
+	return explainWithoutState(rec), ""
 }
 
-// explainFree is ExplainRecord for a record without a state.
-func explainFree(rec Record) string {
+// explainWithoutState is ExplainRecord for a record without a state.
+func explainWithoutState(rec Record) string {
 	key := rec.String()
 	switch {
 	case rec.Pending != nil:
@@ -54,7 +54,7 @@ func explainFree(rec Record) string {
 	case rec.Outcome != nil && rec.Outcome.How == Operator:
 		return fmt.Sprintf("trueup will send %s again%s", key, answeredBy(rec.Outcome))
 	}
-	return fmt.Sprintf("%s was not sent%s", key, quoteSaid(rec.Outcome))
+	return fmt.Sprintf("%s was not sent%s", key, quoteAnswer(rec.Outcome))
 }
 
 // explainOpen is ExplainRecord for a request whose outcome is unknown.
@@ -63,13 +63,13 @@ func explainOpen(rec Record) (message, fix string) {
 	perhaps := fmt.Sprintf("%s was about to be sent by %s, and no outcome was recorded: it may have been executed", rec.Key, run)
 	switch {
 	case rec.State == Claimed && !rec.Left:
-		return perhaps, "if that run is still going, wait for it; otherwise " + QuestionCommand(rec.Key)
+		return perhaps, "if that run is still going, wait for it; otherwise " + ResolveAdvice(rec.Key)
 	case rec.gaveUp():
-		return perhaps, QuestionCommand(rec.Key)
+		return perhaps, ResolveAdvice(rec.Key)
 	case rec.NameTaken():
-		return fmt.Sprintf("%s was sent by %s, but %s", rec.Key, run, rec.Outcome.Message), NameQuestion(rec.Key)
+		return fmt.Sprintf("%s was sent by %s, but %s", rec.Key, run, rec.Outcome.Message), NameTakenCommand(rec.Key)
 	}
-	return fmt.Sprintf("%s was sent by %s and its outcome is unknown%s: it may have been executed", rec.Key, run, quoteSaid(rec.Outcome)), QuestionCommand(rec.Key)
+	return fmt.Sprintf("%s was sent by %s and its outcome is unknown%s: it may have been executed", rec.Key, run, quoteAnswer(rec.Outcome)), ResolveAdvice(rec.Key)
 }
 
 // DescribeQuestion returns the columns of a question: the request, what the ledger knows, and what each wrong answer costs.
@@ -83,7 +83,7 @@ func DescribeQuestion(rec Record) []string {
 	switch {
 	case rec.NameTaken():
 		return append(ask, "the name is taken: ledger adopt, if that is this request", "--abandon, if not")
-	case ok && k.RequestOnly():
+	case ok && k.IsRequestOnly():
 		return append(ask, "--posted: old content may stay cached", "--repost: may purge twice")
 	}
 	return append(ask, "--posted: there may be no snapshot", "--repost: may make a second one")
@@ -93,32 +93,32 @@ func DescribeQuestion(rec Record) []string {
 // run may never have sent it.
 func (r Record) gaveUp() bool { return r.Outcome != nil && r.Outcome.Message.String() == noOutcome }
 
-// ExplainLeft is ExplainRecord for an open request whose manifest was removed from git.
-func ExplainLeft(rec Record) (message, fix string) {
+// ExplainOpenRemoved is ExplainRecord for an open request whose manifest was removed from git.
+func ExplainOpenRemoved(rec Record) (message, fix string) {
 	message, _ = ExplainRecord(rec)
 	return message + "; its manifest is not in git now, so trueup won't send it again",
 		resolveCommand(rec.Key) + "--posted (it was executed) or --abandon (never send it)"
 }
 
-// ExplainFlight says which run claimed the request, and until when.
-func ExplainFlight(rec Record) (message, fix string) {
+// ExplainInFlight says which run claimed the request, and until when.
+func ExplainInFlight(rec Record) (message, fix string) {
 	end := rec.ClaimedAt.Add(Lease)
 	return fmt.Sprintf("claimed by %s%s", senderOf(rec.Claim), formatTime(rec.ClaimedAt)),
 		fmt.Sprintf("run apply again when that run has ended, or after %s if it died: it sends it only if that run did not", end.UTC().Format(time.RFC3339))
 }
 
-// QuestionCommand returns how to record whether a request was executed.
-func QuestionCommand(key kind.Key) string {
+// ResolveAdvice returns how to record whether a request was executed.
+func ResolveAdvice(key kind.Key) string {
 	return resolveCommand(key) + "--posted (it was executed), --repost (it was not: the next apply sends it) or --abandon (never send it)"
 }
 
 func resolveCommand(key kind.Key) string {
-	return "check whether it happened, then run trueup ledger resolve " + ShellWord(key.String()) + " --reason TEXT with "
+	return "check whether it happened, then run trueup ledger resolve " + ShellQuote(key.String()) + " --reason TEXT with "
 }
 
-// NameQuestion returns how to record who created the object that has the request's name.
-func NameQuestion(key kind.Key) string {
-	name := ShellWord(key.String())
+// NameTakenCommand returns how to record who created the object that has the request's name.
+func NameTakenCommand(key kind.Key) string {
+	name := ShellQuote(key.String())
 	return "if you sent that request by other means, run trueup ledger adopt " + name +
 		". Otherwise give the manifest another name, and run trueup ledger resolve " + name + " --abandon --reason TEXT"
 }
@@ -143,8 +143,8 @@ func formatTime(t *time.Time) string {
 	return " at " + t.UTC().Format(time.RFC3339)
 }
 
-// quoteSaid returns the platform's or the network's answer in brackets.
-func quoteSaid(o *Outcome) string {
+// quoteAnswer returns the platform's or the network's answer in brackets.
+func quoteAnswer(o *Outcome) string {
 	switch {
 	case o == nil || o.HTTP == 0 && o.Message == (diag.Quotation{}):
 		return ""
@@ -157,7 +157,7 @@ func quoteSaid(o *Outcome) string {
 // answeredBy returns who gave an answer, and why.
 func answeredBy(o *Outcome) string {
 	var text string
-	if o == nil || !slices.Contains([]How{Operator, AdoptedByOperator, Forgotten}, o.How) {
+	if o == nil || !slices.Contains([]OutcomeStatus{Operator, AdoptedByOperator, Forgotten}, o.How) {
 		return text
 	}
 	if o.By != "" {
@@ -169,8 +169,8 @@ func answeredBy(o *Outcome) string {
 	return text
 }
 
-// ShellWord quotes s for a shell unless it is one plain word.
-func ShellWord(s string) string {
+// ShellQuote quotes s for a shell unless it is one plain word.
+func ShellQuote(s string) string {
 	plain := func(r rune) bool {
 		return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("-._/:@+", r)
 	}

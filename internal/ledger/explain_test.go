@@ -58,9 +58,9 @@ func TestExplain(t *testing.T) {
 		{outcome("", &Outcome{How: Released, Message: QuoteMessage("no route")}), "Purge/a was not sent (no route)", ""},
 		{outcome("", &Outcome{How: Operator, By: "mina"}), "trueup will send Purge/a again, according to mina", ""},
 		{plain(Record{}), "Purge/shop was not sent", ""},
-		{plain(Record{Applied: JSON(`{}`)}), "Purge/shop was applied", ""},
-		{plain(Record{Applied: JSON(`{}`), NotConverged: true}), "did not keep or remove all", ""},
-		{plain(Record{Applied: JSON(`{}`), Pending: []JSON{JSON(`{}`)}}), "no outcome was recorded; the next apply", ""},
+		{plain(Record{Applied: CanonicalJSON(`{}`)}), "Purge/shop was applied", ""},
+		{plain(Record{Applied: CanonicalJSON(`{}`), NotConverged: true}), "did not keep or remove all", ""},
+		{plain(Record{Applied: CanonicalJSON(`{}`), Pending: []CanonicalJSON{CanonicalJSON(`{}`)}}), "no outcome was recorded; the next apply", ""},
 	} {
 		message, fix := ExplainRecord(c.rec)
 		if !strings.Contains(message, c.message) || !strings.Contains(fix, c.fix) || c.fix == "" && fix != "" {

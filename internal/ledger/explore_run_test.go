@@ -137,15 +137,15 @@ func (a *actor) learn(r reply) reply {
 func (a *actor) wall() time.Time { return atMinute(a.last.minute + a.last.skew) }
 
 func (a *actor) instant() ledger.Instant {
-	return ledger.ObserveTimes(atMinute(a.last.minute), a.wall())
+	return ledger.NewInstant(atMinute(a.last.minute), a.wall())
 }
 
 // ReadGenesis and Recent don't ask: their answers never change.
 func (a *actor) ReadGenesis(context.Context) (ledger.Genesis, error) { return a.x.genesis, nil }
 
-func (a *actor) Recent(context.Context, time.Time) ([]kind.Key, error) { return a.x.keys, nil }
+func (a *actor) RecentKeys(context.Context, time.Time) ([]kind.Key, error) { return a.x.keys, nil }
 
-func (a *actor) Forget() {}
+func (a *actor) Invalidate() {}
 
 func (a *actor) Read(_ context.Context, keys []kind.Key) (map[kind.Key]ledger.Record, error) {
 	r, err := a.ask(turn{kind: toRead})
@@ -166,8 +166,8 @@ func (a *actor) Put(_ context.Context, expectSeq int, rec ledger.Record) error {
 	return err
 }
 
-// WaitForTurn, List and Get don't ask either: one location is live, and no purge is read from the platform.
-func (a *actor) WaitForTurn(ctx context.Context, _ *kind.Kind) error { return ctx.Err() }
+// WaitForRateLimit, List and Get don't ask either: one location is live, and no purge is read from the platform.
+func (a *actor) WaitForRateLimit(ctx context.Context, _ *kind.Kind) error { return ctx.Err() }
 
 func (a *actor) List(_ context.Context, k *kind.Kind, each func(kind.LiveObject) error) (kind.ListInfo, error) {
 	if k.Name != "CDN" {

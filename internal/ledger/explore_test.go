@@ -148,8 +148,8 @@ func explore(t *testing.T, s scope) *explorer {
 		},
 	}
 	if s.proven {
-		proof := ledger.Proof{At: exploreStart, Name: "probe", HTTP: 409}
-		x.genesis.Proofs = map[kind.Area]ledger.Proof{kind.Compute: proof, kind.Delivery: proof}
+		proof := ledger.DuplicateProof{At: exploreStart, Name: "probe", HTTP: 409}
+		x.genesis.Proofs = map[kind.Area]ledger.DuplicateProof{kind.Compute: proof, kind.Delivery: proof}
 	}
 	for _, o := range set.Objects {
 		x.keys = append(x.keys, o.Key())

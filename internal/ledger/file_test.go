@@ -62,7 +62,7 @@ func asChild(s *logStore, mode string) error {
 			return <-c.done
 		}
 		g := testGenesis()
-		if err := errors.Join(s.blobs.Make(ctx), put(recordChange{genesis: &g})); err != nil {
+		if err := errors.Join(s.blobs.Prepare(ctx), put(recordChange{genesis: &g})); err != nil {
 			return err
 		}
 		for i, to := range []life{{Claimed, time.Hour, never}, {Posted, time.Hour, 0}} {
@@ -100,14 +100,14 @@ func asChild(s *logStore, mode string) error {
 	}
 }
 
-func bigSpec() JSON {
+func bigSpec() CanonicalJSON {
 	var b strings.Builder
 	b.WriteString(`["`)
 	for i := range 4000 {
 		fmt.Fprintf(&b, "/%x", i*i)
 	}
 	b.WriteString(`"]`)
-	return JSON(b.String())
+	return CanonicalJSON(b.String())
 }
 
 func child(ctx context.Context, t *testing.T, dir, mode string) *exec.Cmd {
@@ -151,7 +151,7 @@ func TestProcessesRaceWithOneWinnerEach(t *testing.T) {
 			t.Errorf("record %d was created %d times", i, n)
 		}
 	}
-	s.Forget()
+	s.Invalidate()
 	if all := readAll(t, s); len(all) != recordsEach {
 		t.Errorf("%d records are there", len(all))
 	}
@@ -187,7 +187,7 @@ func TestKilledWriterLeavesRecordsWhole(t *testing.T) {
 		if err := cmd.Wait(); err == nil {
 			t.Fatal("the writer ended by itself")
 		}
-		s.Forget()
+		s.Invalidate()
 		all := readAll(t, s)
 		for key, seq := range last {
 			if all[key].Seq < seq {
@@ -214,7 +214,7 @@ func TestFolderDamage(t *testing.T) {
 		s, dir := born(t)
 		mustPut(t, s, 0, testRecord("a", 1))
 		mustPut(t, s, 0, testRecord("b", 1))
-		must(t, harm(dir, s.blobs.Place(entryRange{2, 1}.fileName(true))))
+		must(t, harm(dir, s.blobs.Location(entryRange{2, 1}.fileName(true))))
 		run := s.another()
 		_, err := run.Read(t.Context(), []kind.Key{testRecord("a", 1).Key})
 		if name == "an editor's copy" {

@@ -100,7 +100,7 @@ const pieceText = `{"schema":"` + Schema + `","entry":1,"entries":1,"id":"x","re
 // checkPiece: what is read as a piece of a log is written as one that reads the same.
 func checkPiece(t *testing.T, content []byte, name string) {
 	t.Helper()
-	want, err := spanOf(name)
+	want, err := parseEntryRange(name)
 	if err != nil {
 		want = entryRange{1, 1}
 	}

@@ -86,7 +86,7 @@ func TestLostRef(t *testing.T) {
 	other := open(t, cfg)
 	defer func() { must(t, other.Close()) }()
 	wantErr(t, tryClaim(t.Context(), other, purgeKey), ErrTaken)
-	must(t, l.RecordPosted(t.Context(), purgeKey, Made{HTTP: 201}))
+	must(t, l.RecordPosted(t.Context(), purgeKey, AcceptedAnswer{HTTP: 201}))
 	if rec := view(t, other, purgeKey); rec.State != Posted {
 		t.Errorf("view is not fresh: %+v", rec)
 	}

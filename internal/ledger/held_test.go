@@ -16,7 +16,7 @@ func TestASpecThatIsHeldIsNotHeldTwice(t *testing.T) {
 	same, other := testRecord("same", 1), testRecord("other", 1)
 	for _, rec := range []*Record{&same, &other} {
 		rec.Kind, rec.State, rec.SpecDigest, rec.Spec = "CDN", "", nil, nil
-		rec.Applied = JSON(`{"hostname":"` + rec.Name + `.example"}`)
+		rec.Applied = CanonicalJSON(`{"hostname":"` + rec.Name + `.example"}`)
 	}
 	specs := map[kind.Key][]byte{same.Key: bytes.Clone(same.Applied), other.Key: []byte(`{"hostname":"new.example"}`)}
 	hold := func(k kind.Key) []byte { return specs[k] }
@@ -59,7 +59,7 @@ func TestARecordWithoutItsSpecReadsTheSame(t *testing.T) {
 	for _, first := range fields {
 		for _, second := range append(fields, "") {
 			text := `{"schema":"` + Schema + `","workspace":"w","kind":"CDN","name":"a","seq":1,"nonce":"n"` + first + second + "}"
-			plain := line{Key: kind.Key{Kind: "CDN", Name: "a"}, Seq: 1, text: []byte(text)}
+			plain := indexLine{Key: kind.Key{Kind: "CDN", Name: "a"}, Seq: 1, text: []byte(text)}
 			short := plain
 			if short.setText([]byte(text), []byte(held)); short.held != nil {
 				shortened++

@@ -59,7 +59,7 @@ func (r *run) lookEvent(at ledger.Instant) modelEvent {
 
 // heardOf is what a run hears of a request.
 func heardOf(err error) []any {
-	switch said := api.AnswerOf(err); {
+	switch said := api.AsError(err); {
 	case err == nil:
 		return []any{"executed_"}
 	case errors.Is(err, errWaits):

@@ -72,7 +72,7 @@ func (p *platform) object(k *kind.Kind, name string, spec []byte) kind.LiveObjec
 		Kind: k, Name: name, Namespace: "acme", UID: fmt.Sprintf("uid-%d", p.count),
 		CreationTimestamp: p.now().UTC().Format(time.RFC3339), Spec: spec, Digest: canon.Digest(spec),
 	}
-	if k.CreateOnly() {
+	if k.IsCreateOnly() {
 		o.Status = []byte(`{"readyToUse":true}`)
 	}
 	return o
@@ -100,11 +100,11 @@ func (p *platform) post(k *kind.Kind, name string, spec []byte, count map[kind.K
 	}
 	count[key]++
 	o := p.object(k, name, spec)
-	if _, ok := p.get(key); ok && k.CreateOnly() {
+	if _, ok := p.get(key); ok && k.IsCreateOnly() {
 		return o, nil // another object, which the name does not lead to
 	}
 	p.known[key] = o
-	if k.RequestOnly() {
+	if k.IsRequestOnly() {
 		p.until[key] = p.now().Add(p.life())
 	}
 	return o, nil
@@ -113,7 +113,7 @@ func (p *platform) post(k *kind.Kind, name string, spec []byte, count map[kind.K
 // meddle is a request of another client, with the same content. Two snapshots under
 // one name would only ever be a person's to tell apart.
 func (p *platform) meddle(k *kind.Kind, name string, spec []byte) {
-	if k.RequestOnly() || p.refuses != notAtAll {
+	if k.IsRequestOnly() || p.refuses != notAtAll {
 		_, _ = p.post(k, name, spec, p.theirs)
 	}
 }

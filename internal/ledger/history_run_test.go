@@ -162,9 +162,9 @@ func (w *world) overlooked(p *plan.Plan) {
 // instant is what both clocks say.
 func (r *run) instant() ledger.Instant {
 	if r.world.nature.dateless {
-		return ledger.ObserveTimes(time.Time{}, r.wall())
+		return ledger.NewInstant(time.Time{}, r.wall())
 	}
-	return ledger.ObserveTimes(r.world.now.Truncate(time.Second), r.wall())
+	return ledger.NewInstant(r.world.now.Truncate(time.Second), r.wall())
 }
 
 func (r *run) clock() func(context.Context, *kind.Kind) (ledger.Instant, error) {
@@ -189,8 +189,8 @@ func (r *run) sleep(ctx context.Context, d time.Duration) error {
 	return r.ask(&call{sort: aPause, what: "sleep " + d.String(), from: r.world.now.Add(d), do: ctx.Err})
 }
 
-// WaitForTurn waits for nothing but the world.
-func (r *run) WaitForTurn(ctx context.Context, _ *kind.Kind) error {
+// WaitForRateLimit waits for nothing but the world.
+func (r *run) WaitForRateLimit(ctx context.Context, _ *kind.Kind) error {
 	return r.ask(&call{sort: aPause, what: "turn", do: ctx.Err})
 }
 
@@ -226,7 +226,7 @@ func (r *run) Get(_ context.Context, k *kind.Kind, name string) (o kind.LiveObje
 func (r *run) Create(_ context.Context, k *kind.Kind, body []byte) (kind.LiveObject, error) {
 	doc := canon.MustDecode(body).(map[string]any)
 	name := doc["metadata"].(map[string]any)["name"].(string)
-	key, spec := kind.Key{Kind: k.Name, Name: name}, canon.Bytes(doc["spec"])
+	key, spec := kind.Key{Kind: k.Name, Name: name}, canon.Encode(doc["spec"])
 	var o kind.LiveObject
 	err := r.ask(&call{sort: aPost, what: "POST " + key.String(), do: func() (err error) {
 		w := r.world

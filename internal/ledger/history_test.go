@@ -113,7 +113,7 @@ func (w *world) found() {
 		var l *ledger.Ledger
 		if l, err = w.ledger(store, func() time.Time { return w.now }, "founder"); err == nil {
 			for _, area := range []kind.Area{kind.Compute, kind.Delivery} {
-				err = errors.Join(err, l.RecordProof(context.Background(), area, ledger.Proof{At: w.now, Name: "probe", HTTP: 409}))
+				err = errors.Join(err, l.RecordProof(context.Background(), area, ledger.DuplicateProof{At: w.now, Name: "probe", HTTP: 409}))
 			}
 		}
 	}

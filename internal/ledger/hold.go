@@ -42,12 +42,12 @@ func (h Hold) holdsAny(wants func(kind.Key) bool) bool {
 	})
 }
 
-// subject names what it holds.
-func (h Hold) subject() string { return cmp.Or(diag.First(h.Objects, 5), "every object") }
+// describeObjects names what it holds.
+func (h Hold) describeObjects() string { return cmp.Or(diag.JoinFirst(h.Objects, 5), "every object") }
 
 // String says who holds what, until when and why.
 func (h Hold) String() string {
-	text := fmt.Sprintf("%s holds %s until %s: %s", h.nameOfPerson(), h.subject(), h.Until.UTC().Format(time.RFC3339), h.Reason)
+	text := fmt.Sprintf("%s holds %s until %s: %s", h.nameOfPerson(), h.describeObjects(), h.Until.UTC().Format(time.RFC3339), h.Reason)
 	if h.Ended != nil {
 		text = h.Ended.nameOfPerson() + " ended: " + text
 	}
@@ -68,8 +68,8 @@ func ActiveHolds(all []Hold, at time.Time) []Hold {
 	return slices.DeleteFunc(slices.Clone(all), func(h Hold) bool { return !h.IsActive(at) })
 }
 
-// HoldOf returns a hold of the object, or nil.
-func HoldOf(all []Hold, key kind.Key, at time.Time) *Hold {
+// FindHold returns a hold of the object, or nil.
+func FindHold(all []Hold, key kind.Key, at time.Time) *Hold {
 	i := slices.IndexFunc(all, func(h Hold) bool { return h.IsActive(at) && h.Covers(key) })
 	if i < 0 {
 		return nil
@@ -117,15 +117,15 @@ func (l *Ledger) EndHold(ctx context.Context, objects []string) (hold Hold, err 
 		case len(g.Holds) == 0:
 			return errors.New("there is no hold")
 		}
-		return fmt.Errorf("no hold is of %s. %s: run %s", Hold{Objects: objects}.subject(), g.Holds[0], g.Holds[0].endCommand())
+		return fmt.Errorf("no hold is of %s. %s: run %s", Hold{Objects: objects}.describeObjects(), g.Holds[0], g.Holds[0].endCommand())
 	})
 	return hold, err
 }
 
-// holdOf returns the hold that keeps a change from being written, or nil.
-func (c *recordChange) holdOf(g *Genesis) *Hold {
+// blockingHold returns the hold that keeps a change from being written, or nil.
+func (c *recordChange) blockingHold(g *Genesis) *Hold {
 	if c.heldAt.IsZero() || g == nil {
 		return nil
 	}
-	return HoldOf(g.Holds, c.rec.Key, c.heldAt)
+	return FindHold(g.Holds, c.rec.Key, c.heldAt)
 }

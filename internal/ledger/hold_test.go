@@ -30,7 +30,7 @@ func makeOn(t *testing.T, s RecordStore) {
 // beginTestRun makes a ledger that of an apply. skew is how much earlier the platform's clock is.
 func beginTestRun(l *Ledger, skew time.Duration, despite string) *Ledger {
 	now := l.cfg.Now()
-	l.BeginRun(nil, Head{Claim: Claim{Commit: "c1"}, DespiteHold: despite}, ObserveTimes(now.Add(-skew), now), func(context.Context, *Head) ([]string, bool) {
+	l.BeginRun(nil, ApplyHead{Claim: Claim{Commit: "c1"}, DespiteHold: despite}, NewInstant(now.Add(-skew), now), func(context.Context, *ApplyHead) ([]string, bool) {
 		return nil, true
 	})
 	return l

@@ -54,7 +54,7 @@ const fixProject = "correct ledger: and workspace: in trueup.yaml, or restore th
 // ReadUsable returns the genesis. It returns a *ProblemError unless the ledger exists, belongs to this project, and is
 // bound to the platform for the areas.
 func (l *Ledger) ReadUsable(ctx context.Context, areas ...kind.Area) (Genesis, error) {
-	if p := l.refusedHere(); p != nil {
+	if p := l.refusedProblem(); p != nil {
 		return Genesis{}, p
 	}
 	g, err := l.readGenesis(ctx)
@@ -71,7 +71,7 @@ func (l *Ledger) ReadUsable(ctx context.Context, areas ...kind.Area) (Genesis, e
 		}
 	}
 	if p == nil && l.cfg.ID == "" {
-		p = notExpected(g)
+		p = unexpectedLedgerProblem(g)
 	}
 	if p != nil {
 		return Genesis{}, p
@@ -82,8 +82,8 @@ func (l *Ledger) ReadUsable(ctx context.Context, areas ...kind.Area) (Genesis, e
 // Create says how to give a ledger to a project that names none.
 const Create = "run trueup init --ledger git:refs/trueup/ledger, which creates one"
 
-// refusedHere returns why this run may use no ledger at all, or nil.
-func (l *Ledger) refusedHere() *ProblemError {
+// refusedProblem returns why this run may use no ledger at all, or nil.
+func (l *Ledger) refusedProblem() *ProblemError {
 	switch {
 	case l.store == nil:
 		return newProblem(Create, "no ledger is configured")
@@ -94,7 +94,7 @@ func (l *Ledger) refusedHere() *ProblemError {
 	return nil
 }
 
-func notExpected(g Genesis) *ProblemError {
+func unexpectedLedgerProblem(g Genesis) *ProblemError {
 	return newProblem("write id: "+g.LedgerID+" below ledger: in trueup.yaml", "trueup.yaml does not say which ledger is expected")
 }
 
@@ -111,7 +111,7 @@ func (l *Ledger) readGenesis(ctx context.Context) (Genesis, error) {
 func (l *Ledger) missingProblem(err error) *ProblemError {
 	switch {
 	case blob.LacksRemote(err):
-		remote := RemoteOf(l.cfg.Store)
+		remote := GitRemote(l.cfg.Store)
 		return newProblem(fmt.Sprintf("add it (git remote add %s URL), then run trueup init, which creates the ledger", remote),
 			"the ledger %s waits for the git remote %s, which is not here yet", l.cfg.Store, remote)
 	case l.cfg.ID == "":
@@ -127,16 +127,16 @@ func (l *Ledger) missingProblem(err error) *ProblemError {
 
 // foreignProblem returns an error if a genesis belongs to another project or platform, or nil.
 func (l *Ledger) foreignProblem(g Genesis) *ProblemError {
-	p := cmp.Or(l.otherLedger(g), l.otherWorkspace(g))
+	p := cmp.Or(l.otherLedgerProblem(g), l.otherWorkspaceProblem(g))
 	for _, area := range kind.Areas() {
 		if p == nil && g.Origins[area] != "" {
-			p = l.otherOrigin(g, area)
+			p = l.otherOriginProblem(g, area)
 		}
 	}
 	return p
 }
 
-func (l *Ledger) otherLedger(g Genesis) *ProblemError {
+func (l *Ledger) otherLedgerProblem(g Genesis) *ProblemError {
 	switch {
 	case l.cfg.ID == "" || l.cfg.ID == g.LedgerID:
 		return nil
@@ -147,8 +147,8 @@ func (l *Ledger) otherLedger(g Genesis) *ProblemError {
 	return newProblem(fixProject, "the ledger at %s is %s, and trueup.yaml names %s", l.cfg.Store, g.LedgerID, l.cfg.ID)
 }
 
-// otherWorkspace compares UUID and name, because addresses contain either.
-func (l *Ledger) otherWorkspace(g Genesis) *ProblemError {
+// otherWorkspaceProblem compares UUID and name, because addresses contain either.
+func (l *Ledger) otherWorkspaceProblem(g Genesis) *ProblemError {
 	here := l.cfg.Workspace
 	name := cmp.Or(g.WorkspaceName, here.Name)
 	if g.Workspace == here.UUID && name == here.Name {
@@ -163,9 +163,9 @@ func (l *Ledger) otherWorkspace(g Genesis) *ProblemError {
 	return p
 }
 
-// otherOrigin returns an error if the configured address of an area differs. A genesis has no address if none was
+// otherOriginProblem returns an error if the configured address of an area differs. A genesis has no address if none was
 // configured when it was made.
-func (l *Ledger) otherOrigin(g Genesis, area kind.Area) *ProblemError {
+func (l *Ledger) otherOriginProblem(g Genesis, area kind.Area) *ProblemError {
 	bound, configured := g.Origins[area], l.cfg.Origins[area]
 	switch {
 	case configured == "" || bound == configured || len(g.Origins) == 0:
@@ -200,7 +200,7 @@ func (l *Ledger) AdmitArea(ctx context.Context, area kind.Area) error {
 	}
 	g, err := l.readGenesis(ctx)
 	noneYet := errors.Is(err, ErrNoGenesis) && l.cfg.ID == "" && !l.cfg.StoreFromEnv
-	p := cmp.Or(l.otherWorkspace(g), l.otherOrigin(g, area))
+	p := cmp.Or(l.otherWorkspaceProblem(g), l.otherOriginProblem(g, area))
 	switch {
 	case err == nil && p != nil:
 		return p
@@ -214,14 +214,14 @@ func (l *Ledger) AdmitArea(ctx context.Context, area kind.Area) error {
 	if errors.Is(err, ErrNoGenesis) {
 		err = l.missingProblem(err)
 	}
-	if p = cmp.Or(l.refusedHere(), ProblemOf(err)); p == nil {
+	if p = cmp.Or(l.refusedProblem(), ProblemOf(err)); p == nil {
 		return fmt.Errorf("%w; %s: allow this run to read the ledger, or %s", err, none, pin)
 	}
 	return &ProblemError{Problem: p.Problem + "; " + none, Fix: p.Fix + "; or " + pin}
 }
 
-// normalOrigins rejects malformed addresses, and returns each in one form without user, query and final slash.
-func normalOrigins(origins map[kind.Area]string) (map[kind.Area]string, error) {
+// normalizeOrigins rejects malformed addresses, and returns each in one form without user, query and final slash.
+func normalizeOrigins(origins map[kind.Area]string) (map[kind.Area]string, error) {
 	out := make(map[kind.Area]string, len(origins))
 	for area, address := range origins {
 		if address == "" {

@@ -27,7 +27,7 @@ func (c ImportConflict) Explain() (message, fix string) {
 	given, _ := ExplainRecord(c.Given)
 	stored, fix := ExplainRecord(c.Stored)
 	if fix == "" {
-		fix = "to keep the ledger's record and import the rest, add --leave " + ShellWord(c.Given.String())
+		fix = "to keep the ledger's record and import the rest, add --leave " + ShellQuote(c.Given.String())
 	}
 	return fmt.Sprintf("the ledger has step %d: %s; the file has step %d of another history: %s",
 		c.Stored.Seq, stored, c.Given.Seq, given), fix
@@ -74,13 +74,13 @@ func (l *Ledger) Import(ctx context.Context, b Backup) (done Imported, err error
 
 // acceptBackup rejects a backup of another ledger, or of another workspace.
 func (l *Ledger) acceptBackup(b Backup) error {
-	if p := l.refusedHere(); p != nil {
+	if p := l.refusedProblem(); p != nil {
 		return p
 	}
 	if g := b.Genesis; g != nil {
 		p := l.foreignProblem(*g)
 		if l.cfg.ID == "" {
-			p = notExpected(*g)
+			p = unexpectedLedgerProblem(*g)
 		} else if g.LedgerID != l.cfg.ID {
 			p = newProblem("import an export of this project's ledger", "the export is of ledger %s, and trueup.yaml names %s", g.LedgerID, l.cfg.ID)
 		}
@@ -151,7 +151,7 @@ func (l *Ledger) compareBackup(ctx context.Context, b Backup, done *Imported) (c
 			changes = append(changes, recordChange{rec: rec})
 		case stored.isLaterThan(rec), stored.lacksSteps(rec):
 			done.Left++
-		case rec.isLaterThan(stored), !sentOnce(rec.Key) && rec.lacksSteps(stored):
+		case rec.isLaterThan(stored), !isSendOnce(rec.Key) && rec.lacksSteps(stored):
 			// Objects that converge keep few steps, so a gap between the histories is no conflict.
 			done.Advanced++
 			changes = append(changes, recordChange{rec: rec, expectSeq: stored.Seq})
@@ -169,7 +169,7 @@ func (l *Ledger) compareBackup(ctx context.Context, b Backup, done *Imported) (c
 
 // samePost reports whether both records say that the same request was executed.
 func (r Record) samePost(o Record) bool {
-	return r.State == Posted && o.State == Posted && r.sameIntent(o)
+	return r.State == Posted && o.State == Posted && r.hasSameFirstClaim(o)
 }
 
 // latestRecords returns the last record of each object. A log may have records of several runs.

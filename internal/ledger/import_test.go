@@ -27,7 +27,7 @@ func lived(t *testing.T) (Config, *Ledger) {
 	cfg := made(t)
 	l := open(t, cfg)
 	must(t, tryClaim(t.Context(), l, purgeKey))
-	must(t, l.RecordPosted(t.Context(), purgeKey, Made{}))
+	must(t, l.RecordPosted(t.Context(), purgeKey, AcceptedAnswer{}))
 	must(t, tryClaim(t.Context(), l, diskKey))
 	must(t, l.RecordPending(t.Context(), cdnKey, someSpec, nil))
 	for range maxSpecSteps {
@@ -173,7 +173,7 @@ func TestTheRuleOfImport(t *testing.T) {
 	claimed := exported(t, l)
 	var posted Backup
 	turnBack(t, cfg, func() {
-		must(t, l.RecordPosted(t.Context(), purgeKey, Made{}))
+		must(t, l.RecordPosted(t.Context(), purgeKey, AcceptedAnswer{}))
 		must(t, l.RecordApplied(t.Context(), cdnKey, AppliedSpec{Spec: someSpec}))
 		posted = exported(t, l)
 	})
@@ -199,7 +199,7 @@ func TestImportRefusesAnotherHistoryWhole(t *testing.T) {
 	must(t, tryClaim(t.Context(), l, purgeKey))
 	var posted Backup
 	turnBack(t, cfg, func() {
-		must(t, l.RecordPosted(t.Context(), purgeKey, Made{}))
+		must(t, l.RecordPosted(t.Context(), purgeKey, AcceptedAnswer{}))
 		must(t, l.RecordApplied(t.Context(), cdnKey, AppliedSpec{Spec: someSpec}))
 		posted = exported(t, l)
 	})

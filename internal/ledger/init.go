@@ -28,12 +28,12 @@ func CreateLedger(ctx context.Context, cfg Config) (Genesis, error) {
 }
 
 func (l *Ledger) createGenesis(ctx context.Context) (Genesis, error) {
-	if p := l.refusedHere(); p != nil {
+	if p := l.refusedProblem(); p != nil {
 		return Genesis{}, p
 	}
 	g, err := l.readGenesis(ctx)
 	if log, ok := l.store.(*logStore); ok && errors.Is(err, blob.ErrOutdated) {
-		if err := log.blobs.Make(ctx); err != nil {
+		if err := log.blobs.Prepare(ctx); err != nil {
 			return Genesis{}, err
 		}
 		g, err = l.readGenesis(ctx)
@@ -64,20 +64,20 @@ func (l *Ledger) createGenesis(ctx context.Context) (Genesis, error) {
 
 // rebindGenesis writes the configured name and addresses into the genesis.
 func (l *Ledger) rebindGenesis(ctx context.Context, g Genesis) (Genesis, error) {
-	if p := l.otherLedger(g); p != nil {
+	if p := l.otherLedgerProblem(g); p != nil {
 		return g, p
 	}
 	if g.Workspace != l.cfg.Workspace.UUID {
-		return g, l.otherWorkspace(g)
+		return g, l.otherWorkspaceProblem(g)
 	}
 	bound := g
 	bound.WorkspaceName, bound.Origins = l.cfg.Workspace.Name, map[kind.Area]string{}
 	maps.Copy(bound.Origins, g.Origins)
-	err := l.mayReplace("name of the workspace", g.WorkspaceName, bound.WorkspaceName, l.otherWorkspace(g))
+	err := l.confirmReplace("name of the workspace", g.WorkspaceName, bound.WorkspaceName, l.otherWorkspaceProblem(g))
 	for _, area := range kind.Areas() {
 		if to := l.cfg.Origins[area]; to != "" && err == nil {
 			bound.Origins[area] = to
-			err = l.mayReplace(fmt.Sprintf("address of the %s area", area), g.Origins[area], to, l.otherOrigin(g, area))
+			err = l.confirmReplace(fmt.Sprintf("address of the %s area", area), g.Origins[area], to, l.otherOriginProblem(g, area))
 		}
 	}
 	if err != nil || bound.WorkspaceName == g.WorkspaceName && maps.Equal(bound.Origins, g.Origins) {
@@ -87,7 +87,7 @@ func (l *Ledger) rebindGenesis(ctx context.Context, g Genesis) (Genesis, error) 
 	return bound, l.store.WriteGenesis(ctx, g.Seq, bound)
 }
 
-func (l *Ledger) mayReplace(what, from, to string, refused *ProblemError) error {
+func (l *Ledger) confirmReplace(what, from, to string, refused *ProblemError) error {
 	switch {
 	case from == to, l.cfg.Rebind == nil && from == "":
 		return nil

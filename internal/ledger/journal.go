@@ -12,9 +12,9 @@ import (
 	"trueup/internal/kind"
 )
 
-// Made is the platform's answer that it accepted a request.
-type Made struct {
-	How               How // defaults to Created
+// AcceptedAnswer is the platform's answer that it accepted a request.
+type AcceptedAnswer struct {
+	How               OutcomeStatus // defaults to Created
 	HTTP              int
 	AcceptedAt        time.Time // defaults to now
 	RemoteName, UID   string    // RemoteName may differ from the requested name
@@ -32,8 +32,8 @@ type AppliedSpec struct {
 	RemoteName, UID, CreationTimestamp string      // as in Made
 }
 
-func (a AppliedSpec) appliedMove(by Claim) move {
-	return move{event: evConfirm, requires: unchanged, spec: a.Spec, to: func(r Record) (Record, error) { return r.withApplied(a, by), nil }}
+func (a AppliedSpec) appliedMove(by Claim) stateChange {
+	return stateChange{event: evConfirm, requires: unchanged, spec: a.Spec, to: func(r Record) (Record, error) { return r.withApplied(a, by), nil }}
 }
 
 // Adoption is a person's statement that a request was executed, or that git owns an object.
@@ -48,7 +48,7 @@ type Adoption struct {
 type OwnClaim struct {
 	Record
 	Late  time.Time // the later clock when it was claimed
-	Terms Terms
+	Terms ResendTerms
 }
 
 // MaySend reports whether the request may be sent; ask right before every send. A claim ends with its lease: then
@@ -63,14 +63,14 @@ func (h OwnClaim) MaySend(now Instant) bool {
 // a takeover is unsafe or too early, and ErrConflict if another run was faster. Intent.Again rejects purges, and a
 // record that changed since ReadView: another run may have made the object again. After any error, don't send it.
 func (l *Ledger) Claim(ctx context.Context, key kind.Key, i Intent) (OwnClaim, error) {
-	terms, err := l.termsToSend(ctx, key)
-	if k, known := kind.FindKind(key.Kind); known && i.Again && !k.CreateOnly() {
+	terms, err := l.readSendTerms(ctx, key)
+	if k, known := kind.FindKind(key.Kind); known && i.Again && !k.IsCreateOnly() {
 		err = fmt.Errorf("trueup never sends a %s again under the same name", k.Name)
 	}
 	if err != nil {
 		return OwnClaim{}, fmt.Errorf("claim %s: %w", key, err)
 	}
-	m := move{event: i.claimEvent(), to: func(r Record) (Record, error) {
+	m := stateChange{event: i.claimEvent(), to: func(r Record) (Record, error) {
 		if i.TakeOver && r.ClaimStatus(i.At, terms) != Resendable {
 			return r, r.takenError()
 		}
@@ -105,7 +105,7 @@ func (l *Ledger) undoClaim(ctx context.Context, rec Record) {
 }
 
 // RecordPosted records that the request was executed, even if another run took it over or made it unknown.
-func (l *Ledger) RecordPosted(ctx context.Context, key kind.Key, m Made) error {
+func (l *Ledger) RecordPosted(ctx context.Context, key kind.Key, m AcceptedAnswer) error {
 	err := l.recordPosted(ctx, key, m, sameIntent)
 	if state, ok := errors.AsType[*StateError](err); ok && state.Record.State == Posted {
 		return nil
@@ -117,29 +117,29 @@ func (l *Ledger) RecordPosted(ctx context.Context, key kind.Key, m Made) error {
 }
 
 // renewProof dates a proof anew, at most daily, after the platform rejected another duplicate.
-func (l *Ledger) renewProof(ctx context.Context, key kind.Key, m Made) {
+func (l *Ledger) renewProof(ctx context.Context, key kind.Key, m AcceptedAnswer) {
 	k, _ := kindOf(key)
 	g, err := l.store.ReadGenesis(ctx)
 	now, old := l.cfg.Now().UTC(), g.Proofs[k.Area]
 	if err == nil && !old.At.IsZero() && now.Sub(old.At) > 24*time.Hour {
-		_ = l.RecordProof(ctx, k.Area, Proof{At: now, Name: key.Name, HTTP: m.HTTP, By: l.cfg.Claim.Actor}) // the old one still holds
+		_ = l.RecordProof(ctx, k.Area, DuplicateProof{At: now, Name: key.Name, HTTP: m.HTTP, By: l.cfg.Claim.Actor}) // the old one still holds
 	}
 }
 
 // RecordExecuted records that the object of an open request, of any run, is live.
-func (l *Ledger) RecordExecuted(ctx context.Context, key kind.Key, m Made) error {
+func (l *Ledger) RecordExecuted(ctx context.Context, key kind.Key, m AcceptedAnswer) error {
 	m.How = Found
 	return l.recordPosted(ctx, key, m, asSeen)
 }
 
-func (l *Ledger) recordPosted(ctx context.Context, key kind.Key, m Made, requires precondition) error {
+func (l *Ledger) recordPosted(ctx context.Context, key kind.Key, m AcceptedAnswer, requires precondition) error {
 	if m.AcceptedAt.IsZero() {
 		m.AcceptedAt = l.cfg.Now()
 	}
 	at := m.AcceptedAt.UTC()
 	o := Outcome{How: cmp.Or(m.How, Created), HTTP: m.HTTP}
 	claimed, _ := l.lastWrite(key)
-	return l.storeOutcome(ctx, key, move{event: evPost, requires: requires, detail: string(o.How), to: func(r Record) (Record, error) {
+	return l.storeOutcome(ctx, key, stateChange{event: evPost, requires: requires, detail: string(o.How), to: func(r Record) (Record, error) {
 		if r.State == "" && requires == sameIntent {
 			// A person has answered meanwhile that it was not executed.
 			r = r.withIntent(claimed.rec)
@@ -155,7 +155,7 @@ func (l *Ledger) recordPosted(ctx context.Context, key kind.Key, m Made, require
 // run may send it. After OutcomeUnknown and NotOurs a person decides. Removed is the end of a deletion: trueup never
 // makes the object again by itself, because a new one would hold other data.
 func (l *Ledger) RecordOutcome(ctx context.Context, key kind.Key, o Outcome) error {
-	e := map[How]event{RejectedByPlatform: evReject, Released: evRelease, OutcomeUnknown: evUnknown, NotOurs: evUnknown, Removed: evDeleted}[o.How]
+	e := map[OutcomeStatus]event{RejectedByPlatform: evReject, Released: evRelease, OutcomeUnknown: evUnknown, NotOurs: evUnknown, Removed: evDeleted}[o.How]
 	return l.recordEnded(ctx, key, e, o)
 }
 
@@ -170,11 +170,11 @@ const noOutcome = "the run that claimed it recorded no outcome"
 // MarkUnknown makes a request unknown if the run that claimed it died, and it can't be sent again. Otherwise it does
 // nothing.
 func (l *Ledger) MarkUnknown(ctx context.Context, key kind.Key, now Instant) error {
-	terms, err := l.termsToSend(ctx, key)
+	terms, err := l.readSendTerms(ctx, key)
 	if err != nil {
 		return fmt.Errorf("record %s: %w", key, err)
 	}
-	_, err = l.changeRecord(ctx, key, move{event: evUnknown, detail: noOutcome, to: func(r Record) (Record, error) {
+	_, err = l.changeRecord(ctx, key, stateChange{event: evUnknown, detail: noOutcome, to: func(r Record) (Record, error) {
 		if r.ClaimStatus(now, terms) != Lost {
 			return r, &StateError{Record: r, event: evUnknown}
 		}
@@ -192,7 +192,7 @@ func (l *Ledger) MarkUnknown(ctx context.Context, key kind.Key, now Instant) err
 
 func (l *Ledger) recordEnded(ctx context.Context, key kind.Key, e event, o Outcome) error {
 	to := func(r Record) (Record, error) { return r.withOutcome(e, o) }
-	return l.storeOutcome(ctx, key, move{event: e, requires: holder, detail: o.Message.String(), to: to})
+	return l.storeOutcome(ctx, key, stateChange{event: e, requires: holder, detail: o.Message.String(), to: to})
 }
 
 // UnrecordedError means that an outcome could not be stored. Ledger import can add Record later.
@@ -206,7 +206,7 @@ func (e *UnrecordedError) Unwrap() error { return e.error }
 
 // storeOutcome stores an outcome. It retries until ctx ends or outcomePatience is over, because a person must answer for a lost
 // outcome, and then returns an *UnrecordedError.
-func (l *Ledger) storeOutcome(ctx context.Context, key kind.Key, m move) error {
+func (l *Ledger) storeOutcome(ctx context.Context, key kind.Key, m stateChange) error {
 	m = l.withNonce(m)
 	_, err := l.changeRecord(ctx, key, m)
 	pause, began := outcomePause, l.cfg.Now()
@@ -223,7 +223,7 @@ func (l *Ledger) storeOutcome(ctx context.Context, key kind.Key, m move) error {
 	}
 	if left, ours := l.lastWrite(key); err != nil && ours && !errors.Is(err, ErrConflict) {
 		if rec, toErr := m.to(left.rec); toErr == nil {
-			return &UnrecordedError{Record: rec.withStep(l.stepOf(left.rec, m)), error: err}
+			return &UnrecordedError{Record: rec.withStep(l.newLogStep(left.rec, m)), error: err}
 		}
 	}
 	return err
@@ -237,10 +237,10 @@ func isTemporary(err error) bool {
 // RecordPending records the spec that a POST or PATCH is about to send: even if its outcome is lost, git can still remove its
 // fields later. before is what live has. After an error, don't send it.
 func (l *Ledger) RecordPending(ctx context.Context, key kind.Key, spec []byte, before *LiveBefore) error {
-	if _, err := l.termsToSend(ctx, key); err != nil {
+	if _, err := l.readSendTerms(ctx, key); err != nil {
 		return fmt.Errorf("record the spec of %s: %w", key, err)
 	}
-	_, err := l.changeRecord(ctx, key, move{event: evBegin, to: func(r Record) (Record, error) { return r.withPending(spec, before) }})
+	_, err := l.changeRecord(ctx, key, stateChange{event: evBegin, to: func(r Record) (Record, error) { return r.withPending(spec, before) }})
 	return err
 }
 
@@ -250,14 +250,14 @@ func (l *Ledger) RecordApplied(ctx context.Context, key kind.Key, a AppliedSpec)
 	return err
 }
 
-// Confirmed is an object whose live spec is the desired one.
-type Confirmed struct {
+// AppliedObject is an object whose live spec is the desired one.
+type AppliedObject struct {
 	kind.Key
 	AppliedSpec
 }
 
 // RecordAllApplied is RecordApplied for many objects in one write. It returns one error for each.
-func (l *Ledger) RecordAllApplied(ctx context.Context, all []Confirmed) []error {
+func (l *Ledger) RecordAllApplied(ctx context.Context, all []AppliedObject) []error {
 	errs := make([]error, len(all))
 	keys := make([]kind.Key, len(all))
 	for i, c := range all {
@@ -288,7 +288,7 @@ func (l *Ledger) RecordAllApplied(ctx context.Context, all []Confirmed) []error 
 // DropPending removes the spec of the last RecordPending after the platform rejected it. Older ones stay.
 func (l *Ledger) DropPending(ctx context.Context, key kind.Key) error {
 	before, _ := l.lastWrite(key)
-	_, err := l.changeRecord(ctx, key, move{event: evDrop, requires: holder, to: func(r Record) (Record, error) {
+	_, err := l.changeRecord(ctx, key, stateChange{event: evDrop, requires: holder, to: func(r Record) (Record, error) {
 		r.Pending, r.Live = before.pending, nil
 		return r, nil
 	}})
@@ -298,12 +298,12 @@ func (l *Ledger) DropPending(ctx context.Context, key kind.Key) error {
 // Resolve records a person's answer about a request that is claimed or unknown, or whose record was lost. It rejects
 // ResolveRepost while the run with the claim may still send.
 func (l *Ledger) Resolve(ctx context.Context, key kind.Key, to Resolution, reason string) error {
-	now, by := ObserveTimes(time.Time{}, l.cfg.Now()), l.cfg.Claim.Actor
+	now, by := NewInstant(time.Time{}, l.cfg.Now()), l.cfg.Claim.Actor
 	g, err := l.readUsable(ctx, key)
 	if err != nil {
 		return fmt.Errorf("record %s: %w", key, err)
 	}
-	_, err = l.changeRecord(ctx, key, move{event: evSettle, by: by, detail: string(to) + ": " + reason, to: func(r Record) (Record, error) {
+	_, err = l.changeRecord(ctx, key, stateChange{event: evSettle, by: by, detail: string(to) + ": " + reason, to: func(r Record) (Record, error) {
 		if to == ResolveRepost && r.mayStillRun(now) {
 			return r, fmt.Errorf("%s%s claimed it and may still send it: wait until %s",
 				senderOf(r.Claim), formatTime(r.ClaimedAt), r.ClaimedAt.Add(Lease).UTC().Format(time.RFC3339))
@@ -322,8 +322,8 @@ func (l *Ledger) Resolve(ctx context.Context, key kind.Key, to Resolution, reaso
 // every list in it.
 func (l *Ledger) Adopt(ctx context.Context, key kind.Key, a Adoption) error {
 	by := l.cfg.Claim.Actor
-	_, err := l.changeRecord(ctx, key, move{event: evAdopt, by: by, detail: a.Reason, to: func(r Record) (_ Record, err error) {
-		if sentOnce(key) {
+	_, err := l.changeRecord(ctx, key, stateChange{event: evAdopt, by: by, detail: a.Reason, to: func(r Record) (_ Record, err error) {
+		if isSendOnce(key) {
 			r, err = r.withAdoption(a)
 		} else if r.Altered = nil; r.Owed == nil || !bytes.Equal(r.Applied, a.Spec) { // what the platform did not remove stays owed
 			r.Applied, r.Owed, r.NotConverged = a.Spec, nil, false
@@ -338,14 +338,14 @@ func (l *Ledger) Adopt(ctx context.Context, key kind.Key, a Adoption) error {
 // open, and purges, because their records keep trueup from sending them again.
 func (l *Ledger) Forget(ctx context.Context, key kind.Key, reason string) error {
 	by := l.cfg.Claim.Actor
-	_, err := l.changeRecord(ctx, key, move{event: evForget, requires: asSeen, by: by, detail: reason, to: func(r Record) (Record, error) {
+	_, err := l.changeRecord(ctx, key, stateChange{event: evForget, requires: asSeen, by: by, detail: reason, to: func(r Record) (Record, error) {
 		switch k, _ := kind.FindKind(key.Kind); {
-		case k.RequestOnly():
+		case k.IsRequestOnly():
 			return r, errors.New("trueup remembers every purge, so that it never sends one again")
 		case r.Seq == 0:
 			return r, errors.New("the ledger has no record of it, so there is nothing to forget")
 		}
-		return r.withoutCare(reason, by)
+		return r.withForgotten(reason, by)
 	}})
 	return err
 }
@@ -353,14 +353,14 @@ func (l *Ledger) Forget(ctx context.Context, key kind.Key, reason string) error 
 // RecordDeleting records that trueup is about to delete an object that it made. The record must not have changed since ReadView,
 // and must have this uid and creation time. After an error, don't delete it.
 func (l *Ledger) RecordDeleting(ctx context.Context, key kind.Key, uid, created string) error {
-	_, err := l.termsToSend(ctx, key)
+	_, err := l.readSendTerms(ctx, key)
 	if k, known := kind.FindKind(key.Kind); known && !k.Documents(kind.Delete) {
 		err = errors.New("the platform documents no deletion")
 	}
 	if err != nil {
 		return fmt.Errorf("record the deletion of %s: %w", key, err)
 	}
-	_, err = l.changeRecord(ctx, key, move{event: evDelete, requires: asSeen, detail: "uid " + uid, to: func(r Record) (Record, error) {
+	_, err = l.changeRecord(ctx, key, stateChange{event: evDelete, requires: asSeen, detail: "uid " + uid, to: func(r Record) (Record, error) {
 		if !r.IsOurs() || r.UID == "" || r.UID != uid || r.CreationTimestamp != created {
 			return r, fmt.Errorf("no request in this ledger created the object with uid %q", uid)
 		}
@@ -372,17 +372,17 @@ func (l *Ledger) RecordDeleting(ctx context.Context, key kind.Key, uid, created 
 // RecordNotDeleted records that the object was not deleted.
 func (l *Ledger) RecordNotDeleted(ctx context.Context, key kind.Key, message string) error {
 	to := func(r Record) (Record, error) { return r, r.checkState(evNotDeleted) }
-	return l.storeOutcome(ctx, key, move{event: evNotDeleted, requires: holder, detail: message, to: to})
+	return l.storeOutcome(ctx, key, stateChange{event: evNotDeleted, requires: holder, detail: message, to: to})
 }
 
-// termsToSend returns the terms of the key's area, or an error if the ledger can't be used there.
-func (l *Ledger) termsToSend(ctx context.Context, key kind.Key) (Terms, error) {
+// readSendTerms returns the terms of the key's area, or an error if the ledger can't be used there.
+func (l *Ledger) readSendTerms(ctx context.Context, key kind.Key) (ResendTerms, error) {
 	k, err := kindOf(key)
 	if err != nil {
-		return Terms{}, err
+		return ResendTerms{}, err
 	}
 	if l.cfg.Origins[k.Area] == "" {
-		return Terms{}, fmt.Errorf("no address of the %s area is configured", k.Area)
+		return ResendTerms{}, fmt.Errorf("no address of the %s area is configured", k.Area)
 	}
 	g, err := l.readUsable(ctx, key)
 	return l.termsOf(g, k.Area), err

@@ -36,7 +36,7 @@ func TestLifeOfARequest(t *testing.T) {
 	}
 	must(t, tryClaim(ctx, l, purgeKey))
 	at := testTime.Add(time.Second)
-	must(t, l.RecordPosted(ctx, purgeKey, Made{HTTP: 201, AcceptedAt: at, RemoteName: "rel-42", UID: "u", CreationTimestamp: "c"}))
+	must(t, l.RecordPosted(ctx, purgeKey, AcceptedAnswer{HTTP: 201, AcceptedAt: at, RemoteName: "rel-42", UID: "u", CreationTimestamp: "c"}))
 	rec = view(t, l, purgeKey)
 	if rec.State != Posted || !rec.AcceptedAt.Equal(at) || rec.UID != "u" || rec.RemoteName != "rel-42" || rec.Outcome.How != Created {
 		t.Errorf("posted %+v", rec)
@@ -54,17 +54,17 @@ func TestLifeOfARequest(t *testing.T) {
 func TestTwoRunsLearnOfOneSend(t *testing.T) {
 	cfg := made(t)
 	slow, quick := open(t, cfg), open(t, cfg)
-	must(t, slow.RecordProof(t.Context(), kind.Delivery, Proof{At: testTime, Name: "p", HTTP: 409}))
+	must(t, slow.RecordProof(t.Context(), kind.Delivery, DuplicateProof{At: testTime, Name: "p", HTTP: 409}))
 	must(t, tryClaim(t.Context(), slow, purgeKey))
 	later := someIntent()
-	later.At = ObserveTimes(testTime.Add(Lease), testTime.Add(Lease))
+	later.At = NewInstant(testTime.Add(Lease), testTime.Add(Lease))
 	hold, err := takeOver(t.Context(), quick, purgeKey, later)
 	must(t, err)
-	if hold.FirstClaimAt.Equal(*hold.ClaimedAt) || hold.MaySend(ObserveTimes(testTime.Add(2*Lease), testTime.Add(2*Lease))) {
+	if hold.FirstClaimAt.Equal(*hold.ClaimedAt) || hold.MaySend(NewInstant(testTime.Add(2*Lease), testTime.Add(2*Lease))) {
 		t.Errorf("taken over as %+v", hold)
 	}
-	must(t, quick.RecordPosted(t.Context(), purgeKey, Made{How: Duplicate, HTTP: 409}))
-	must(t, slow.RecordPosted(t.Context(), purgeKey, Made{HTTP: 201}))
+	must(t, quick.RecordPosted(t.Context(), purgeKey, AcceptedAnswer{How: Duplicate, HTTP: 409}))
+	must(t, slow.RecordPosted(t.Context(), purgeKey, AcceptedAnswer{HTTP: 201}))
 	if rec := view(t, slow, purgeKey); rec.State != Posted || rec.Outcome.How != Duplicate {
 		t.Errorf("recorded as %+v", rec)
 	}
@@ -73,7 +73,7 @@ func TestTwoRunsLearnOfOneSend(t *testing.T) {
 func TestAcceptedNowWhereTheServerGaveNoTime(t *testing.T) {
 	l := open(t, made(t))
 	must(t, tryClaim(t.Context(), l, purgeKey))
-	must(t, l.RecordPosted(t.Context(), purgeKey, Made{}))
+	must(t, l.RecordPosted(t.Context(), purgeKey, AcceptedAnswer{}))
 	if rec := view(t, l, purgeKey); !rec.AcceptedAt.Equal(testTime) {
 		t.Errorf("accepted at %v", rec.AcceptedAt)
 	}
@@ -108,7 +108,7 @@ func TestOnlyTheWriterOfAClaimEndsIt(t *testing.T) {
 	ctx := t.Context()
 	must(t, tryClaim(ctx, mine, purgeKey))
 	for name, end := range map[string]func(*Ledger) error{
-		"posted": func(l *Ledger) error { return l.RecordPosted(ctx, purgeKey, Made{}) },
+		"posted": func(l *Ledger) error { return l.RecordPosted(ctx, purgeKey, AcceptedAnswer{}) },
 		"rejected": func(l *Ledger) error {
 			return l.RecordOutcome(ctx, purgeKey, Outcome{How: RejectedByPlatform, HTTP: 400})
 		},
@@ -128,10 +128,10 @@ func TestOnlyTheWriterOfAClaimEndsIt(t *testing.T) {
 	cfg.Now = func() time.Time { return testTime.Add(Lease) }
 	other = open(t, cfg)
 	must(t, other.Resolve(ctx, purgeKey, ResolveRepost, "the runner is gone"))
-	_, err = other.Claim(ctx, purgeKey, Intent{Spec: someSpec, Digest: someSum, At: ObserveTimes(time.Time{}, cfg.Now())})
+	_, err = other.Claim(ctx, purgeKey, Intent{Spec: someSpec, Digest: someSum, At: NewInstant(time.Time{}, cfg.Now())})
 	must(t, err)
-	wantErr(t, mine.RecordPosted(ctx, purgeKey, Made{}), ErrConflict)
-	must(t, other.RecordPosted(ctx, purgeKey, Made{}))
+	wantErr(t, mine.RecordPosted(ctx, purgeKey, AcceptedAnswer{}), ErrConflict)
+	must(t, other.RecordPosted(ctx, purgeKey, AcceptedAnswer{}))
 }
 
 func TestOneRunWinsAClaim(t *testing.T) {
@@ -163,7 +163,7 @@ func TestMomentsAreMadeAgainOnRequest(t *testing.T) {
 		t.Error("claimed again what was never made")
 	}
 	must(t, tryClaim(ctx, l, diskKey))
-	must(t, l.RecordPosted(ctx, diskKey, Made{RemoteName: "snap-1", UID: "old"}))
+	must(t, l.RecordPosted(ctx, diskKey, AcceptedAnswer{RemoteName: "snap-1", UID: "old"}))
 	wantErr(t, tryClaimAgain(ctx, l, diskKey), ErrConflict)
 	view(t, l, diskKey)
 	must(t, tryClaimAgain(ctx, l, diskKey))
@@ -189,7 +189,7 @@ func TestWhatWasNotMadeAgainIsKnownToBeGone(t *testing.T) {
 	} {
 		l := open(t, made(t))
 		must(t, tryClaim(ctx, l, diskKey))
-		must(t, l.RecordPosted(ctx, diskKey, Made{UID: "old"}))
+		must(t, l.RecordPosted(ctx, diskKey, AcceptedAnswer{UID: "old"}))
 		view(t, l, diskKey)
 		must(t, tryClaimAgain(ctx, l, diskKey))
 		must(t, end(l))
@@ -207,11 +207,11 @@ func TestMomentsAreMadeAgainOnce(t *testing.T) {
 	before, first, second := open(t, cfg), open(t, cfg), open(t, cfg)
 	ctx := t.Context()
 	must(t, tryClaim(ctx, before, diskKey))
-	must(t, before.RecordPosted(ctx, diskKey, Made{RemoteName: "snap-1"}))
+	must(t, before.RecordPosted(ctx, diskKey, AcceptedAnswer{RemoteName: "snap-1"}))
 	view(t, first, diskKey)
 	view(t, second, diskKey)
 	must(t, tryClaimAgain(ctx, first, diskKey))
-	must(t, first.RecordPosted(ctx, diskKey, Made{RemoteName: "snap-2"}))
+	must(t, first.RecordPosted(ctx, diskKey, AcceptedAnswer{RemoteName: "snap-2"}))
 	wantErr(t, tryClaimAgain(ctx, second, diskKey), ErrConflict)
 	if rec := view(t, second, diskKey); rec.State != Posted || rec.RemoteName != "snap-2" {
 		t.Errorf("the record of the first became %+v", rec)
@@ -362,8 +362,8 @@ func TestFailuresOfTheStore(t *testing.T) {
 	wantErr(t, tryClaim(t.Context(), l, purgeKey), eio)
 	l.store = good
 	// A claim that failed is not ours to end.
-	wantErr(t, l.RecordPosted(t.Context(), purgeKey, Made{}), ErrConflict)
-	if _, err := l.Claim(t.Context(), purgeKey, Intent{Spec: []byte("{"), Digest: someSum, At: ObserveTimes(testTime, testTime)}); err == nil {
+	wantErr(t, l.RecordPosted(t.Context(), purgeKey, AcceptedAnswer{}), ErrConflict)
+	if _, err := l.Claim(t.Context(), purgeKey, Intent{Spec: []byte("{"), Digest: someSum, At: NewInstant(testTime, testTime)}); err == nil {
 		t.Error("claimed a spec that is no JSON")
 	}
 }
@@ -398,7 +398,7 @@ func TestAClaimThatWasNotConfirmedIsReleased(t *testing.T) {
 	must(t, l.MarkResumable(t.Context(), purgeKey, "timeout"))
 	store.fails = true
 	l.store = store
-	must(t, l.RecordProof(t.Context(), kind.Delivery, Proof{At: testTime, Name: "p", HTTP: 409}))
+	must(t, l.RecordProof(t.Context(), kind.Delivery, DuplicateProof{At: testTime, Name: "p", HTTP: 409}))
 	if _, err := takeOver(t.Context(), l, purgeKey, someIntent()); err == nil {
 		t.Fatal("taken over by a write that failed")
 	}
@@ -416,7 +416,7 @@ func TestExecutedAfterAPersonSaidItWasNot(t *testing.T) {
 	cfg.Now = func() time.Time { return testTime.Add(Lease) }
 	other := open(t, cfg)
 	must(t, other.Resolve(t.Context(), purgeKey, ResolveRepost, "not seen"))
-	must(t, mine.RecordPosted(t.Context(), purgeKey, Made{UID: "u"}))
+	must(t, mine.RecordPosted(t.Context(), purgeKey, AcceptedAnswer{UID: "u"}))
 	rec := view(t, other, purgeKey)
 	if rec.State != Posted || rec.UID != "u" || string(rec.Spec) != string(someSpec) || *rec.SpecDigest != someSum || !rec.FirstClaimAt.Equal(testTime) {
 		t.Errorf("%+v", rec)

@@ -8,7 +8,7 @@ import (
 )
 
 func TestJSONIsWholeAndReadable(t *testing.T) {
-	for _, spec := range []JSON{nil, JSON(`{}`), JSON(`{"a":"<b>&"}`), bigSpec()} {
+	for _, spec := range []CanonicalJSON{nil, CanonicalJSON(`{}`), CanonicalJSON(`{"a":"<b>&"}`), bigSpec()} {
 		rec := testRecord("rel", 1)
 		rec.Applied = spec
 		b, err := encodeLine(rec)
@@ -32,11 +32,11 @@ func TestJSONRefuses(t *testing.T) {
 	for name, in := range map[string]string{
 		"a key twice": `{"a":1,"a":2}`, "cut": `{"a":`, "too deep": strings.Repeat("[", 300) + strings.Repeat("]", 300),
 	} {
-		var spec JSON
+		var spec CanonicalJSON
 		if err := json.Unmarshal([]byte(in), &spec); err == nil {
 			t.Errorf("%s: read as %.40s", name, spec)
 		}
-		if _, err := json.Marshal(JSON(in)); err == nil {
+		if _, err := json.Marshal(CanonicalJSON(in)); err == nil {
 			t.Errorf("%s: written", name)
 		}
 	}

@@ -73,18 +73,18 @@ type Ledger struct {
 	own  map[kind.Key]writtenRecord
 	seen map[kind.Key]int
 	// order is nil unless the run is an apply.
-	order *order
+	order *applyOrder
 }
 
 // writtenRecord is a record as this run wrote it, and the pending specs that it had before.
 type writtenRecord struct {
 	rec     Record
-	pending []JSON
+	pending []CanonicalJSON
 }
 
 // Open returns the ledger that cfg names. It reads nothing: every call checks whether it is the right ledger.
 func Open(ctx context.Context, cfg Config) (*Ledger, error) {
-	origins, err := normalOrigins(cfg.Origins)
+	origins, err := normalizeOrigins(cfg.Origins)
 	if err != nil {
 		return nil, fmt.Errorf("open ledger: %w", err)
 	}
@@ -125,7 +125,7 @@ func OpenStore(ctx context.Context, cfg Config) (RecordStore, error) {
 	batchDelay := remoteDelay
 	switch scheme, where, _ := strings.Cut(cfg.Store, ":"); {
 	case scheme == "s3":
-		blobs, err = blob.OpenBucket(ctx, cfg.Store, trusted, cfg.Now)
+		blobs, err = blob.OpenS3(ctx, cfg.Store, trusted, cfg.Now)
 	case scheme == "gs":
 		blobs, err = blob.OpenGCS(cfg.Store, trusted)
 	case scheme == "azblob":
@@ -141,7 +141,7 @@ func OpenStore(ctx context.Context, cfg Config) (RecordStore, error) {
 		err = errors.New("it is not of the form file:PATH, git:REF, s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, azblob://CONTAINER/PREFIX or postgres:NAME")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("store %.200q: %w", shownStore(cfg.Store), err)
+		return nil, fmt.Errorf("store %.200q: %w", redactStore(cfg.Store), err)
 	}
 	store := newLogStore(blobs, cfg.Held, batchDelay)
 	if cfg.ReadOnly {
@@ -159,13 +159,13 @@ func (cfg Config) isTrusted() (bool, error) {
 	for _, name := range cfg.Allowed {
 		switch within, err := blob.IsWithin(cfg.Store, name); {
 		case err != nil:
-			return false, fmt.Errorf("TRUEUP_PROJECTS has %.200q: %w", shownStore(name), err)
+			return false, fmt.Errorf("TRUEUP_PROJECTS has %.200q: %w", redactStore(name), err)
 		case within:
 			return true, nil
 		}
 	}
 	return false, fmt.Errorf("trueup.yaml names %.200s, and TRUEUP_PROJECTS allows only stores below %s, with the same parameters. Nothing was read or sent: correct ledger.store or the variable",
-		cmp.Or(shownStore(cfg.Store), "no ledger"), shownStore(strings.Join(cfg.Allowed, " or ")))
+		cmp.Or(redactStore(cfg.Store), "no ledger"), redactStore(strings.Join(cfg.Allowed, " or ")))
 }
 
 // openFolder opens a folder. If the repository names it, neither its path nor a link may lead outside Dir.
@@ -190,13 +190,13 @@ func openFolder(cfg Config, path string) (blob.FolderStore, error) {
 	return blob.FolderStore(path), nil
 }
 
-// RemoteOf returns the git remote that a store is on, or "".
-func RemoteOf(store string) string {
+// GitRemote returns the git remote that a store is on, or "".
+func GitRemote(store string) string {
 	where, isGit := strings.CutPrefix(store, "git:")
 	if !isGit {
 		return ""
 	}
-	_, remote := blob.CutRemote(where)
+	_, remote := blob.SplitRemoteRef(where)
 	return remote
 }
 
@@ -205,8 +205,8 @@ var login = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(//)\S*(@)|(:)[^\s/]*(@)|((?i:[?&](?:sig|[a-z_-]*(?:token|key|secret|password))=))[^&\s]+`)
 })
 
-// shownStore removes what may be a user, a password or a signature.
-func shownStore(store string) string { return login().ReplaceAllString(store, "$1$3$5***$2$4") }
+// redactStore removes what may be a user, a password or a signature.
+func redactStore(store string) string { return login().ReplaceAllString(store, "$1$3$5***$2$4") }
 
 // Close releases what the store keeps on this machine.
 func (l *Ledger) Close() error {
@@ -227,7 +227,7 @@ func (l *Ledger) BatchSize() int {
 
 func (l *Ledger) forgetState() {
 	if l.store != nil {
-		l.store.Forget()
+		l.store.Invalidate()
 	}
 }
 
@@ -264,14 +264,14 @@ func (l *Ledger) readView(ctx context.Context, keys []kind.Key) (view View, err 
 	if err != nil {
 		return view, err
 	}
-	recent, err := l.store.Recent(ctx, l.cfg.Now().Add(-recentAge))
+	recent, err := l.store.RecentKeys(ctx, l.cfg.Now().Add(-recentAge))
 	if err != nil {
 		return view, err
 	}
 	keys = slices.Concat(keys, recent)
 	slices.SortFunc(keys, func(a, b kind.Key) int { return strings.Compare(a.String(), b.String()) })
 	view = View{
-		ID: l.cfg.ID, Records: map[kind.Key]Record{}, Terms: map[kind.Area]Terms{}, Finished: g.Finished, Head: g.Head, Holds: g.Holds,
+		ID: l.cfg.ID, Records: map[kind.Key]Record{}, Terms: map[kind.Area]ResendTerms{}, Finished: g.Finished, Head: g.Head, Holds: g.Holds,
 		Unseen:  g.Finished != nil && len(g.Finished.Requests) > 0 && !l.HasMemory(),
 		NotKept: l.seenCache().checkWritable(),
 	}
@@ -324,7 +324,7 @@ func (l *Ledger) ReadQuestions(ctx context.Context, patterns []string) (view Vie
 
 // AddToView adds the records of more keys to a view.
 func (l *Ledger) AddToView(ctx context.Context, v *View, keys []kind.Key) error {
-	found, err := l.readChecked(ctx, keys)
+	found, err := l.readUnlessRolledBack(ctx, keys)
 	if err != nil {
 		return err
 	}
@@ -342,26 +342,26 @@ func (l *Ledger) AddToView(ctx context.Context, v *View, keys []kind.Key) error 
 
 // ReadRecords reads records as they are now. Unlike those of a View, they don't restrict later writes.
 func (l *Ledger) ReadRecords(ctx context.Context, keys []kind.Key) (map[kind.Key]Record, error) {
-	if p := l.refusedHere(); p != nil {
+	if p := l.refusedProblem(); p != nil {
 		return nil, p
 	}
 	l.forgetState()
 	return l.store.Read(ctx, keys)
 }
 
-func (l *Ledger) termsOf(g Genesis, area kind.Area) Terms {
+func (l *Ledger) termsOf(g Genesis, area kind.Area) ResendTerms {
 	_, proven := g.Proofs[area]
-	return Terms{Window: l.cfg.Window, Proven: proven}
+	return ResendTerms{Window: l.cfg.Window, Proven: proven}
 }
 
 // RecordProof records how the platform rejected a duplicate name. From then on, trueup retries requests without an outcome
 // within their window (docs/design.md 0.7). An empty proof ends that, because the platform accepted a duplicate.
-func (l *Ledger) RecordProof(ctx context.Context, area kind.Area, p Proof) error {
+func (l *Ledger) RecordProof(ctx context.Context, area kind.Area, p DuplicateProof) error {
 	err := l.rewriteGenesis(ctx, func(g *Genesis) error {
-		proofs := map[kind.Area]Proof{}
+		proofs := map[kind.Area]DuplicateProof{}
 		maps.Copy(proofs, g.Proofs)
 		proofs[area], g.Proofs = p, proofs
-		maps.DeleteFunc(proofs, func(_ kind.Area, p Proof) bool { return p.At.IsZero() })
+		maps.DeleteFunc(proofs, func(_ kind.Area, p DuplicateProof) bool { return p.At.IsZero() })
 		return nil
 	})
 	if err != nil {
@@ -395,7 +395,7 @@ func (l *Ledger) ListRecords(ctx context.Context) ([]Record, error) {
 		return nil, err
 	}
 	var records []Record
-	err := l.store.All(ctx, func(rec Record, err error) error {
+	err := l.store.EachRecord(ctx, func(rec Record, err error) error {
 		records = append(records, rec)
 		return err
 	})

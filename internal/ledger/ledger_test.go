@@ -273,7 +273,7 @@ func TestInitAtOnceMakesOneLedger(t *testing.T) {
 }
 
 func someIntent() Intent {
-	return Intent{Spec: someSpec, Digest: someSum, At: ObserveTimes(testTime, testTime)}
+	return Intent{Spec: someSpec, Digest: someSum, At: NewInstant(testTime, testTime)}
 }
 
 func tryClaim(ctx context.Context, l *Ledger, key kind.Key) error {

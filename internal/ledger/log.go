@@ -43,7 +43,7 @@ type logStore struct {
 var errMissing = fmt.Errorf("%w: it is missing, but later entries exist", ErrDamaged)
 
 func newLogStore(blobs blob.Store, held func(kind.Key) []byte, batchDelay time.Duration) *logStore {
-	_, ref := blobs.(*blob.Ref)
+	_, ref := blobs.(*blob.GitRefStore)
 	if held == nil {
 		held = func(kind.Key) []byte { return nil }
 	}
@@ -64,7 +64,7 @@ type logState struct {
 	ids       map[int]string
 	genesis   *Genesis
 	genesisAt int
-	lines     map[kind.Key]*line
+	lines     map[kind.Key]*indexLine
 }
 
 // addPiece applies a piece. It replaces what the state has of the same entries.
@@ -74,10 +74,10 @@ func (t *logState) addPiece(p segment) error {
 		return fmt.Errorf("%w: entry %d does not follow entry %d: the log is a mix of two", ErrDamaged, first+1, first)
 	}
 	if t.lines == nil {
-		t.lines, t.ids = map[kind.Key]*line{}, map[int]string{}
+		t.lines, t.ids = map[kind.Key]*indexLine{}, map[int]string{}
 	}
 	if first < t.last {
-		maps.DeleteFunc(t.lines, func(_ kind.Key, l *line) bool { return l.At > first })
+		maps.DeleteFunc(t.lines, func(_ kind.Key, l *indexLine) bool { return l.At > first })
 	}
 	t.last = p.Entry
 	t.ids[t.last] = p.ID
@@ -108,7 +108,7 @@ func (t *logState) combinePieces(next segment, entries int) segment {
 			p.lines = append(p.lines, *l)
 		}
 	}
-	slices.SortFunc(p.lines, func(a, b line) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name)) })
+	slices.SortFunc(p.lines, func(a, b indexLine) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name)) })
 	return p
 }
 
@@ -116,13 +116,15 @@ func (t *logState) combinePieces(next segment, entries int) segment {
 func (s *logStore) withGenesis(ctx context.Context, do func() error) error {
 	return s.withState(ctx, func() error {
 		if s.state.genesis == nil {
-			return s.noGenesis()
+			return s.noGenesisError()
 		}
 		return do()
 	})
 }
 
-func (s *logStore) noGenesis() error { return fmt.Errorf("%s: %w", s.blobs.Place(""), ErrNoGenesis) }
+func (s *logStore) noGenesisError() error {
+	return fmt.Errorf("%s: %w", s.blobs.Location(""), ErrNoGenesis)
+}
 
 // withState calls do with an up-to-date state and exclusive access.
 func (s *logStore) withState(ctx context.Context, do func() error) error {
@@ -133,7 +135,7 @@ func (s *logStore) withState(ctx context.Context, do func() error) error {
 	}
 	defer func() { <-s.lock }()
 	if !s.fresh.Swap(true) {
-		if err := s.readNew(ctx); err != nil {
+		if err := s.readNewEntries(ctx); err != nil {
 			s.fresh.Store(false)
 			return err
 		}
@@ -144,18 +146,18 @@ func (s *logStore) withState(ctx context.Context, do func() error) error {
 	return do()
 }
 
-func (s *logStore) Forget() { s.fresh.Store(false) }
+func (s *logStore) Invalidate() { s.fresh.Store(false) }
 
-// readNew reads the new entries, or all after a rollback.
-func (s *logStore) readNew(ctx context.Context) error {
+// readNewEntries reads the new entries, or all after a rollback.
+func (s *logStore) readNewEntries(ctx context.Context) error {
 	names, err := s.blobs.List(ctx, logDir, 1)
 	if err != nil {
 		return damagedIfIrregular(err)
 	}
 	newest := entryRange{}
 	if len(names) > 0 {
-		if newest, err = spanOf(names[0]); err != nil {
-			return fmt.Errorf("read ledger %s: %w", s.blobs.Place(names[0]), err)
+		if newest, err = parseEntryRange(names[0]); err != nil {
+			return fmt.Errorf("read ledger %s: %w", s.blobs.Location(names[0]), err)
 		}
 	}
 	switch same, err := s.stateIsCurrent(ctx); {
@@ -178,7 +180,7 @@ func (s *logStore) readNew(ctx context.Context) error {
 	}
 	for _, p := range slices.Concat(read...) {
 		if err := s.state.addPiece(p); err != nil {
-			return fmt.Errorf("read ledger %s: %w", s.blobs.Place(logDir), err)
+			return fmt.Errorf("read ledger %s: %w", s.blobs.Location(logDir), err)
 		}
 	}
 	return nil
@@ -241,7 +243,7 @@ func (s *logStore) getPieceWith(ctx context.Context, at entryRange, get func(ctx
 		p, err = decodePiece(b, at, s.held)
 	}
 	if err != nil {
-		return segment{}, fmt.Errorf("read ledger file %s: %w", s.blobs.Place(name), damagedIfIrregular(err))
+		return segment{}, fmt.Errorf("read ledger file %s: %w", s.blobs.Location(name), damagedIfIrregular(err))
 	}
 	return p, nil
 }
@@ -268,7 +270,7 @@ func (s *logStore) ReadGenesis(ctx context.Context) (g Genesis, err error) {
 func (s *logStore) WriteGenesis(ctx context.Context, expectSeq int, g Genesis) error {
 	c := recordChange{expectSeq: expectSeq, genesis: &g}
 	if err := c.encodeText(); err == nil && expectSeq == 0 {
-		if err := s.blobs.Make(ctx); err != nil {
+		if err := s.blobs.Prepare(ctx); err != nil {
 			return fmt.Errorf("write genesis: %w", err)
 		}
 	}
@@ -278,7 +280,7 @@ func (s *logStore) WriteGenesis(ctx context.Context, expectSeq int, g Genesis) e
 func (s *logStore) Read(ctx context.Context, keys []kind.Key) (map[kind.Key]Record, error) {
 	records := make(map[kind.Key]Record, len(keys))
 	err := s.withGenesis(ctx, func() error {
-		wanted := map[kind.Key]*line{}
+		wanted := map[kind.Key]*indexLine{}
 		for _, key := range keys {
 			if l, ok := s.state.lines[key]; ok {
 				wanted[key] = l
@@ -307,14 +309,14 @@ func (s *logStore) Read(ctx context.Context, keys []kind.Key) (map[kind.Key]Reco
 // shareSpecs replaces specs by equal ones that the caller has in memory.
 func (s *logStore) shareSpecs(rec *Record) {
 	spec := s.held(rec.Key)
-	for _, own := range []*JSON{&rec.Spec, &rec.Applied} {
+	for _, own := range []*CanonicalJSON{&rec.Spec, &rec.Applied} {
 		if bytes.Equal(*own, spec) && spec != nil {
 			*own = spec
 		}
 	}
 }
 
-func (s *logStore) Recent(ctx context.Context, since time.Time) (keys []kind.Key, err error) {
+func (s *logStore) RecentKeys(ctx context.Context, since time.Time) (keys []kind.Key, err error) {
 	err = s.withGenesis(ctx, func() error {
 		for key, l := range s.state.lines {
 			if l.isSince(since) {
@@ -326,7 +328,7 @@ func (s *logStore) Recent(ctx context.Context, since time.Time) (keys []kind.Key
 	return keys, err
 }
 
-func (s *logStore) All(ctx context.Context, each func(Record, error) error) error {
+func (s *logStore) EachRecord(ctx context.Context, each func(Record, error) error) error {
 	return s.withGenesis(ctx, func() error {
 		for _, l := range s.state.lines {
 			if err := each(l.decodeRecord()); err != nil {

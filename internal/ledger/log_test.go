@@ -73,7 +73,7 @@ func oneWinner(t *testing.T, s *logStore, round int) {
 	}
 	wg.Wait()
 	key := testRecord(fmt.Sprint("race-", round), 1).Key
-	s.Forget()
+	s.Invalidate()
 	got, err := s.Read(t.Context(), []kind.Key{key})
 	if err != nil || wins.Load() != 1 || got[key].Nonce != winner.Load() {
 		t.Fatalf("%d winners, last %v; there is %q, %v", wins.Load(), winner.Load(), got[key].Nonce, err)
@@ -211,7 +211,7 @@ func TestLogDamage(t *testing.T) {
 			if text := err.Error(); !strings.Contains(text, "log") {
 				t.Errorf("the error names no place: %v", err)
 			}
-			if err := run.All(t.Context(), func(_ Record, err error) error { return err }); err == nil {
+			if err := run.EachRecord(t.Context(), func(_ Record, err error) error { return err }); err == nil {
 				t.Error("All passed over it")
 			}
 			if wrong, err := run.inspectPieces(t.Context()); err != nil || len(wrong) != 1 && name != "spliced" {
@@ -314,7 +314,7 @@ func TestLogTurnedBack(t *testing.T) {
 	mustPut(t, s, 1, testRecord("a", 2))
 	mustPut(t, s, 0, testRecord("b", 1))
 	maps.DeleteFunc(blobs.blobs, func(name string, _ []byte) bool { return before[name] == nil })
-	s.Forget()
+	s.Invalidate()
 	if all := readAll(t, s); len(all) != 1 || all["Purge/a"].Seq != 1 {
 		t.Errorf("records are %v", all)
 	}
@@ -323,7 +323,7 @@ func TestLogTurnedBack(t *testing.T) {
 	mustPut(t, late, 0, testRecord("c", 1))
 	mustPut(t, late, 0, testRecord("d", 1))
 	maps.DeleteFunc(blobs.blobs, func(name string, _ []byte) bool { return before[name] == nil })
-	s.Forget()
+	s.Invalidate()
 	for _, name := range []string{"e", "f"} {
 		mustPut(t, s, 0, testRecord(name, 1))
 	}
@@ -361,7 +361,7 @@ func TestLogRegrown(t *testing.T) {
 			other := testRecord("p", 1)
 			other.Nonce = "of the other run"
 			mustPut(t, store.open(), 0, other)
-			s.Forget()
+			s.Invalidate()
 			wantErr(t, s.Put(t.Context(), 0, testRecord("p", 1)), ErrConflict)
 			wantErr(t, unaware.Put(t.Context(), 0, testRecord("p", 1)), ErrConflict)
 			mustPut(t, unaware, 0, testRecord("c", 1))
@@ -453,6 +453,6 @@ func (u unordered) List(ctx context.Context, under string, most int) ([]string, 
 	return names, err
 }
 
-func (u unordered) Below(folder string) blob.Store {
-	return unordered{u.memoryBlobs.Below(folder).(memoryBlobs)}
+func (u unordered) SubStore(folder string) blob.Store {
+	return unordered{u.memoryBlobs.SubStore(folder).(memoryBlobs)}
 }

@@ -170,8 +170,8 @@ func (r Record) withIntent(of Record) Record {
 	return r
 }
 
-// sameIntent reports whether both records have the same first claim.
-func (r Record) sameIntent(o Record) bool {
+// hasSameFirstClaim reports whether both records have the same first claim.
+func (r Record) hasSameFirstClaim(o Record) bool {
 	return r.FirstClaimAt != nil && o.FirstClaimAt != nil && r.FirstClaimAt.Equal(*o.FirstClaimAt)
 }
 
@@ -218,7 +218,7 @@ func (r Record) withAnswer(to Resolution, reason, by string) (Record, error) {
 // QuoteMessage returns a text from outside as the message of an outcome.
 func QuoteMessage(text string) diag.Quotation { return diag.QuoteAnswer(text, maxMessage) }
 
-func personOutcome(how How, reason, by string) *Outcome {
+func personOutcome(how OutcomeStatus, reason, by string) *Outcome {
 	return &Outcome{How: how, Reason: cutText(reason, maxMessage), By: by}
 }
 
@@ -230,9 +230,9 @@ func (r Record) withAdoption(a Adoption) (Record, error) {
 	return r, nil
 }
 
-// withoutCare returns the record of an object that git no longer manages. A send-once object becomes abandoned, because a
+// withForgotten returns the record of an object that git no longer manages. A send-once object becomes abandoned, because a
 // manifest that comes back must not make it again; of all others, nothing is left.
-func (r Record) withoutCare(reason, by string) (Record, error) {
+func (r Record) withForgotten(reason, by string) (Record, error) {
 	if err := r.checkState(evForget); err != nil {
 		return r, err
 	}
@@ -251,7 +251,7 @@ func (r Record) withPending(spec []byte, before *LiveBefore) (Record, error) {
 	if _, err := canon.Decode(spec); err != nil {
 		return r, fmt.Errorf("spec: %w", err)
 	}
-	rest := slices.DeleteFunc(slices.Clone(r.Pending), func(p JSON) bool { return string(p) == string(spec) })
+	rest := slices.DeleteFunc(slices.Clone(r.Pending), func(p CanonicalJSON) bool { return string(p) == string(spec) })
 	r.Pending, r.Live = append(rest, spec), before
 	return r, nil
 }

@@ -36,7 +36,7 @@ func inState(s RequestState) Record {
 // leads; what is not named is forbidden.
 func TestTransitions(t *testing.T) {
 	digest := canon.Digest([]byte(`{}`))
-	i := Intent{Spec: []byte(`{}`), Digest: digest, At: ObserveTimes(testTime, testTime)}
+	i := Intent{Spec: []byte(`{}`), Digest: digest, At: NewInstant(testTime, testTime)}
 	again := i
 	again.Again = true
 	events := []struct {
@@ -55,7 +55,7 @@ func TestTransitions(t *testing.T) {
 			map[RequestState]RequestState{"": Adopted, Rejected: Adopted, Unknown: Adopted},
 		},
 		{
-			"forget", func(r Record) (Record, error) { return r.withoutCare("", "me") },
+			"forget", func(r Record) (Record, error) { return r.withForgotten("", "me") },
 			map[RequestState]RequestState{"": "", Rejected: Abandoned, Posted: Abandoned, Adopted: Abandoned, Abandoned: Abandoned},
 		},
 		{"delete", func(r Record) (Record, error) { return r, r.checkState(evDelete) }, map[RequestState]RequestState{Posted: Posted}},
@@ -98,7 +98,7 @@ func TestClaimStartsAfresh(t *testing.T) {
 	before := inState(Rejected)
 	before.Outcome, before.UID = &Outcome{How: RejectedByPlatform}, "old"
 	spec, digest := []byte(`{"hostname":"new"}`), canon.Digest([]byte("new"))
-	rec, err := before.withClaim(Intent{Spec: spec, Digest: digest, At: ObserveTimes(testTime, testTime)}, Claim{RunID: "run-2"})
+	rec, err := before.withClaim(Intent{Spec: spec, Digest: digest, At: NewInstant(testTime, testTime)}, Claim{RunID: "run-2"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func begun(rec Record) string {
 }
 
 func TestConfirmedKeepsFactsThatWereNotSaidAgain(t *testing.T) {
-	rec := Record{Pending: []JSON{JSON(`{"a":2}`)}, RemoteName: "r", UID: "u", CreationTimestamp: "c"}
+	rec := Record{Pending: []CanonicalJSON{CanonicalJSON(`{"a":2}`)}, RemoteName: "r", UID: "u", CreationTimestamp: "c"}
 	rec = rec.withApplied(AppliedSpec{Spec: []byte(`{"a":2}`), UID: "u2"}, Claim{})
 	if rec.Pending != nil || string(rec.Applied) != `{"a":2}` || !rec.NotConverged || rec.UID != "u2" || rec.RemoteName != "r" {
 		t.Errorf("confirmed %+v", rec)
@@ -214,7 +214,7 @@ func TestNoPathSendsTwice(t *testing.T) {
 func walk(r Record, step string) (Record, error) {
 	switch step {
 	case "claim":
-		return r.withClaim(Intent{Spec: []byte(`{}`), At: ObserveTimes(testTime, testTime)}, Claim{})
+		return r.withClaim(Intent{Spec: []byte(`{}`), At: NewInstant(testTime, testTime)}, Claim{})
 	case "post":
 		return r.withOutcome(evPost, Outcome{How: Created})
 	case "reject":
@@ -226,7 +226,7 @@ func walk(r Record, step string) (Record, error) {
 	case "adopt":
 		return r.withAdoption(Adoption{Spec: []byte(`{}`)})
 	case "forget":
-		return r.withoutCare("", "me")
+		return r.withForgotten("", "me")
 	case "posted", "repost", "abandon":
 		return r.withAnswer(Resolution(step), "because", "me")
 	}

@@ -99,7 +99,7 @@ func (m *Memory) Put(ctx context.Context, expectSeq int, rec Record) error {
 	return nil
 }
 
-func (m *Memory) All(ctx context.Context, each func(Record, error) error) error {
+func (m *Memory) EachRecord(ctx context.Context, each func(Record, error) error) error {
 	leave, err := m.enter(ctx, true)
 	if err != nil {
 		return err
@@ -114,7 +114,7 @@ func (m *Memory) All(ctx context.Context, each func(Record, error) error) error 
 	return nil
 }
 
-func (m *Memory) Recent(ctx context.Context, since time.Time) ([]kind.Key, error) {
+func (m *Memory) RecentKeys(ctx context.Context, since time.Time) ([]kind.Key, error) {
 	leave, err := m.enter(ctx, true)
 	if err != nil {
 		return nil, err
@@ -132,8 +132,8 @@ func (m *Memory) Recent(ctx context.Context, since time.Time) ([]kind.Key, error
 	return keys, nil
 }
 
-// Forget does nothing: nothing is kept beside the records.
-func (m *Memory) Forget() {}
+// Invalidate does nothing: nothing is kept beside the records.
+func (m *Memory) Invalidate() {}
 
 func (m *Memory) ProveConditions(context.Context) error { return nil }
 
@@ -188,13 +188,13 @@ func (g Gated) Put(ctx context.Context, expectSeq int, rec Record) error {
 	return g.Write(expectSeq, rec, func() error { return g.RecordStore.Put(context.WithoutCancel(ctx), expectSeq, rec) })
 }
 
-func (g Gated) All(ctx context.Context, each func(Record, error) error) error {
-	return g.through(ctx, "read all", func(ctx context.Context) error { return g.RecordStore.All(ctx, each) })
+func (g Gated) EachRecord(ctx context.Context, each func(Record, error) error) error {
+	return g.through(ctx, "read all", func(ctx context.Context) error { return g.RecordStore.EachRecord(ctx, each) })
 }
 
-func (g Gated) Recent(ctx context.Context, since time.Time) (keys []kind.Key, err error) {
+func (g Gated) RecentKeys(ctx context.Context, since time.Time) (keys []kind.Key, err error) {
 	err = g.through(ctx, "read index", func(ctx context.Context) (err error) {
-		keys, err = g.RecordStore.Recent(ctx, since)
+		keys, err = g.RecordStore.RecentKeys(ctx, since)
 		return err
 	})
 	return keys, err

@@ -13,9 +13,9 @@ import (
 	"trueup/internal/kind"
 )
 
-// Head is the newest apply of a project. The ledger has it before the first request of that apply is sent, so that an
+// ApplyHead is the newest apply of a project. The ledger has it before the first request of that apply is sent, so that an
 // older commit can't undo it.
-type Head struct {
+type ApplyHead struct {
 	At time.Time `json:"at"`
 	// Claim says whose apply it is. Its Commit was checked out; it is empty where no commit is known.
 	Claim
@@ -35,7 +35,7 @@ type Head struct {
 }
 
 // NewestCommit returns the commit to compare others with, or "".
-func (h *Head) NewestCommit() string {
+func (h *ApplyHead) NewestCommit() string {
 	if h == nil {
 		return ""
 	}
@@ -43,19 +43,19 @@ func (h *Head) NewestCommit() string {
 }
 
 // String says which commit was applied, by whom and when.
-func (h *Head) String() string {
+func (h *ApplyHead) String() string {
 	return fmt.Sprintf("%.12s, which %s applied at %s", h.NewestCommit(), h.nameOfPerson(), h.At.UTC().Format(time.RFC3339))
 }
 
 // joinAreas returns the areas of two heads, sorted.
-func (h *Head) joinAreas(other *Head) []kind.Area {
-	all := slices.Concat(h.Areas, cmp.Or(other, &Head{}).Areas)
+func (h *ApplyHead) joinAreas(other *ApplyHead) []kind.Area {
+	all := slices.Concat(h.Areas, cmp.Or(other, &ApplyHead{}).Areas)
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
 // stateID identifies what was applied: applies of the same files may run at once.
-func (h *Head) stateID() string {
+func (h *ApplyHead) stateID() string {
 	if h == nil || h.Commit+h.After == "" {
 		return ""
 	}
@@ -63,15 +63,15 @@ func (h *Head) stateID() string {
 }
 
 // SupersededError means that another apply was recorded since this one began, and this one must send nothing more.
-type SupersededError struct{ By *Head }
+type SupersededError struct{ By *ApplyHead }
 
 func (e *SupersededError) Error() string {
 	return fmt.Sprintf("another apply began meanwhile, of commit %s", e.By)
 }
 
-// order is the place of a run among the applies of its project.
-type order struct {
-	head   Head
+// applyOrder is the place of a run among the applies of its project.
+type applyOrder struct {
+	head   ApplyHead
 	mayAdd MayFollow
 	from   string // the state of the head that this run may replace
 	// recorded means that the ledger has head. moved means that it had another one when the run saw it last.
@@ -84,14 +84,14 @@ type order struct {
 var errOtherHead = errors.New("the ledger has another head")
 
 // MayFollow reports whether the head of a run may follow the recorded one, and returns the Ancestors that it has then.
-type MayFollow func(ctx context.Context, recorded *Head) (ancestors []string, may bool)
+type MayFollow func(ctx context.Context, recorded *ApplyHead) (ancestors []string, may bool)
 
 // BeginRun lets every record that precedes a request first record the head of this run. If the ledger has another head by
 // then, mayAdd says whether this one may follow it. at is the time by both clocks.
-func (l *Ledger) BeginRun(seen *Head, own Head, at Instant, mayAdd MayFollow) {
+func (l *Ledger) BeginRun(seen *ApplyHead, own ApplyHead, at Instant, mayAdd MayFollow) {
 	own.At, own.Areas = l.cfg.Now().UTC(), own.joinAreas(seen)
 	l.cfg.Claim = own.Claim
-	l.order = &order{head: own, mayAdd: mayAdd, from: seen.stateID(), moved: seen.stateID() != own.stateID()}
+	l.order = &applyOrder{head: own, mayAdd: mayAdd, from: seen.stateID(), moved: seen.stateID() != own.stateID()}
 	if at.Now.Equal(at.Early) {
 		l.order.behind = at.Late.Sub(at.Early)
 	}
@@ -127,19 +127,19 @@ func (l *Ledger) putRecord(ctx context.Context, e event, c recordChange) error {
 		if !errors.Is(err, errOtherHead) || try == writeTries {
 			return err
 		}
-		if _, err := l.followStored(ctx); err != nil {
+		if _, err := l.checkStoredHead(ctx); err != nil {
 			return err
 		}
 	}
 }
 
 // fitsHead reports whether a change may follow the head.
-func (c *recordChange) fitsHead(h *Head) bool {
+func (c *recordChange) fitsHead(h *ApplyHead) bool {
 	return c.head == nil || h.stateID() == c.head.stateID() || c.addHead && h.stateID() == c.from
 }
 
-// mayReplaceHead returns nil if this run may replace the head that the ledger has.
-func (l *Ledger) mayReplaceHead(ctx context.Context, h *Head) error {
+// checkReplaceHead returns nil if this run may replace the head that the ledger has.
+func (l *Ledger) checkReplaceHead(ctx context.Context, h *ApplyHead) error {
 	l.mu.Lock()
 	o := *l.order
 	l.mu.Unlock()
@@ -159,17 +159,17 @@ func (l *Ledger) mayReplaceHead(ctx context.Context, h *Head) error {
 	return nil
 }
 
-// followStored is mayReplaceHead for the head that the ledger has now. It returns the genesis.
-func (l *Ledger) followStored(ctx context.Context) (Genesis, error) {
+// checkStoredHead is checkReplaceHead for the head that the ledger has now. It returns the genesis.
+func (l *Ledger) checkStoredHead(ctx context.Context) (Genesis, error) {
 	g, err := l.readUsable(ctx)
 	if err != nil {
 		return g, err
 	}
-	return g, l.mayReplaceHead(ctx, g.Head)
+	return g, l.checkReplaceHead(ctx, g.Head)
 }
 
 // withHead returns the genesis with a head, and a line about it for people.
-func (g Genesis) withHead(h *Head) (*Genesis, string) {
+func (g Genesis) withHead(h *ApplyHead) (*Genesis, string) {
 	g.Head, g.Seq, g.Schema = h, g.Seq+1, Schema
 	return &g, "apply of commit " + h.String() + "\n"
 }
@@ -180,7 +180,7 @@ func (c *recordChange) putHead(ctx context.Context, s RecordStore) error {
 		return nil
 	}
 	g, err := s.ReadGenesis(ctx)
-	hold := c.holdOf(&g)
+	hold := c.blockingHold(&g)
 	switch {
 	case hold != nil:
 		err = &HeldError{*hold}
@@ -207,21 +207,21 @@ func (l *Ledger) CheckCurrent(ctx context.Context, key kind.Key) error {
 		return nil
 	}
 	l.forgetState()
-	g, err := l.followStored(ctx)
+	g, err := l.checkStoredHead(ctx)
 	if err != nil {
 		return err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.order.provenAt = now
-	if hold := (&recordChange{rec: Record{Key: key}, heldAt: l.holdTime()}).holdOf(&g); hold != nil {
+	if hold := (&recordChange{rec: Record{Key: key}, heldAt: l.holdTime()}).blockingHold(&g); hold != nil {
 		return &HeldError{*hold}
 	}
 	return nil
 }
 
-// End is how an apply ended.
-type End struct {
+// ApplyEnd is how an apply ended.
+type ApplyEnd struct {
 	// Keys are the objects in git, and Spec returns what git says of one. Whole means that all of them were applied and
 	// none failed or waits.
 	Keys  []kind.Key
@@ -234,7 +234,7 @@ type End struct {
 // FinishRun records the head of this run if that did not happen yet, and of an apply that left nothing to do its tree and
 // which requests git had. It writes nothing that the ledger had at the view. It returns the objects that a run of
 // another commit wrote meanwhile.
-func (l *Ledger) FinishRun(ctx context.Context, v View, e End) (disturbed []kind.Key, err error) {
+func (l *Ledger) FinishRun(ctx context.Context, v View, e ApplyEnd) (disturbed []kind.Key, err error) {
 	had := cmp.Or(v.Finished, &CompleteApply{}).Requests
 	now := CompleteApply{At: l.cfg.Now().UTC(), Commit: l.cfg.Claim.Commit, Requests: had}
 	own, recorded := l.order.head, l.order.recorded
@@ -246,7 +246,7 @@ func (l *Ledger) FinishRun(ctx context.Context, v View, e End) (disturbed []kind
 		return nil, nil
 	}
 	err = l.rewriteGenesis(ctx, func(g *Genesis) error {
-		if err := l.mayReplaceHead(ctx, g.Head); err != nil {
+		if err := l.checkReplaceHead(ctx, g.Head); err != nil {
 			return err
 		}
 		var whole bool
@@ -261,7 +261,7 @@ func (l *Ledger) FinishRun(ctx context.Context, v View, e End) (disturbed []kind
 	return disturbed, err
 }
 
-func (h *Head) treeDigest() canon.Sum {
+func (h *ApplyHead) treeDigest() canon.Sum {
 	if h == nil || h.Tree == nil {
 		return canon.Sum{}
 	}
@@ -272,7 +272,7 @@ func (h *Head) treeDigest() canon.Sum {
 func requestsOf(keys []kind.Key) []string {
 	names := []string{}
 	for _, key := range keys {
-		if sentOnce(key) {
+		if isSendOnce(key) {
 			names = append(names, key.String())
 		}
 	}
@@ -282,7 +282,7 @@ func requestsOf(keys []kind.Key) []string {
 
 // checkComplete reports whether the records say that all objects are as git says. It returns the others whose record another
 // run changed since this run saw or wrote it, if the ledger had another head then and that run sends something else.
-func (l *Ledger) checkComplete(ctx context.Context, v View, e End) (whole bool, disturbed []kind.Key, err error) {
+func (l *Ledger) checkComplete(ctx context.Context, v View, e ApplyEnd) (whole bool, disturbed []kind.Key, err error) {
 	found, err := l.store.Read(ctx, e.Keys)
 	if err != nil {
 		return false, nil, err
@@ -316,12 +316,12 @@ func (v View) IsComplete(keys []kind.Key, spec func(kind.Key) []byte) bool {
 // isSending reports whether the last that a run began to send is what git says, so that it only has not ended.
 func (r Record) isSending(spec []byte) bool {
 	last := len(r.Pending) - 1
-	return sentOnce(r.Key) || last >= 0 && bytes.Equal(r.Pending[last], spec)
+	return isSendOnce(r.Key) || last >= 0 && bytes.Equal(r.Pending[last], spec)
 }
 
 // isComplete reports whether the record says that an object is as git says, and nothing of it is open or owed.
 func (r Record) isComplete(spec []byte) bool {
-	if sentOnce(r.Key) {
+	if isSendOnce(r.Key) {
 		return r.State == Posted || r.State == Adopted || r.State == Abandoned
 	}
 	return bytes.Equal(r.Applied, spec) && r.Pending == nil && r.Owed == nil && !r.NotConverged && len(r.Altered) == 0

@@ -58,7 +58,7 @@ func TestAnOutcomeIsWrittenWhenTheStoreIsBack(t *testing.T) {
 		for _, deaf := range []bool{false, true} {
 			l, store, _ := onUnsteady(t)
 			store.fails, store.did, store.deaf = 7, did, deaf
-			must(t, l.RecordPosted(t.Context(), purgeKey, Made{}))
+			must(t, l.RecordPosted(t.Context(), purgeKey, AcceptedAnswer{}))
 			rec := view(t, l, purgeKey)
 			if rec.State != Posted || rec.Seq != 2 || len(rec.History) != 2 {
 				t.Errorf("done %v, deaf %v: %s at seq %d", did, deaf, rec.State, rec.Seq)
@@ -79,7 +79,7 @@ func TestAnOutcomeIsNotWaitedForBeyondTheRun(t *testing.T) {
 	}
 	store.fails = 1000
 	var lacks *UnrecordedError
-	if err := l.RecordPosted(ctx, purgeKey, Made{}); !errors.As(err, &lacks) || waits != 3 {
+	if err := l.RecordPosted(ctx, purgeKey, AcceptedAnswer{}); !errors.As(err, &lacks) || waits != 3 {
 		t.Errorf("%v after %d waits", err, waits)
 	}
 	store.fails = 0
@@ -93,7 +93,7 @@ func TestARescueRecordAgreesWithAnOutcomeThatArrived(t *testing.T) {
 	l, store, cfg := onUnsteady(t)
 	store.fails, store.did, store.deaf = 1000, true, true
 	var lacks *UnrecordedError
-	if err := l.RecordPosted(t.Context(), purgeKey, Made{UID: "u1"}); !errors.As(err, &lacks) {
+	if err := l.RecordPosted(t.Context(), purgeKey, AcceptedAnswer{UID: "u1"}); !errors.As(err, &lacks) {
 		t.Fatal(err)
 	}
 	store.fails = 0
@@ -108,7 +108,7 @@ func TestARescueRecordAgreesWithWhatAnotherRunFound(t *testing.T) {
 	l, store, cfg := onUnsteady(t)
 	store.fails = 1000
 	var lacks *UnrecordedError
-	if err := l.RecordPosted(t.Context(), purgeKey, Made{}); !errors.As(err, &lacks) {
+	if err := l.RecordPosted(t.Context(), purgeKey, AcceptedAnswer{}); !errors.As(err, &lacks) {
 		t.Fatal(err)
 	}
 	store.fails = 0

@@ -51,7 +51,7 @@ func (p entryRange) fileName(packed bool) string {
 	return path.Join(logDir, folder, name+end)
 }
 
-func spanOf(name string) (entryRange, error) {
+func parseEntryRange(name string) (entryRange, error) {
 	p := entryRange{Entries: 1}
 	var digits int64
 	_, _ = fmt.Sscanf(path.Base(name), "%d-%d-last-%d", &digits, &p.Entry, &p.Entries)
@@ -97,11 +97,11 @@ type segment struct {
 	// Genesis was written by entry GenesisAt, if that is in the range.
 	Genesis   *Genesis `json:"genesis,omitempty"`
 	GenesisAt int      `json:"genesisAt,omitempty"`
-	lines     []line
+	lines     []indexLine
 }
 
-// line lets readers find recent requests without decoding records. At is the entry that changed the record last.
-type line struct {
+// indexLine lets readers find recent requests without decoding records. At is the entry that changed the record last.
+type indexLine struct {
 	At        int    `json:"at"`
 	Seq       int    `json:"seq"`
 	Workspace string `json:"workspace"`
@@ -114,8 +114,8 @@ type line struct {
 	rec        Record
 }
 
-func (r Record) indexLine(at int) line {
-	l := line{At: at, Seq: r.Seq, Workspace: r.Workspace, Key: r.Key}
+func (r Record) indexLine(at int) indexLine {
+	l := indexLine{At: at, Seq: r.Seq, Workspace: r.Workspace, Key: r.Key}
 	if r.State != "" {
 		l.Open, l.ClaimedAt, l.AcceptedAt = r.IsOpen(), r.ClaimedAt, r.AcceptedAt
 	}
@@ -123,12 +123,12 @@ func (r Record) indexLine(at int) line {
 }
 
 // isSince reports whether the request is open, or was claimed or accepted since.
-func (l *line) isSince(then time.Time) bool {
+func (l *indexLine) isSince(then time.Time) bool {
 	late := func(t *time.Time) bool { return t != nil && !t.Before(then) }
 	return l.Open || late(l.ClaimedAt) || late(l.AcceptedAt)
 }
 
-func (l *line) decodeRecord() (Record, error) {
+func (l *indexLine) decodeRecord() (Record, error) {
 	if l.text == nil {
 		return l.rec, nil
 	}
@@ -148,7 +148,7 @@ func (l *line) decodeRecord() (Record, error) {
 const heldMark = `"the spec that the caller has"`
 
 // setText sets the text. It leaves a spec out that equals held, unless another string may read as heldMark.
-func (l *line) setText(text, held []byte) {
+func (l *indexLine) setText(text, held []byte) {
 	l.text = text
 	for _, name := range []string{`"spec":`, `"applied":`} {
 		before, after, _ := bytes.Cut(text, []byte(name))
@@ -165,17 +165,17 @@ func (l *line) setText(text, held []byte) {
 }
 
 // wholeText returns the text with its spec.
-func (l *line) wholeText() []byte {
+func (l *indexLine) wholeText() []byte {
 	if l.held == nil {
 		return l.text
 	}
 	return bytes.Replace(l.text, []byte(heldMark), l.held, 1)
 }
 
-func (l *line) decodeText() (Record, error) {
+func (l *indexLine) decodeText() (Record, error) {
 	if l.held != nil {
 		rec, err := decodeRecord(l.text)
-		for _, own := range []*JSON{&rec.Spec, &rec.Applied} {
+		for _, own := range []*CanonicalJSON{&rec.Spec, &rec.Applied} {
 			if err == nil && string(*own) == heldMark {
 				*own = l.held
 				return rec, nil
@@ -240,7 +240,7 @@ func (p *segment) decodePiece(in *bufio.Reader, want entryRange, held func(kind.
 		return err
 	}
 	for range p.Records {
-		var l line
+		var l indexLine
 		if err := decodeSealed(next(), &l); err != nil {
 			return err
 		}

@@ -77,7 +77,7 @@ func checkFound(t *testing.T, s RecordStore, when string) {
 	key := testRecord("a", 1).Key
 	got, err := s.Read(t.Context(), []kind.Key{key})
 	must(t, err)
-	keys, err := s.Recent(t.Context(), testLately)
+	keys, err := s.RecentKeys(t.Context(), testLately)
 	must(t, err)
 	if rec := got[key]; rec.IsOpen() && !slices.Contains(keys, key) {
 		t.Errorf("%s: seq %d is %s and not found", when, rec.Seq, rec.State)
@@ -127,7 +127,7 @@ func contractRecent(t *testing.T, s RecordStore) {
 	put(other, life{Claimed, 0, never})
 	wg.Wait()
 
-	keys, err := s.Recent(t.Context(), testLately)
+	keys, err := s.RecentKeys(t.Context(), testLately)
 	must(t, err)
 	found := map[kind.Key]bool{}
 	for _, key := range keys {

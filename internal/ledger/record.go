@@ -35,13 +35,13 @@ type Record struct {
 	History []LogStep `json:"history,omitempty"`
 
 	// The claim of a request, and its outcome.
-	State        RequestState `json:"state,omitempty"`
-	SpecDigest   *canon.Sum   `json:"specDigest,omitempty"`
-	Spec         JSON         `json:"spec,omitempty"`
-	FirstClaimAt *time.Time   `json:"firstClaimAt,omitempty"`
-	ClaimedAt    *time.Time   `json:"claimedAt,omitempty"`
-	AcceptedAt   *time.Time   `json:"acceptedAt,omitempty"`
-	Claim        *Claim       `json:"claim,omitempty"`
+	State        RequestState  `json:"state,omitempty"`
+	SpecDigest   *canon.Sum    `json:"specDigest,omitempty"`
+	Spec         CanonicalJSON `json:"spec,omitempty"`
+	FirstClaimAt *time.Time    `json:"firstClaimAt,omitempty"`
+	ClaimedAt    *time.Time    `json:"claimedAt,omitempty"`
+	AcceptedAt   *time.Time    `json:"acceptedAt,omitempty"`
+	Claim        *Claim        `json:"claim,omitempty"`
 	// Before has the live objects, right before the first claim, that look like the new one. trueup made none of them.
 	// Nil means unknown.
 	Before *Listing `json:"before,omitempty"`
@@ -56,13 +56,13 @@ type Record struct {
 
 	// The specs of an object that converges: the last-applied one, and those that were sent later and not confirmed,
 	// oldest first.
-	Applied      JSON   `json:"applied,omitempty"`
-	Pending      []JSON `json:"pending,omitempty"`
-	NotConverged bool   `json:"notConverged,omitempty"` // the platform did not keep what was sent
+	Applied      CanonicalJSON   `json:"applied,omitempty"`
+	Pending      []CanonicalJSON `json:"pending,omitempty"`
+	NotConverged bool            `json:"notConverged,omitempty"` // the platform did not keep what was sent
 	// Live is what live had before the last of Pending was sent. An outcome has it only if that was another one by then.
 	Live *LiveBefore `json:"liveBefore,omitempty"`
 	// Owed is Applied with the values that git removed and the platform kept. Nil means that it removed all.
-	Owed JSON `json:"owed,omitempty"`
+	Owed CanonicalJSON `json:"owed,omitempty"`
 	// Altered are the paths in which a write changed something grave that was not sent. A person decides about them.
 	Altered []string `json:"altered,omitempty"`
 	// AppliedAt is when a run, which Claim names, recorded Applied.
@@ -158,27 +158,27 @@ func (a *Applied) String() string {
 	return fmt.Sprintf("%sby %s, at %s", commit, a.nameOfPerson(), a.At.UTC().Format(time.RFC3339))
 }
 
-// How is how a request ended.
-type How string
+// OutcomeStatus is how a request ended.
+type OutcomeStatus string
 
 // The ways in which a request ends.
 const (
-	Created            How = "created"   // a 2xx answer
-	RejectedByPlatform How = "rejected"  // a 4xx that proves that nothing was done
-	Duplicate          How = "duplicate" // the platform rejects the name: an earlier send without an answer has arrived
-	Found              How = "found"     // the object is live
-	Released           How = "released"  // nothing was sent
-	OutcomeUnknown     How = "unknown"   // the request may have been executed
-	NotOurs            How = "not-ours"  // the name belongs to an object that this ledger did not make
-	Operator           How = "operator"  // a person's answer
-	AdoptedByOperator  How = "adopted"   // a person recorded the request as done
-	Removed            How = "deleted"   // trueup deleted the object
-	Forgotten          How = "forgotten" // trueup ledger forget: a person removed the object from the ledger's care
+	Created            OutcomeStatus = "created"   // a 2xx answer
+	RejectedByPlatform OutcomeStatus = "rejected"  // a 4xx that proves that nothing was done
+	Duplicate          OutcomeStatus = "duplicate" // the platform rejects the name: an earlier send without an answer has arrived
+	Found              OutcomeStatus = "found"     // the object is live
+	Released           OutcomeStatus = "released"  // nothing was sent
+	OutcomeUnknown     OutcomeStatus = "unknown"   // the request may have been executed
+	NotOurs            OutcomeStatus = "not-ours"  // the name belongs to an object that this ledger did not make
+	Operator           OutcomeStatus = "operator"  // a person's answer
+	AdoptedByOperator  OutcomeStatus = "adopted"   // a person recorded the request as done
+	Removed            OutcomeStatus = "deleted"   // trueup deleted the object
+	Forgotten          OutcomeStatus = "forgotten" // trueup ledger forget: a person removed the object from the ledger's care
 )
 
 // Outcome says how a request ended.
 type Outcome struct {
-	How     How            `json:"how"`
+	How     OutcomeStatus  `json:"how"`
 	HTTP    int            `json:"http,omitempty"`
 	Message diag.Quotation `json:"message,omitzero"` // from the platform or the network, at most 2000 bytes
 	// Reason and By are from a person's ledger resolve.
@@ -195,12 +195,12 @@ type Genesis struct {
 	CreatedAt time.Time            `json:"createdAt"`
 	Origins   map[kind.Area]string `json:"origins"` // the platform's addresses
 	// Workspace is the UUID in addresses, WorkspaceName the name in those of the compute area; older ledgers have none.
-	Workspace     string              `json:"workspace"`
-	WorkspaceName string              `json:"workspaceName,omitempty"`
-	Proofs        map[kind.Area]Proof `json:"proofs,omitempty"`
-	Finished      *CompleteApply      `json:"finished,omitempty"` // the last that changed the set of requests
-	Head          *Head               `json:"head,omitempty"`
-	Holds         []Hold              `json:"holds,omitempty"`
+	Workspace     string                       `json:"workspace"`
+	WorkspaceName string                       `json:"workspaceName,omitempty"`
+	Proofs        map[kind.Area]DuplicateProof `json:"proofs,omitempty"`
+	Finished      *CompleteApply               `json:"finished,omitempty"` // the last that changed the set of requests
+	Head          *ApplyHead                   `json:"head,omitempty"`
+	Holds         []Hold                       `json:"holds,omitempty"`
 }
 
 // CompleteApply is an apply of a whole project that left nothing to do. Every request in git then has a record, unless the
@@ -229,8 +229,8 @@ func (f *CompleteApply) String() string {
 	return "an apply " + commit + "that finished at " + f.At.UTC().Format(time.RFC3339)
 }
 
-// Proof says when and how the platform rejected a duplicate name.
-type Proof struct {
+// DuplicateProof says when and how the platform rejected a duplicate name.
+type DuplicateProof struct {
 	At time.Time `json:"at"`
 	// Name was sent twice, HTTP is the second answer.
 	Name string `json:"name"`
@@ -239,7 +239,7 @@ type Proof struct {
 }
 
 // String says when and how a duplicate was rejected.
-func (p Proof) String() string {
+func (p DuplicateProof) String() string {
 	text := fmt.Sprintf("as seen at %s with %s (HTTP %d)", p.At.UTC().Format(time.RFC3339), p.Name, p.HTTP)
 	if p.By != "" {
 		text += " by " + p.By
@@ -255,9 +255,9 @@ type View struct {
 	ID           string
 	Records      map[kind.Key]Record // those of the requested keys, of recent claims and of open requests
 	// Terms say, by area, whether open requests may be sent again.
-	Terms    map[kind.Area]Terms
+	Terms    map[kind.Area]ResendTerms
 	Finished *CompleteApply
-	Head     *Head
+	Head     *ApplyHead
 	Holds    []Hold
 	Unseen   bool  // this machine never saw a request of the ledger, so it can't detect a rollback
 	NotKept  error // why this machine can't store what it sees of the ledger, or nil

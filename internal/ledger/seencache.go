@@ -30,7 +30,7 @@ func (c seenCache) filePath(workspace string, key kind.Key) string {
 }
 
 func (c seenCache) getRecord(workspace string, key kind.Key) (rec Record, ok bool) {
-	if c == "" || !sentOnce(key) {
+	if c == "" || !isSendOnce(key) {
 		return rec, false
 	}
 	b, err := os.ReadFile(c.filePath(workspace, key))
@@ -42,7 +42,7 @@ func (c seenCache) getRecord(workspace string, key kind.Key) (rec Record, ok boo
 
 // putRecord stores a record. It ignores errors, because the cache is only a second line of defence; View.NotKept has them.
 func (c seenCache) putRecord(rec Record) {
-	if c == "" || !sentOnce(rec.Key) {
+	if c == "" || !isSendOnce(rec.Key) {
 		return
 	}
 	b, err := encodeLine(rec)
@@ -77,13 +77,13 @@ func (l *Ledger) HasMemory() bool {
 	return err == nil && len(seen) > 0
 }
 
-func sentOnce(key kind.Key) bool {
+func isSendOnce(key kind.Key) bool {
 	k, ok := kind.FindKind(key.Kind)
-	return ok && k.SentOnce()
+	return ok && k.IsSendOnce()
 }
 
-// readChecked reads records, and returns a *ProblemError if the ledger was rolled back.
-func (l *Ledger) readChecked(ctx context.Context, keys []kind.Key) (map[kind.Key]Record, error) {
+// readUnlessRolledBack reads records, and returns a *ProblemError if the ledger was rolled back.
+func (l *Ledger) readUnlessRolledBack(ctx context.Context, keys []kind.Key) (map[kind.Key]Record, error) {
 	cache := l.seenCache()
 	found, err := l.store.Read(ctx, keys)
 	if err != nil {
@@ -94,7 +94,7 @@ func (l *Ledger) readChecked(ctx context.Context, keys []kind.Key) (map[kind.Key
 		rec := found[key]
 		was, seen := cache.getRecord(l.cfg.Workspace.UUID, key)
 		switch {
-		case seen && rec.isNeitherNorLater(was):
+		case seen && rec.divergesFrom(was):
 			missed[key] = was
 		case rec.Seq > was.Seq:
 			cache.putRecord(rec)
@@ -110,24 +110,24 @@ func (l *Ledger) readChecked(ctx context.Context, keys []kind.Key) (map[kind.Key
 		return nil, err
 	}
 	for _, key := range keys {
-		if was, ok := missed[key]; ok && found[key].isNeitherNorLater(was) {
-			return found, l.rolledBack(found[key], was)
+		if was, ok := missed[key]; ok && found[key].divergesFrom(was) {
+			return found, l.rollbackError(found[key], was)
 		}
 	}
 	return found, nil
 }
 
-// isNeitherNorLater reports whether the record is neither the other one nor a later version of it.
-func (r Record) isNeitherNorLater(seen Record) bool {
+// divergesFrom reports whether the record is neither the other one nor a later version of it.
+func (r Record) divergesFrom(seen Record) bool {
 	return r.Nonce != seen.Nonce && !r.isLaterThan(seen) && !r.lacksSteps(seen)
 }
 
-func (l *Ledger) rolledBack(rec, was Record) error {
+func (l *Ledger) rollbackError(rec, was Record) error {
 	has := "no record"
 	if rec.Seq > 0 {
 		has = fmt.Sprintf("step %d", rec.Seq)
 	}
-	return newProblem("restore the ledger, or import what this machine has seen: trueup ledger import "+ShellWord(string(l.seenCache())),
+	return newProblem("restore the ledger, or import what this machine has seen: trueup ledger import "+ShellQuote(string(l.seenCache())),
 		"the ledger at %s was rolled back: for %s it has %s, but this machine has seen step %d, %s",
 		l.cfg.Store, was.Key, has, was.Seq, cmp.Or(was.State, "released"))
 }

@@ -27,7 +27,7 @@ func TestALedgerThatWasTurnedBackIsNoticed(t *testing.T) {
 	l := open(t, cfg)
 	turnBack(t, cfg, func() {
 		must(t, tryClaim(t.Context(), l, purgeKey))
-		must(t, l.RecordPosted(t.Context(), purgeKey, Made{}))
+		must(t, l.RecordPosted(t.Context(), purgeKey, AcceptedAnswer{}))
 	})
 	for _, who := range []struct {
 		name    string
@@ -56,7 +56,7 @@ func TestAnotherHistoryIsNoticed(t *testing.T) {
 	l := open(t, cfg)
 	turnBack(t, cfg, func() {
 		must(t, tryClaim(t.Context(), l, purgeKey))
-		must(t, l.RecordPosted(t.Context(), purgeKey, Made{}))
+		must(t, l.RecordPosted(t.Context(), purgeKey, AcceptedAnswer{}))
 	})
 	other := cfg
 	other.SeenCache = ""

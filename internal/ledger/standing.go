@@ -14,8 +14,8 @@ type Instant struct {
 	Alone       bool      // the platform gave no time
 }
 
-// ObserveTimes returns the time by the platform's clock, which may be zero, and by this machine's.
-func ObserveTimes(server, wall time.Time) Instant {
+// NewInstant returns the time by the platform's clock, which may be zero, and by this machine's.
+func NewInstant(server, wall time.Time) Instant {
 	if server.IsZero() {
 		return Instant{Now: wall, Early: wall, Late: wall, Alone: true}
 	}
@@ -39,40 +39,40 @@ const (
 	aloneMargin   = time.Hour // shortens the window if the platform gave no time
 )
 
-// Terms say whether a request without an outcome may be sent again.
-type Terms struct {
+// ResendTerms say whether a request without an outcome may be sent again.
+type ResendTerms struct {
 	Window time.Duration // how long after its first claim a request may be sent again
 	// Proven means that the platform has rejected a duplicate name. Otherwise nothing is sent again.
 	Proven bool
 }
 
 // MaySend reports whether the window is open. Ask right before every send.
-func (t Terms) MaySend(first time.Time, now Instant) bool {
+func (t ResendTerms) MaySend(first time.Time, now Instant) bool {
 	return now.Late.Before(t.WindowEnd(first, now))
 }
 
 // WindowEnd returns when the window ends. If the platform gave no time, it ends earlier, but not before its middle.
-func (t Terms) WindowEnd(first time.Time, now Instant) time.Time {
+func (t ResendTerms) WindowEnd(first time.Time, now Instant) time.Time {
 	if now.Alone {
 		return first.Add(t.Window - min(aloneMargin, t.Window/2))
 	}
 	return first.Add(t.Window)
 }
 
-// Standing says what a run may do about another run's record.
-type Standing string
+// ClaimStatus says what a run may do about another run's record.
+type ClaimStatus string
 
 // The values of Standing.
 const (
-	Free       Standing = "free"       // may be claimed
-	InFlight   Standing = "in flight"  // claimed by a run that may still be working
-	Resendable Standing = "resendable" // was claimed by a run that died; sending it again is safe
-	Lost       Standing = "lost"       // may have been executed, and a person must decide
-	Settled    Standing = "settled"    // needs nothing more
+	Free       ClaimStatus = "free"       // may be claimed
+	InFlight   ClaimStatus = "in flight"  // claimed by a run that may still be working
+	Resendable ClaimStatus = "resendable" // was claimed by a run that died; sending it again is safe
+	Lost       ClaimStatus = "lost"       // may have been executed, and a person must decide
+	Settled    ClaimStatus = "settled"    // needs nothing more
 )
 
 // ClaimStatus returns what a run may do that did not write the record: the writer may have sent the request and died.
-func (r Record) ClaimStatus(now Instant, t Terms) Standing {
+func (r Record) ClaimStatus(now Instant, t ResendTerms) ClaimStatus {
 	switch r.State {
 	case "", Rejected:
 		return Free
@@ -106,7 +106,7 @@ func (r Record) IsOpen() bool { return r.State == Claimed || r.State == Unknown 
 // second request of the same name.
 func (v View) AwaitsProof(r Record) bool {
 	k, ok := kind.FindKind(r.Kind)
-	return ok && k.RequestOnly() && r.IsOpen() && !v.Terms[k.Area].Proven && !r.NameTaken()
+	return ok && k.IsRequestOnly() && r.IsOpen() && !v.Terms[k.Area].Proven && !r.NameTaken()
 }
 
 // NameTaken reports whether the name belongs to a live object that this ledger did not make.

@@ -14,11 +14,11 @@ func TestTheWindowByOneClockOnly(t *testing.T) {
 	for window, want := range map[time.Duration]time.Duration{
 		20 * time.Hour: 19 * time.Hour, 2 * time.Hour: time.Hour, time.Hour: 30 * time.Minute,
 	} {
-		terms := Terms{Window: window}
-		if got := terms.WindowEnd(first, ObserveTimes(time.Time{}, first)); !got.Equal(first.Add(want)) {
+		terms := ResendTerms{Window: window}
+		if got := terms.WindowEnd(first, NewInstant(time.Time{}, first)); !got.Equal(first.Add(want)) {
 			t.Errorf("a window of %s ends at %s", window, got)
 		}
-		if got := terms.WindowEnd(first, ObserveTimes(first, first)); !got.Equal(first.Add(window)) {
+		if got := terms.WindowEnd(first, NewInstant(first, first)); !got.Equal(first.Add(window)) {
 			t.Errorf("a window of %s by two clocks ends at %s", window, got)
 		}
 	}
@@ -43,9 +43,9 @@ func TestAClaimIsHeldByBothClocks(t *testing.T) {
 		"ours is behind, and was stuck": {-time.Hour, Lease, 0, false},
 	} {
 		wall := server.Add(c.skew)
-		at := ObserveTimes(server, wall)
-		h := OwnClaim{Record: Record{FirstClaimAt: &at.Early, ClaimedAt: &at.Now}, Late: at.Late, Terms: Terms{Window: DefaultWindow}}
-		if got := h.MaySend(ObserveTimes(server.Add(c.server), wall.Add(c.wall))); got != c.mayBeSent {
+		at := NewInstant(server, wall)
+		h := OwnClaim{Record: Record{FirstClaimAt: &at.Early, ClaimedAt: &at.Now}, Late: at.Late, Terms: ResendTerms{Window: DefaultWindow}}
+		if got := h.MaySend(NewInstant(server.Add(c.server), wall.Add(c.wall))); got != c.mayBeSent {
 			t.Errorf("%s: it may be sent: %t", name, got)
 		}
 	}
@@ -62,7 +62,7 @@ func TestObserved(t *testing.T) {
 		"ours is behind":  {server, server.Add(-time.Hour), server, server.Add(-time.Hour), server, false},
 		"only ours spoke": {time.Time{}, server, server, server, server, true},
 	} {
-		i := ObserveTimes(c.server, c.wall)
+		i := NewInstant(c.server, c.wall)
 		if !i.Now.Equal(c.now) || !i.Early.Equal(c.early) || !i.Late.Equal(c.late) || i.Alone != c.alone {
 			t.Errorf("%s: %+v", name, i)
 		}
@@ -82,9 +82,9 @@ func TestStandings(t *testing.T) {
 						for _, window := range []time.Duration{time.Hour, 2 * time.Hour, DefaultWindow, 22 * time.Hour} {
 							rec := inState(state)
 							rec.Left = left
-							now := ObserveTimes(testTime.Add(age), testTime.Add(age))
+							now := NewInstant(testTime.Add(age), testTime.Add(age))
 							now.Alone = alone
-							got := rec.ClaimStatus(now, Terms{Window: window, Proven: proven})
+							got := rec.ClaimStatus(now, ResendTerms{Window: window, Proven: proven})
 							if want := standingOf(state, age, left, proven && age < usable(window, alone)); got != want {
 								t.Errorf("%q of %s, left %v, proven %v, alone %v, window %s: %s, want %s", state, age, left, proven, alone, window, got, want)
 							}
@@ -103,7 +103,7 @@ func usable(window time.Duration, alone bool) time.Duration {
 	return window - min(time.Hour, window/2)
 }
 
-func standingOf(state RequestState, age time.Duration, left, safe bool) Standing {
+func standingOf(state RequestState, age time.Duration, left, safe bool) ClaimStatus {
 	switch state {
 	case "", Rejected:
 		return Free
@@ -125,17 +125,17 @@ func standingOf(state RequestState, age time.Duration, left, safe bool) Standing
 // TestTheWindowByTheLaterClock: a claim that was first made long ago is taken
 // over by its first time, and judged by the later clock (docs/design.md 0.8).
 func TestTheWindowByTheLaterClock(t *testing.T) {
-	rec, terms := inState(Claimed), Terms{Window: DefaultWindow, Proven: true}
+	rec, terms := inState(Claimed), ResendTerms{Window: DefaultWindow, Proven: true}
 	at := testTime.Add(DefaultWindow - time.Minute)
 	again := testTime.Add(DefaultWindow - 2*time.Hour)
 	rec.ClaimedAt = &again
-	if got := rec.ClaimStatus(ObserveTimes(at, at), terms); got != Resendable {
+	if got := rec.ClaimStatus(NewInstant(at, at), terms); got != Resendable {
 		t.Errorf("in the window: %s", got)
 	}
-	if got := rec.ClaimStatus(ObserveTimes(at, at.Add(time.Minute)), terms); got != Lost {
+	if got := rec.ClaimStatus(NewInstant(at, at.Add(time.Minute)), terms); got != Lost {
 		t.Errorf("over by this machine's clock: %s", got)
 	}
-	if got := rec.ClaimStatus(ObserveTimes(at.Add(time.Minute), at), terms); got != Lost {
+	if got := rec.ClaimStatus(NewInstant(at.Add(time.Minute), at), terms); got != Lost {
 		t.Errorf("over by the platform's clock: %s", got)
 	}
 }
@@ -145,17 +145,17 @@ func TestTheWindowByTheLaterClock(t *testing.T) {
 // forgotten the name.
 func TestAClaimFromTheFuture(t *testing.T) {
 	now := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
-	terms := Terms{Window: DefaultWindow, Proven: true}
-	for ahead, want := range map[time.Duration]Standing{
+	terms := ResendTerms{Window: DefaultWindow, Proven: true}
+	for ahead, want := range map[time.Duration]ClaimStatus{
 		Lease: InFlight, time.Hour: InFlight, time.Hour + time.Second: Lost, 48 * time.Hour: Lost,
 	} {
 		at := now.Add(ahead)
 		rec := Record{State: Claimed, FirstClaimAt: &at, ClaimedAt: &at}
-		if got := rec.ClaimStatus(ObserveTimes(time.Time{}, now), terms); got != want {
+		if got := rec.ClaimStatus(NewInstant(time.Time{}, now), terms); got != want {
 			t.Errorf("%s ahead it is %s, want %s", ahead, got, want)
 		}
 		// A person's own clock is not believed against the claim's.
-		if !rec.mayStillRun(ObserveTimes(time.Time{}, now)) {
+		if !rec.mayStillRun(NewInstant(time.Time{}, now)) {
 			t.Errorf("%s ahead it may be answered as not executed", ahead)
 		}
 	}
@@ -169,7 +169,7 @@ func TestQuestions(t *testing.T) {
 	for _, key := range []kind.Key{purgeKey, diskKey} {
 		must(t, tryClaim(t.Context(), l, key))
 	}
-	must(t, l.RecordPosted(t.Context(), purgeKey, Made{}))
+	must(t, l.RecordPosted(t.Context(), purgeKey, AcceptedAnswer{}))
 	cfg.Now = func() time.Time { return testTime.Add(2 * recentAge) }
 	l = open(t, cfg)
 	for patterns, want := range map[string]string{

@@ -34,11 +34,11 @@ type RecordStore interface {
 	// Put replaces the record that has seq expectSeq by a later one; 0 creates it.
 	Put(ctx context.Context, expectSeq int, rec Record) error
 	// Recent returns at least the keys of requests that are open, or were claimed or accepted since.
-	Recent(ctx context.Context, since time.Time) ([]kind.Key, error)
+	RecentKeys(ctx context.Context, since time.Time) ([]kind.Key, error)
 	// All calls each for every record, in no order and until it returns an error, and with an error for a damaged one.
-	All(ctx context.Context, each func(Record, error) error) error
+	EachRecord(ctx context.Context, each func(Record, error) error) error
 	// Forget makes the next call look for new writes.
-	Forget()
+	Invalidate()
 	// Prove returns an error unless compare-and-swap works there.
 	ProveConditions(ctx context.Context) error
 }
@@ -63,7 +63,7 @@ func (s *logStore) ProveConditions(ctx context.Context) (err error) {
 	folder := path.Join("tmp", "proof-"+uuid.NewString())
 	runs := make([]*logStore, 3)
 	for i := range runs {
-		runs[i] = newLogStore(s.blobs.Below(folder), nil, s.batchDelay)
+		runs[i] = newLogStore(s.blobs.SubStore(folder), nil, s.batchDelay)
 	}
 	defer func() {
 		// It removes the folder even after an interruption.
@@ -103,7 +103,7 @@ func checkGenesisRace(ctx context.Context, runs []*logStore, seq int) error {
 	}
 	for i := 0; i < len(runs) && err == nil; i++ {
 		var g Genesis
-		runs[i].Forget()
+		runs[i].Invalidate()
 		if g, err = runs[i].ReadGenesis(ctx); err == nil && g.LedgerID != winners[0] {
 			err = errors.New("it does not show what was written last: it is not safe for a ledger")
 		}

@@ -14,7 +14,7 @@ func TestShownStoresHaveNoLogin(t *testing.T) {
 		"git:refs/trueup/ledger@origin":                  "git:refs/trueup/ledger@origin",
 		"file:ledger":                                    "file:ledger",
 	} {
-		if got := shownStore(store); got != want {
+		if got := redactStore(store); got != want {
 			t.Errorf("%s: %s, want %s", store, got, want)
 		}
 	}

@@ -16,13 +16,13 @@ import (
 // proven makes the ledger one of a platform that was seen to refuse duplicates.
 func proven(t *testing.T, cfg Config) Config {
 	t.Helper()
-	must(t, open(t, cfg).RecordProof(t.Context(), kind.Delivery, Proof{At: testTime, Name: "probe", HTTP: 409}))
+	must(t, open(t, cfg).RecordProof(t.Context(), kind.Delivery, DuplicateProof{At: testTime, Name: "probe", HTTP: 409}))
 	return cfg
 }
 
 func intentAt(age time.Duration) Intent {
 	i := someIntent()
-	i.At = ObserveTimes(testTime.Add(age), testTime.Add(age))
+	i.At = NewInstant(testTime.Add(age), testTime.Add(age))
 	return i
 }
 
@@ -93,7 +93,7 @@ func TestNothingIsTakenOverWithoutProof(t *testing.T) {
 	_, err := takeOver(t.Context(), open(t, cfg), purgeKey, intentAt(Lease))
 	wantErr(t, err, ErrTaken)
 	// A proof of another area is none.
-	must(t, open(t, cfg).RecordProof(t.Context(), kind.Compute, Proof{At: testTime, Name: "probe", HTTP: 409}))
+	must(t, open(t, cfg).RecordProof(t.Context(), kind.Compute, DuplicateProof{At: testTime, Name: "probe", HTTP: 409}))
 	_, err = takeOver(t.Context(), open(t, cfg), purgeKey, intentAt(Lease))
 	wantErr(t, err, ErrTaken)
 }
@@ -120,7 +120,7 @@ func TestACertainOutcomeIsReported(t *testing.T) {
 		l := by(t, cfg, "1")
 		must(t, tryClaim(ctx, l, purgeKey))
 		meanwhile(t, by(t, cfg, "2"))
-		if err := l.RecordPosted(ctx, purgeKey, Made{HTTP: 201}); err != nil {
+		if err := l.RecordPosted(ctx, purgeKey, AcceptedAnswer{HTTP: 201}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		if rec := view(t, l, purgeKey); rec.State != Posted || rec.Left {
@@ -138,7 +138,7 @@ func TestACertainOutcomeIsReported(t *testing.T) {
 	must(t, by(t, cfg, "").Resolve(ctx, purgeKey, ResolveRepost, "it does not exist"))
 	_, err := next.Claim(ctx, purgeKey, intentAt(Lease))
 	must(t, err)
-	wantErr(t, late.RecordPosted(ctx, purgeKey, Made{}), ErrConflict)
+	wantErr(t, late.RecordPosted(ctx, purgeKey, AcceptedAnswer{}), ErrConflict)
 	if rec := view(t, next, purgeKey); rec.State != Claimed || rec.Claim.RunID != "2" {
 		t.Errorf("the next intent became %+v", rec)
 	}
@@ -161,7 +161,7 @@ func TestGiveUp(t *testing.T) {
 		}, Lease, Rejected},
 		"posted": {func(t *testing.T, l *Ledger) {
 			must(t, tryClaim(ctx, l, purgeKey))
-			must(t, l.RecordPosted(ctx, purgeKey, Made{}))
+			must(t, l.RecordPosted(ctx, purgeKey, AcceptedAnswer{}))
 		}, Lease, Posted},
 		"asked about": {func(t *testing.T, l *Ledger) {
 			must(t, tryClaim(ctx, l, purgeKey))
@@ -204,11 +204,11 @@ func TestFound(t *testing.T) {
 	cfg, ctx := made(t), t.Context()
 	must(t, tryClaim(ctx, open(t, cfg), diskKey))
 	one, two := open(t, cfg), open(t, cfg)
-	wantErr(t, one.RecordExecuted(ctx, diskKey, Made{}), ErrConflict)
+	wantErr(t, one.RecordExecuted(ctx, diskKey, AcceptedAnswer{}), ErrConflict)
 	view(t, one, diskKey)
 	view(t, two, diskKey)
-	must(t, one.RecordExecuted(ctx, diskKey, Made{RemoteName: "content-7", UID: "u"}))
-	wantErr(t, two.RecordExecuted(ctx, diskKey, Made{RemoteName: "content-8"}), ErrConflict)
+	must(t, one.RecordExecuted(ctx, diskKey, AcceptedAnswer{RemoteName: "content-7", UID: "u"}))
+	wantErr(t, two.RecordExecuted(ctx, diskKey, AcceptedAnswer{RemoteName: "content-8"}), ErrConflict)
 	if rec := view(t, two, diskKey); rec.State != Posted || rec.Outcome.How != Found || rec.RemoteName != "content-7" || rec.UID != "u" {
 		t.Errorf("found %+v", rec)
 	}
@@ -246,7 +246,7 @@ func TestAnOutcomeThatWasNotStored(t *testing.T) {
 		end  func(l *Ledger) error
 		want RequestState
 	}{
-		"posted": {func(l *Ledger) error { return l.RecordPosted(ctx, purgeKey, Made{HTTP: 201, UID: "u"}) }, Posted},
+		"posted": {func(l *Ledger) error { return l.RecordPosted(ctx, purgeKey, AcceptedAnswer{HTTP: 201, UID: "u"}) }, Posted},
 		"rejected": {func(l *Ledger) error {
 			return l.RecordOutcome(ctx, purgeKey, Outcome{How: RejectedByPlatform, HTTP: 422, Message: QuoteMessage("no")})
 		}, Rejected},
@@ -271,7 +271,7 @@ func TestAnOutcomeThatWasNotStored(t *testing.T) {
 	l := open(t, made(t))
 	l.store = failStore{RecordStore: l.store, put: full}
 	var lacks *UnrecordedError
-	if err := l.RecordPosted(ctx, purgeKey, Made{}); errors.As(err, &lacks) {
+	if err := l.RecordPosted(ctx, purgeKey, AcceptedAnswer{}); errors.As(err, &lacks) {
 		t.Errorf("handed out %+v", lacks.Record)
 	}
 }
@@ -296,7 +296,7 @@ func TestProofsDoNotOverwriteEachOther(t *testing.T) {
 	l, n := open(t, cfg), 0
 	prove := func(l *Ledger, area kind.Area) error {
 		n++
-		return l.RecordProof(ctx, area, Proof{At: testTime, Name: fmt.Sprintf("probe-%d", n), HTTP: 409})
+		return l.RecordProof(ctx, area, DuplicateProof{At: testTime, Name: fmt.Sprintf("probe-%d", n), HTTP: 409})
 	}
 	good := l.store
 	l.store = &racingStore{good, 2, func() { must(t, prove(open(t, cfg), kind.Compute)) }}
@@ -333,7 +333,7 @@ func TestAViewHasWhatConcernsEveryRun(t *testing.T) {
 		must(t, err)
 		must(t, end(l, purge(name)))
 	}
-	posted := func(l *Ledger, k kind.Key) error { return l.RecordPosted(ctx, k, Made{}) }
+	posted := func(l *Ledger, k kind.Key) error { return l.RecordPosted(ctx, k, AcceptedAnswer{}) }
 	send("asked", 1000*time.Hour, posted)
 	send("old", 28*time.Hour, posted)
 	send("today", 24*time.Hour, posted)
@@ -376,7 +376,7 @@ func TestLook(t *testing.T) {
 	cfg, ctx := made(t), t.Context()
 	l, other := open(t, cfg), open(t, cfg)
 	must(t, tryClaim(ctx, other, diskKey))
-	must(t, other.RecordPosted(ctx, diskKey, Made{}))
+	must(t, other.RecordPosted(ctx, diskKey, AcceptedAnswer{}))
 	view(t, l, diskKey)
 	view(t, other, diskKey)
 	must(t, tryClaimAgain(ctx, other, diskKey))

@@ -68,8 +68,8 @@ func contractMany(t *testing.T, s RecordStore) {
 }
 
 // specsOf are n objects in sync.
-func specsOf(n, length int) []Confirmed {
-	all := make([]Confirmed, n)
+func specsOf(n, length int) []AppliedObject {
+	all := make([]AppliedObject, n)
 	for i := range all {
 		all[i].Key = kind.Key{Kind: "CDN", Name: fmt.Sprint("c", i)}
 		all[i].Spec = fmt.Appendf(nil, `{"hostname":"c%d.example.com","text":%q}`, i, strings.Repeat("x", length))
@@ -89,7 +89,7 @@ func TestManyAreRecordedAsOneByOne(t *testing.T) {
 		must(t, err)
 		cfg.ID = g.LedgerID
 		all := specsOf(30, 10)
-		all = append(all, Confirmed{Key: diskKey, AppliedSpec: AppliedSpec{Spec: someSpec}}, Confirmed{Key: kind.Key{Kind: "CDN", Name: "bad"}, AppliedSpec: AppliedSpec{Spec: []byte("{")}})
+		all = append(all, AppliedObject{Key: diskKey, AppliedSpec: AppliedSpec{Spec: someSpec}}, AppliedObject{Key: kind.Key{Kind: "CDN", Name: "bad"}, AppliedSpec: AppliedSpec{Spec: []byte("{")}})
 		l, other := open(t, cfg), open(t, cfg)
 		_, err = l.ReadView(t.Context(), []kind.Key{all[0].Key, all[1].Key})
 		must(t, err)

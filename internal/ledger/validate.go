@@ -64,14 +64,14 @@ func (r Record) checkTransitions() error {
 	if err != nil {
 		return err
 	}
-	return cmp.Or(r.soundHistory(), r.soundState(k), r.soundTimes())
+	return cmp.Or(r.validateHistory(), r.validateFieldsOfState(k), r.validateTimes())
 }
 
-func (r Record) soundState(k *kind.Kind) error {
+func (r Record) validateFieldsOfState(k *kind.Kind) error {
 	switch {
 	case k.CanPatch() && r.State != "":
 		return fmt.Errorf("it has the state %s, which a %s never has", r.State, k.Name)
-	case k.RequestOnly() && (r.Applied != nil || r.Pending != nil):
+	case k.IsRequestOnly() && (r.Applied != nil || r.Pending != nil):
 		return fmt.Errorf("it has an applied spec, but a %s can't have one", k.Name)
 	case r.State != "" && r.Spec == nil:
 		return fmt.Errorf("state %s without a spec", r.State)
@@ -83,7 +83,7 @@ func (r Record) soundState(k *kind.Kind) error {
 	return nil
 }
 
-func (r Record) soundHistory() error {
+func (r Record) validateHistory() error {
 	if len(r.History) == 0 {
 		return errors.New("it has no history")
 	}
@@ -104,7 +104,7 @@ func (r Record) soundHistory() error {
 // maxClockError bounds how far clocks of machines differ.
 const maxClockError = 24 * time.Hour
 
-func (r Record) soundTimes() error {
+func (r Record) validateTimes() error {
 	before := func(t *time.Time) bool {
 		return t != nil && r.FirstClaimAt != nil && t.Before(r.FirstClaimAt.Add(-maxClockError))
 	}

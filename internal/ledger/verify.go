@@ -43,7 +43,7 @@ func (l *Ledger) Verify(ctx context.Context) (v VerifyResult, err error) {
 		return VerifyResult{}, err
 	}
 	workspace := l.cfg.Workspace.UUID
-	err = l.store.All(ctx, func(rec Record, err error) error {
+	err = l.store.EachRecord(ctx, func(rec Record, err error) error {
 		if err != nil {
 			v.addDamage("%v", err)
 			return ctx.Err()
@@ -60,18 +60,18 @@ func (l *Ledger) Verify(ctx context.Context) (v VerifyResult, err error) {
 	if err != nil {
 		return VerifyResult{}, fmt.Errorf("verify ledger: %w", err)
 	}
-	l.verifySeen(ctx, &v)
+	l.verifySeenCache(ctx, &v)
 	return v, nil
 }
 
-// verifySeen adds what this machine saw and the ledger lacks.
-func (l *Ledger) verifySeen(ctx context.Context, v *VerifyResult) {
+// verifySeenCache adds what this machine saw and the ledger lacks.
+func (l *Ledger) verifySeenCache(ctx context.Context, v *VerifyResult) {
 	seen, _ := ReadBackupFolder(os.DirFS(string(l.seenCache())))
 	for _, rec := range seen.Records {
 		if rec.Workspace != l.cfg.Workspace.UUID {
 			continue
 		}
-		_, err := l.readChecked(ctx, []kind.Key{rec.Key})
+		_, err := l.readUnlessRolledBack(ctx, []kind.Key{rec.Key})
 		if back, ok := errors.AsType[*ProblemError](err); ok {
 			v.addDamage("record of %s: %s: %s", rec.Key, back.Problem, back.Fix)
 		}
@@ -86,7 +86,7 @@ func (s *logStore) inspectPieces(ctx context.Context) ([]error, error) {
 	}
 	found, pieces := make([]error, len(names)), make([]segment, len(names))
 	err = diag.TryInParallel(ctx, atOnce, len(names), func(ctx context.Context, i int) error {
-		at, err := spanOf(names[i])
+		at, err := parseEntryRange(names[i])
 		if err == nil {
 			pieces[i], err = s.getPiece(ctx, at)
 		}
@@ -133,7 +133,7 @@ func (s *logStore) findGaps(pieces []segment) (wrong []error) {
 	for _, p := range pieces {
 		if first := p.entryBefore(); first > covered {
 			wrong = append(wrong, fmt.Errorf("%w: %s is missing, the first of %d missing entries", ErrDamaged,
-				s.blobs.Place(entryRange{covered + 1, 1}.fileName(s.packed)), first-covered))
+				s.blobs.Location(entryRange{covered + 1, 1}.fileName(s.packed)), first-covered))
 		}
 		covered = max(covered, p.Entry)
 	}

@@ -57,7 +57,7 @@ func TestVerifyNamesAllDamage(t *testing.T) {
 		t.Errorf("%+v, %v", v, err)
 	}
 	// What is open must be seen by runs that do not know its name.
-	file := blob.FolderStore(dir).Place(entryRange{4, 1}.fileName(true))
+	file := blob.FolderStore(dir).Location(entryRange{4, 1}.fileName(true))
 	whole, err := os.ReadFile(file)
 	must(t, err)
 	write(t, file, string(resealed(bytes.Replace(whole, []byte(`"open":true,`), nil, 1))))
@@ -68,7 +68,7 @@ func TestVerifyNamesAllDamage(t *testing.T) {
 	write(t, file, string(whole))
 	// A piece that has a copy, and one that has none.
 	for _, p := range []entryRange{{4, 4}, {2, 1}} {
-		must(t, os.WriteFile(blob.FolderStore(dir).Place(p.fileName(true)), []byte("{"), 0o600))
+		must(t, os.WriteFile(blob.FolderStore(dir).Location(p.fileName(true)), []byte("{"), 0o600))
 	}
 	v, err = open(t, cfg).Verify(t.Context())
 	if text := filepath.ToSlash(strings.Join(v.Damage, "\n")); err != nil || len(v.Damage) != 2 || !strings.Contains(text, entryRange{2, 1}.fileName(true)) || !strings.Contains(text, entryRange{4, 4}.fileName(true)) {
@@ -86,7 +86,7 @@ func TestVerifyKnowsWhatThisMachineHasSeen(t *testing.T) {
 	l := open(t, cfg)
 	turnBack(t, cfg, func() {
 		must(t, tryClaim(t.Context(), l, purgeKey))
-		must(t, l.RecordPosted(t.Context(), purgeKey, Made{}))
+		must(t, l.RecordPosted(t.Context(), purgeKey, AcceptedAnswer{}))
 	})
 	v, err := open(t, cfg).Verify(t.Context())
 	if err != nil || len(v.Damage) != 1 || !strings.Contains(v.Damage[0], "rolled back") {

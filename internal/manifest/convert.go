@@ -27,14 +27,14 @@ const (
 // place for each value.
 type converter struct {
 	file *FileState
-	out  positions
+	out  jsonWithPlaces
 	// last is the place that was written last.
 	last lineColumn
 	// spec is where out.json has the spec.
 	spec struct{ from, to int }
-	path []step
+	path []pathStep
 	// pairs is a stack of the members of the mappings that are open.
-	pairs []pair
+	pairs []mappingMember
 	// open are the anchors that are being expanded. aliased counts their nodes in this document, and
 	// expanded their bytes in the whole file.
 	open              []*yaml.Node
@@ -48,22 +48,22 @@ type converter struct {
 	exempt map[string][]string
 }
 
-// step is one part of the path to the current node: a name, or an index from 0.
-type step struct {
+// pathStep is one part of the path to the current node: a name, or an index from 0.
+type pathStep struct {
 	name  string
 	index int
 }
 
-// pair is a member of a mapping. of is the mapping that contains it in the file: for a merge key, the
+// mappingMember is a member of a mapping. of is the mapping that contains it in the file: for a merge key, the
 // included one.
-type pair struct {
+type mappingMember struct {
 	name       string
 	key, value *yaml.Node
 	of         *yaml.Node
 }
 
 func (c *converter) reset(f *FileState) {
-	c.file, c.out, c.last = f, positions{c.out.json[:0], c.out.places[:0]}, lineColumn{}
+	c.file, c.out, c.last = f, jsonWithPlaces{c.out.json[:0], c.out.places[:0]}, lineColumn{}
 	c.spec.from, c.spec.to = 0, 0
 	c.path, c.pairs, c.open = c.path[:0], c.pairs[:0], c.open[:0]
 	c.aliased, c.stopped, c.used = 0, false, 0
@@ -85,7 +85,7 @@ func (c *converter) tree(members int) map[string]any {
 }
 
 // fieldPath writes a path as findings show it.
-func fieldPath(steps []step) string {
+func fieldPath(steps []pathStep) string {
 	path := ""
 	for _, s := range steps {
 		if s.index >= 0 {
@@ -97,104 +97,104 @@ func fieldPath(steps []step) string {
 	return path
 }
 
-func (c *converter) fail(n *yaml.Node, rule, message, fix string) *diag.Finding {
-	return c.file.Fail(n.Line, n.Column, rule, fieldPath(c.path), message, fix)
+func (c *converter) addError(n *yaml.Node, rule, message, fix string) *diag.Finding {
+	return c.file.AddError(n.Line, n.Column, rule, fieldPath(c.path), message, fix)
 }
 
-func (c *converter) atMember(p pair, rule string, severity diag.Severity, message, fix string) *diag.Finding {
-	path := fieldPath(append(c.path, step{p.name, -1}))
-	return c.file.Add(p.key.Line, p.key.Column, rule, severity, path, message, fix)
+func (c *converter) reportMember(p mappingMember, rule string, severity diag.Severity, message, fix string) *diag.Finding {
+	path := fieldPath(append(c.path, pathStep{p.name, -1}))
+	return c.file.AddFinding(p.key.Line, p.key.Column, rule, severity, path, message, fix)
 }
 
-// stop reports a limit and ends the document.
-func (c *converter) stop(n *yaml.Node, rule, message, fix string) any {
+// stopAtLimit reports a limit and ends the document.
+func (c *converter) stopAtLimit(n *yaml.Node, rule, message, fix string) any {
 	if !c.stopped {
-		c.fail(n, rule, message, fix)
+		c.addError(n, rule, message, fix)
 	}
 	c.stopped = true
-	return c.emit(n, nil)
+	return c.emitScalar(n, nil)
 }
 
-// emit writes a scalar and returns it. A value with a finding is null.
-func (c *converter) emit(n *yaml.Node, v any) any {
-	c.mark(n)
+// emitScalar writes a scalar and returns it. A value with a finding is null.
+func (c *converter) emitScalar(n *yaml.Node, v any) any {
+	c.recordPosition(n)
 	c.out.json = canon.Append(c.out.json, v)
 	return v
 }
 
-func (c *converter) mark(n *yaml.Node) {
-	at := newPlace(n.Line, n.Column)
-	c.out.places, c.last = c.out.places.add(c.last, at), at
+func (c *converter) recordPosition(n *yaml.Node) {
+	at := newLineColumn(n.Line, n.Column)
+	c.out.places, c.last = c.out.places.appendPosition(c.last, at), at
 }
 
-// value converts a node. at is the node at which findings point: the key, if the node is a member of a
+// convertValue converts a node. at is the node at which findings point: the key, if the node is a member of a
 // mapping.
-func (c *converter) value(n, at *yaml.Node, f *kind.Field) any {
+func (c *converter) convertValue(n, at *yaml.Node, f *kind.Field) any {
 	switch {
-	case c.stopped, len(c.open) > 0 && !c.count(n):
-		return c.emit(n, nil)
+	case c.stopped, len(c.open) > 0 && !c.countExpansion(n):
+		return c.emitScalar(n, nil)
 	case n.Kind == yaml.AliasNode && slices.Contains(c.open, n.Alias):
-		return c.stop(n, RuleAlias, fmt.Sprintf("the alias *%s contains itself", n.Value), "write the value itself")
+		return c.stopAtLimit(n, RuleAlias, fmt.Sprintf("the alias *%s contains itself", n.Value), "write the value itself")
 	case n.Kind == yaml.AliasNode:
-		return c.expand(n.Alias, n.Alias, at, f)
-	case n.Anchor != "" && bytes.HasPrefix(c.file.Lines.Data[c.file.Lines.At(n):], []byte("&"+n.Anchor+":")):
-		c.fail(n, RuleAlias, "parsers disagree where the name of this anchor ends", "give it a name of letters, digits and hyphens")
-		return c.emit(n, nil)
+		return c.convertAlias(n.Alias, n.Alias, at, f)
+	case n.Anchor != "" && bytes.HasPrefix(c.file.Lines.Data[c.file.Lines.NodeOffset(n):], []byte("&"+n.Anchor+":")):
+		c.addError(n, RuleAlias, "parsers disagree where the name of this anchor ends", "give it a name of letters, digits and hyphens")
+		return c.emitScalar(n, nil)
 	case len(c.path) > MaxDepth:
-		return c.stop(at, ruleDepth, fmt.Sprintf("nested more than %d levels deep", MaxDepth),
+		return c.stopAtLimit(at, ruleDepth, fmt.Sprintf("nested more than %d levels deep", MaxDepth),
 			"flatten the document: no documented field is nested this deeply")
 	case n.Kind == yaml.MappingNode:
-		return c.mapping(n, at, f)
+		return c.convertMapping(n, at, f)
 	case n.Kind == yaml.SequenceNode:
-		return c.sequence(n, at, f)
+		return c.convertSequence(n, at, f)
 	}
-	return c.scalar(n, at, f)
+	return c.convertScalar(n, at, f)
 }
 
-func (c *converter) count(n *yaml.Node) bool {
+func (c *converter) countExpansion(n *yaml.Node) bool {
 	if c.aliased++; c.aliased > maxAliased {
-		c.stop(n, RuleAlias, fmt.Sprintf("aliases expand to more than %d values", maxAliased),
+		c.stopAtLimit(n, RuleAlias, fmt.Sprintf("aliases expand to more than %d values", maxAliased),
 			"write the values themselves, or use fewer aliases")
 	}
 	return !c.stopped
 }
 
-// expand converts a value from elsewhere in the document, below from.
-func (c *converter) expand(from, n, at *yaml.Node, f *kind.Field) any {
+// convertAlias converts a value from elsewhere in the document, below from.
+func (c *converter) convertAlias(from, n, at *yaml.Node, f *kind.Field) any {
 	before := len(c.out.json)
 	c.open = append(c.open, from)
-	v := c.value(n, at, f)
+	v := c.convertValue(n, at, f)
 	c.open = c.open[:len(c.open)-1]
 	if c.expanded += len(c.out.json) - before; c.expanded > maxExpanded {
-		c.stop(at, RuleAlias, "aliases expand to more than "+bytesOf(maxExpanded), "write the values themselves, or use fewer aliases")
+		c.stopAtLimit(at, RuleAlias, "aliases expand to more than "+bytesOf(maxExpanded), "write the values themselves, or use fewer aliases")
 	}
 	return v
 }
 
-func (c *converter) sequence(n, at *yaml.Node, f *kind.Field) any {
+func (c *converter) convertSequence(n, at *yaml.Node, f *kind.Field) any {
 	c.checkTag(n, "!!seq")
-	c.mark(at)
-	item := kind.ItemOf(f)
+	c.recordPosition(at)
+	item := kind.DocumentedItem(f)
 	list := make([]any, len(n.Content))
 	c.out.json = append(c.out.json, '[')
 	for i, e := range n.Content {
 		if i > 0 {
 			c.out.json = append(c.out.json, ',')
 		}
-		c.path = append(c.path, step{index: i})
-		list[i] = c.value(e, e, item)
+		c.path = append(c.path, pathStep{index: i})
+		list[i] = c.convertValue(e, e, item)
 		c.path = c.path[:len(c.path)-1]
 	}
 	c.out.json = append(c.out.json, ']')
 	return list
 }
 
-func (c *converter) mapping(n, at *yaml.Node, f *kind.Field) any {
+func (c *converter) convertMapping(n, at *yaml.Node, f *kind.Field) any {
 	c.checkTag(n, "!!map")
-	c.mark(at)
+	c.recordPosition(at)
 	base := len(c.pairs)
-	c.collect(n)
-	c.dropRepeated(base)
+	c.collectMembers(n)
+	c.dropDuplicates(base)
 	tree := c.tree(len(c.pairs) - base)
 	c.out.json = append(c.out.json, '{')
 	for i, p := range c.pairs[base:] {
@@ -202,7 +202,7 @@ func (c *converter) mapping(n, at *yaml.Node, f *kind.Field) any {
 			c.out.json = append(c.out.json, ',')
 		}
 		c.out.json = append(canon.Append(c.out.json, p.name), ':')
-		tree[p.name] = c.member(p, n, f)
+		tree[p.name] = c.convertMember(p, n, f)
 	}
 	c.out.json = append(c.out.json, '}')
 	c.checkMembers(c.pairs[base:], tree, f)
@@ -210,10 +210,10 @@ func (c *converter) mapping(n, at *yaml.Node, f *kind.Field) any {
 	return tree
 }
 
-func (c *converter) member(p pair, n *yaml.Node, f *kind.Field) any {
-	field := kind.Member(f, p.name)
+func (c *converter) convertMember(p mappingMember, n *yaml.Node, f *kind.Field) any {
+	field := kind.DocumentedMember(f, p.name)
 	top := len(c.path) == 0
-	c.path = append(c.path, step{p.name, -1})
+	c.path = append(c.path, pathStep{p.name, -1})
 	defer func() { c.path = c.path[:len(c.path)-1] }()
 	if top && p.name == "spec" {
 		c.spec.from = len(c.out.json)
@@ -221,21 +221,21 @@ func (c *converter) member(p pair, n *yaml.Node, f *kind.Field) any {
 	}
 	if p.of != n {
 		c.expanded += len(p.name)
-		return c.expand(p.of, p.value, p.key, field)
+		return c.convertAlias(p.of, p.value, p.key, field)
 	}
-	return c.value(p.value, p.key, field)
+	return c.convertValue(p.value, p.key, field)
 }
 
-// collect pushes the members of a mapping before those that merge keys include, because the first of a
+// collectMembers pushes the members of a mapping before those that merge keys include, because the first of a
 // name wins.
-func (c *converter) collect(n *yaml.Node) {
+func (c *converter) collectMembers(n *yaml.Node) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
 		if IsMerge(key) {
 			continue
 		}
-		if name, ok := c.key(key); ok {
-			c.pairs = append(c.pairs, pair{name, key, n.Content[i+1], n})
+		if name, ok := c.convertKey(key); ok {
+			c.pairs = append(c.pairs, mappingMember{name, key, n.Content[i+1], n})
 		}
 	}
 	var first *yaml.Node
@@ -244,53 +244,53 @@ func (c *converter) collect(n *yaml.Node) {
 		switch {
 		case !IsMerge(key):
 		case first != nil:
-			c.fail(key, ruleDuplicateKey, fmt.Sprintf("the mapping has the key << twice, first in line %d", first.Line), "write one list: <<: [*ONE, *OTHER]")
+			c.addError(key, ruleDuplicateKey, fmt.Sprintf("the mapping has the key << twice, first in line %d", first.Line), "write one list: <<: [*ONE, *OTHER]")
 		default:
 			first = key
-			c.merge(key, n.Content[i+1])
+			c.collectMerged(key, n.Content[i+1])
 		}
 	}
 }
 
-// merge collects the members that a merge key includes, from a mapping or a list of mappings.
-func (c *converter) merge(key, source *yaml.Node) {
+// collectMerged collects the members that a merge key includes, from a mapping or a list of mappings.
+func (c *converter) collectMerged(key, source *yaml.Node) {
 	from := source
 	if from.Kind == yaml.AliasNode {
 		from = from.Alias
 	}
-	if c.stopped || !c.count(source) {
+	if c.stopped || !c.countExpansion(source) {
 		return
 	}
 	switch {
 	case slices.Contains(c.open, from):
-		c.stop(source, RuleAlias, "a merge key includes the mapping that contains it", "write the members themselves")
+		c.stopAtLimit(source, RuleAlias, "a merge key includes the mapping that contains it", "write the members themselves")
 	case from.Kind == yaml.MappingNode:
 		c.aliased += len(from.Content) / 2
 		c.open = append(c.open, from)
-		c.collect(from)
+		c.collectMembers(from)
 		c.open = c.open[:len(c.open)-1]
 	case from.Kind == yaml.SequenceNode && source == from:
 		for _, e := range from.Content {
-			c.merge(key, e)
+			c.collectMerged(key, e)
 		}
 	default:
-		c.fail(key, RuleAlias, "a merge key (<<) needs a mapping or a list of mappings", "write <<: *NAME, where &NAME marks a mapping")
+		c.addError(key, RuleAlias, "a merge key (<<) needs a mapping or a list of mappings", "write <<: *NAME, where &NAME marks a mapping")
 	}
 }
 
-// dropRepeated sorts the members from base on by name and keeps the first of each name. Two in the same
+// dropDuplicates sorts the members from base on by name and keeps the first of each name. Two in the same
 // mapping are a mistake.
-func (c *converter) dropRepeated(base int) {
+func (c *converter) dropDuplicates(base int) {
 	pairs := c.pairs[base:]
-	slices.SortStableFunc(pairs, func(a, b pair) int { return strings.Compare(a.name, b.name) })
+	slices.SortStableFunc(pairs, func(a, b mappingMember) int { return strings.Compare(a.name, b.name) })
 	kept := pairs[:0]
-	var last pair
+	var last mappingMember
 	for _, p := range pairs {
 		switch {
 		case len(kept) == 0 || last.name != p.name:
 			kept = append(kept, p)
 		case last.of == p.of:
-			c.atMember(p, ruleDuplicateKey, diag.Error,
+			c.reportMember(p, ruleDuplicateKey, diag.Error,
 				fmt.Sprintf("the mapping has the key %s twice, first in line %d", diag.Quote(p.name), last.key.Line),
 				fmt.Sprintf("keep one of the lines %d and %d", last.key.Line, p.key.Line))
 		}
@@ -299,26 +299,26 @@ func (c *converter) dropRepeated(base int) {
 	c.pairs = c.pairs[:base+len(kept)]
 }
 
-func (c *converter) key(n *yaml.Node) (string, bool) {
+func (c *converter) convertKey(n *yaml.Node) (string, bool) {
 	target := n
 	if n.Kind == yaml.AliasNode {
 		target = n.Alias
 	}
 	if target.Kind != yaml.ScalarNode {
-		c.fail(n, ruleKey, "a key is a mapping or a list, not text", "write the key as text; render a template such as {{ name }} first")
+		c.addError(n, ruleKey, "a key is a mapping or a list, not text", "write the key as text; render a template such as {{ name }} first")
 		return "", false
 	}
 	name := target.Value
 	if c.file.FollowsQuestionMark(n) {
-		c.fail(n, ruleKey, "YAML parsers disagree whether a key starts with the question mark before "+diag.Quote(name), "write "+strconv.Quote("?"+name)+": or "+strconv.Quote(name)+":")
+		c.addError(n, ruleKey, "YAML parsers disagree whether a key starts with the question mark before "+diag.Quote(name), "write "+strconv.Quote("?"+name)+": or "+strconv.Quote(name)+":")
 		return "", false
 	}
 	switch {
 	case target.Style&yaml.TaggedStyle != 0 && target.Tag != "!!str":
-		c.fail(n, ruleTag, fmt.Sprintf("the tag %s on a key", target.Tag), "remove the tag")
+		c.addError(n, ruleTag, fmt.Sprintf("the tag %s on a key", target.Tag), "remove the tag")
 		return "", false
 	case IsPlain(target) && ResolveScalar(name) != PlainText:
-		x := c.fail(n, ruleKey, fmt.Sprintf("not every YAML parser reads the key %s as text", diag.Quote(name)), "write "+strconv.Quote(name)+":")
+		x := c.addError(n, ruleKey, fmt.Sprintf("not every YAML parser reads the key %s as text", diag.Quote(name)), "write "+strconv.Quote(name)+":")
 		if n == target {
 			x.Write = strconv.Quote(name)
 		}
@@ -329,17 +329,17 @@ func (c *converter) key(n *yaml.Node) (string, bool) {
 
 func (c *converter) checkTag(n *yaml.Node, want string) {
 	if n.Style&yaml.TaggedStyle != 0 && n.Tag != want {
-		c.fail(n, ruleTag, fmt.Sprintf("YAML parsers disagree about the meaning of the tag %s", diag.Quote(n.Tag)), "remove the tag")
+		c.addError(n, ruleTag, fmt.Sprintf("YAML parsers disagree about the meaning of the tag %s", diag.Quote(n.Tag)), "remove the tag")
 	}
 }
 
-// number rejects numbers that double precision reads as infinity or zero. These would also make the
+// convertNumber rejects numbers that double precision reads as infinity or zero. These would also make the
 // check of the schema expensive.
-func (c *converter) number(n *yaml.Node, s string) any {
+func (c *converter) convertNumber(n *yaml.Node, s string) any {
 	if !inDoubleRange(s) {
-		c.fail(n, ruleNumber, diag.Short(s)+" is outside the range of numbers that all JSON parsers support",
+		c.addError(n, ruleNumber, diag.Shorten(s)+" is outside the range of numbers that all JSON parsers support",
 			"write a number between -1e308 and 1e308, and no closer to zero than 1e-308")
-		return c.emit(n, nil)
+		return c.emitScalar(n, nil)
 	}
-	return c.emit(n, canon.Number(json.Number(s)))
+	return c.emitScalar(n, canon.Number(json.Number(s)))
 }

@@ -26,7 +26,7 @@ func loadFile(t *testing.T, dir, name string, opts LoadSettings) (*Set, diag.Lis
 	if err != nil {
 		t.Fatal(err)
 	}
-	return set, append(findings, Check(set, opts)...)
+	return set, append(findings, CheckSet(set, opts)...)
 }
 
 func TestSnapshotsOfTheCorpus(t *testing.T) {
@@ -184,9 +184,9 @@ func suiteCase(t *testing.T, id, dir string) {
 func yamlLayer(data []byte) (documents []any, findings diag.List) {
 	f := &FileState{Path: "in.yaml", Lines: LineIndex{Data: data}, MaxValues: 1 << 20}
 	var c converter
-	f.Documents(func(n *yaml.Node) {
+	f.EachDocument(func(n *yaml.Node) {
 		c.reset(f)
-		c.value(n.Content[0], n.Content[0], nil)
+		c.convertValue(n.Content[0], n.Content[0], nil)
 		var v any
 		if json.Unmarshal(c.out.json, &v) == nil {
 			documents = append(documents, v)

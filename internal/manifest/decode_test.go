@@ -29,7 +29,7 @@ func checkDecode(t *testing.T, path string, data []byte) {
 		return
 	}
 	var is, was []*yaml.Node
-	text := asYAML(data)
+	text := jsonToYAML(data)
 	isErr := decodeDocuments(text, nil, func(doc *yaml.Node) { is = append(is, withoutComments(doc)) })
 	wasErr := decodeFully(text, func(doc *yaml.Node) { was = append(was, withoutComments(doc)) })
 	if !reflect.DeepEqual(is, was) || !reflect.DeepEqual(isErr, wasErr) {
@@ -67,7 +67,7 @@ func TestParsersRejectTheSame(t *testing.T) {
 		}
 		if data, ok := NewFileState("", data).cleanText(data); ok && decodeDocuments(data, nil, func(*yaml.Node) {}) != nil {
 			rejected++
-			if whereRejected(data) == nil {
+			if findSyntaxError(data) == nil {
 				unexplained++
 			}
 		}

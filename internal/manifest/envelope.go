@@ -42,14 +42,14 @@ const (
 
 // convertDocument checks one document and converts it to an object.
 func (w *worker) convertDocument(doc *yaml.Node) {
-	w.file.Start()
+	w.file.StartDocument()
 	root := RootNode(doc)
-	if root == nil || w.file.Hopeless() {
+	if root == nil || w.file.HasTooManyErrors() {
 		return
 	}
-	marks := w.file.TakeMarks(w.file.EndOf(root.Line))
+	marks := w.file.TakeMarks(w.file.DocumentEnd(root.Line))
 	if root.Kind != yaml.MappingNode {
-		w.file.Fail(root.Line, root.Column, ruleUnknownKind, "", "the document is not a mapping",
+		w.file.AddError(root.Line, root.Column, ruleUnknownKind, "", "the document is not a mapping",
 			"write apiVersion, kind, metadata and spec")
 		return
 	}
@@ -59,56 +59,56 @@ func (w *worker) convertDocument(doc *yaml.Node) {
 	}
 	k, ok := KindOf(root)
 	if !ok {
-		w.unknownKind(root, apiVersion, name)
+		w.reportUnknownKind(root, apiVersion, name)
 		return
 	}
-	w.object(k, root, marks)
+	w.convertObject(k, root, marks)
 }
 
 // KindOf finds the kind of a document, which may be kind.RequestTest.
 func KindOf(root *yaml.Node) (*kind.Kind, bool) {
 	apiVersion, name := ScalarText(MemberValue(root, "apiVersion")), ScalarText(MemberValue(root, "kind"))
-	if k := kind.RequestTest(); apiVersion == k.APIVersion && name == k.Name {
+	if k := kind.RequestTestKind(); apiVersion == k.APIVersion && name == k.Name {
 		return k, true
 	}
-	return kind.ForEnvelope(apiVersion, name)
+	return kind.FindByEnvelope(apiVersion, name)
 }
 
-func (w *worker) unknownKind(root, apiVersion, name *yaml.Node) {
+func (w *worker) reportUnknownKind(root, apiVersion, name *yaml.Node) {
 	version, kindName := ScalarText(apiVersion), ScalarText(name)
 	if version == "" && kindName == "" {
 		before := len(w.file.Findings)
 		w.convert.reset(w.file)
-		w.convert.value(root, root, nil)
+		w.convert.convertValue(root, root, nil)
 		if len(w.file.Findings) > before {
 			return
 		}
 	}
 	report := func(at *yaml.Node, field, message, fix string) *diag.Finding {
 		at = cmp.Or(at, root)
-		return w.file.Fail(at.Line, at.Column, ruleUnknownKind, field, message, fix)
+		return w.file.AddError(at.Line, at.Column, ruleUnknownKind, field, message, fix)
 	}
 	unmanaged := fmt.Sprintf("trueup does not manage the kind %s of %s", diag.Quote(kindName), diag.Quote(version))
-	switch known := NearKind(kindName); {
+	switch known := NearestKind(kindName); {
 	case kindName == "":
-		report(name, "kind", "the document has no kind", writeKnown())
+		report(name, "kind", "the document has no kind", knownKindsFix())
 	case strings.HasSuffix(kindName, "List") && MemberValue(root, "items") != nil:
 		report(name, "kind", "a list of objects in one document", "write each item as its own document, with a line --- between them")
 	case known == nil:
-		report(name, "kind", unmanaged, writeKnown())
+		report(name, "kind", unmanaged, knownKindsFix())
 	case known.Name == kindName:
 		x := report(apiVersion, "apiVersion", fmt.Sprintf("the apiVersion of %s is not %s", kindName, diag.Quote(version)), "write apiVersion: "+known.APIVersion)
-		x.Write = otherCase(version, []string{known.APIVersion})
+		x.Write = matchIgnoringCase(version, []string{known.APIVersion})
 	default:
 		x := report(name, "kind", unmanaged, fmt.Sprintf("did you mean kind: %s with apiVersion: %s?", known.Name, known.APIVersion))
 		if strings.EqualFold(version, known.APIVersion) {
-			x.Write = otherCase(kindName, []string{known.Name})
+			x.Write = matchIgnoringCase(kindName, []string{known.Name})
 		}
 	}
 }
 
-// writeKnown is the fix for a kind that resembles none.
-func writeKnown() string {
+// knownKindsFix is the fix for a kind that resembles none.
+func knownKindsFix() string {
 	var all []string
 	for _, k := range kind.AllKinds() {
 		all = append(all, k.Name+" ("+k.APIVersion+")")
@@ -116,62 +116,62 @@ func writeKnown() string {
 	return "write one of " + strings.Join(all, ", ") + ", or move the file out of the manifests"
 }
 
-// NearKind returns the kind that a name probably means, in another case or misspelt, or nil.
-func NearKind(name string) *kind.Kind {
+// NearestKind returns the kind that a name probably means, in another case or misspelt, or nil.
+func NearestKind(name string) *kind.Kind {
 	const slips = 2
-	for _, k := range kind.AllDocuments() {
-		if diag.Distance(strings.ToLower(name), strings.ToLower(k.Name)) <= min(slips, len(k.Name)/2) {
+	for _, k := range kind.AllDocumentKinds() {
+		if diag.EditDistance(strings.ToLower(name), strings.ToLower(k.Name)) <= min(slips, len(k.Name)/2) {
 			return k
 		}
 	}
 	return nil
 }
 
-// object converts and checks a document of a known kind.
-func (w *worker) object(k *kind.Kind, root *yaml.Node, marks []CommentMark) {
+// convertObject converts and checks a document of a known kind.
+func (w *worker) convertObject(k *kind.Kind, root *yaml.Node, marks []CommentMark) {
 	c := &w.convert
 	c.reset(w.file)
 	c.exempt = w.options.Undocumented[k.Name]
-	doc, _ := c.value(root, root, k.Root()).(map[string]any)
+	doc, _ := c.convertValue(root, root, k.Root()).(map[string]any)
 	if c.stopped {
 		return
 	}
-	o := w.reduce(k, root, doc)
+	o := w.buildObject(k, root, doc)
 	w.checkSchema(doc, k)
 	tree, _ := doc["spec"].(map[string]any)
-	subject := o.subject(doc, tree, w.options, w.file)
-	if subject.Run(false); k != kind.RequestTest() && !w.file.OfDocument().HasErrors() {
+	subject := o.newRuleSubject(doc, tree, w.options, w.file)
+	if subject.Run(false); k != kind.RequestTestKind() && !w.file.DocumentFindings().HasErrors() {
 		for _, own := range w.options.Own {
 			own.Check(subject)
 		}
 	}
-	o.placeFindings(w.file.OfDocument(), &w.file.Lines)
+	o.placeFindings(w.file.DocumentFindings(), &w.file.Lines)
 	if len(marks) > 0 {
-		o.Silences = w.silences(root, marks)
-		w.silence(o)
+		o.Silences = w.readSilences(root, marks)
+		w.applySilences(o)
 	}
-	dropGeneral(w.file)
+	dropGeneralFindings(w.file)
 	switch {
-	case k == kind.RequestTest():
+	case k == kind.RequestTestKind():
 		w.tests = append(w.tests, o)
 	case o.Name != "":
 		w.objects = append(w.objects, o)
 	}
 }
 
-func (w *worker) reduce(k *kind.Kind, root *yaml.Node, doc map[string]any) *Object {
+func (w *worker) buildObject(k *kind.Kind, root *yaml.Node, doc map[string]any) *Object {
 	c := &w.convert
 	o := &Object{
 		Kind: k, Path: w.file.Path, Line: root.Line, Column: root.Column,
 		Namespace: w.options.Workspace,
 	}
 	all, end := slices.Concat(c.out.json, c.out.places), len(c.out.json) // one piece of memory
-	o.positions, o.Spec = positions{all[:end], all[end:]}, all[c.spec.from:c.spec.to:c.spec.to]
+	o.positions, o.Spec = jsonWithPlaces{all[:end], all[end:]}, all[c.spec.from:c.spec.to:c.spec.to]
 	o.Digest = canon.Digest(o.Spec)
 	o.APIVersion, _ = doc["apiVersion"].(string)
 	metadata, _ := doc["metadata"].(map[string]any)
 	o.Name, _ = metadata["name"].(string)
-	o.Keep = kind.IsKept(metadata)
+	o.Keep = kind.HasKeepAnnotation(metadata)
 	namespace, _ := metadata["namespace"].(string)
 	o.Namespace = cmp.Or(namespace, o.Namespace)
 	if spec, _ := doc["spec"].(map[string]any); k.HostField != "" {
@@ -180,14 +180,14 @@ func (w *worker) reduce(k *kind.Kind, root *yaml.Node, doc map[string]any) *Obje
 	return o
 }
 
-// dropGeneral drops general findings about fields that have a more specific one, so that no two ask for
+// dropGeneralFindings drops general findings about fields that have a more specific one, so that no two ask for
 // different values. Then it reports how many more there are.
-func dropGeneral(f *FileState) {
+func dropGeneralFindings(f *FileState) {
 	best := map[string]int{}
-	for _, x := range f.OfDocument() {
+	for _, x := range f.DocumentFindings() {
 		best[x.Field] = max(best[x.Field], precisionOf(x))
 	}
-	f.Keep(slices.DeleteFunc(f.OfDocument(), func(x diag.Finding) bool {
+	f.SetCurrentDocumentFindings(slices.DeleteFunc(f.DocumentFindings(), func(x diag.Finding) bool {
 		return slices.Contains([]string{RuleUnknownField, ruleSchema, ruleUnquoted, ruleEmpty}, x.Rule) && precisionOf(x) < best[x.Field]
 	}))
 	f.EndDocument()

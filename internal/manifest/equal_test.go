@@ -32,7 +32,7 @@ func (r *reader) load(path string, data []byte) (*Set, diag.List) {
 	f := NewFileState(path, data)
 	f.Comments, f.Pool = r.library, &r.pool
 	r.file, r.loadResult, r.convert.expanded = f, loadResult{}, 0
-	f.Documents(r.convertDocument)
+	f.EachDocument(r.convertDocument)
 	f.Findings.Sort()
 	r.findings = f.Findings
 	r.results = []loadResult{r.loadResult}

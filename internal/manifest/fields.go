@@ -16,7 +16,7 @@ import (
 
 // checkMembers reports members that the platform does not document, or that trueup does not send. It
 // needs the complete mapping, because the value of one member may be the name of another.
-func (c *converter) checkMembers(members []pair, tree map[string]any, f *kind.Field) {
+func (c *converter) checkMembers(members []mappingMember, tree map[string]any, f *kind.Field) {
 	if f == nil || c.stopped {
 		return
 	}
@@ -28,43 +28,43 @@ func (c *converter) checkMembers(members []pair, tree map[string]any, f *kind.Fi
 		case f.Fields == nil:
 			return
 		case below == nil && !f.KnowsMember(p.name, tree):
-			c.unknownMember(p, tree, f)
-		case below != nil && below.NotSent && below.Type == kind.ObjectType && !onlyKeeps(tree[p.name]):
-			c.atMember(p, ruleNotSent, diag.Warning, p.name+" stay in git and are not sent: the platform does not document them",
+			c.reportUnknownMember(p, tree, f)
+		case below != nil && below.NotSent && below.Type == kind.ObjectType && !hasOnlyKeepAnnotation(tree[p.name]):
+			c.reportMember(p, ruleNotSent, diag.Warning, p.name+" stay in git and are not sent: the platform does not document them",
 				"nothing to fix; to silence this warning, remove them or write them as comments")
 		}
 	}
 }
 
 // checkKeep reports a misspelt annotation that would not keep its object.
-func (c *converter) checkKeep(p pair, f *kind.Field) {
-	if f.Name == "annotations" && p.name != kind.KeepAnnotation && diag.Misspelt(p.name, []string{kind.KeepAnnotation}) != nil {
-		c.atMember(p, ruleMisspeltField, diag.Error, resemblesMessage("field", p.name, kind.KeepAnnotation), "write "+kind.KeepAnnotation)
+func (c *converter) checkKeep(p mappingMember, f *kind.Field) {
+	if f.Name == "annotations" && p.name != kind.KeepAnnotation && diag.Corrections(p.name, []string{kind.KeepAnnotation}) != nil {
+		c.reportMember(p, ruleMisspeltField, diag.Error, resemblesMessage("field", p.name, kind.KeepAnnotation), "write "+kind.KeepAnnotation)
 	}
 }
 
-// onlyKeeps reports whether annotations hold only the one that trueup reads.
-func onlyKeeps(annotations any) bool {
+// hasOnlyKeepAnnotation reports whether annotations hold only the one that trueup reads.
+func hasOnlyKeepAnnotation(annotations any) bool {
 	m, _ := annotations.(map[string]any)
 	_, keeps := m[kind.KeepAnnotation]
 	return keeps && len(m) == 1
 }
 
-// unknownMember reports a member that the schema does not have. A misspelt one is an error: trueup would
+// reportUnknownMember reports a member that the schema does not have. A misspelt one is an error: trueup would
 // remove the field that was meant, because git does not have it.
-func (c *converter) unknownMember(p pair, tree map[string]any, f *kind.Field) {
+func (c *converter) reportUnknownMember(p mappingMember, tree map[string]any, f *kind.Field) {
 	known := f.Names
 	if name, ok := tree[f.Discriminator].(string); ok && !slices.Contains(known, name) {
 		known = append(slices.Clip(known), name)
 	}
-	if meant := diag.Misspelt(p.name, known); meant != nil && !c.undocumented(p.name) {
+	if meant := diag.Corrections(p.name, known); meant != nil && !c.isListedUndocumented(p.name) {
 		right := strings.Join(meant, " or ")
 		fix := "write " + right
 		if _, used := tree[meant[0]]; used && len(meant) == 1 {
 			fix = "remove it: " + right + " is already set"
 		}
-		x := c.atMember(p, ruleMisspeltField, diag.Error, resemblesMessage("field", p.name, right), fix+fixUnlessKnown(f))
-		x.Write = otherCase(p.name, f.Names)
+		x := c.reportMember(p, ruleMisspeltField, diag.Error, resemblesMessage("field", p.name, right), fix+fixUnlessKnown(f))
+		x.Write = matchIgnoringCase(p.name, f.Names)
 		for other := range tree {
 			if other != p.name && strings.EqualFold(other, p.name) {
 				x.Write = "" // two fields would become one
@@ -82,7 +82,7 @@ func (c *converter) unknownMember(p pair, tree map[string]any, f *kind.Field) {
 	if f.Closed {
 		rule, severity, message = ruleSchema, diag.Error, "there is no field "
 	}
-	c.atMember(p, rule, severity, message+diag.Quote(p.name)+" here", fix)
+	c.reportMember(p, rule, severity, message+diag.Quote(p.name)+" here", fix)
 }
 
 // fixUnlessKnown ends the fix of a misspelt field of an object that may have undocumented fields.
@@ -108,17 +108,17 @@ func resemblesMessage(noun, word, right string) string {
 	return message
 }
 
-// undocumented reports whether the project lists a field or value at the current path as undocumented.
-func (c *converter) undocumented(word string) bool {
+// isListedUndocumented reports whether the project lists a field or value at the current path as undocumented.
+func (c *converter) isListedUndocumented(word string) bool {
 	if len(c.exempt) == 0 {
 		return false
 	}
-	steps := slices.DeleteFunc(slices.Clone(c.path), func(s step) bool { return s.index >= 0 })
+	steps := slices.DeleteFunc(slices.Clone(c.path), func(s pathStep) bool { return s.index >= 0 })
 	return slices.Contains(c.exempt[fieldPath(steps)], word)
 }
 
-// otherCase returns what to write for a word: the one known word that differs only in case, or "".
-func otherCase(word string, known []string) string {
+// matchIgnoringCase returns what to write for a word: the one known word that differs only in case, or "".
+func matchIgnoringCase(word string, known []string) string {
 	meant := slices.DeleteFunc(slices.Clone(known), func(k string) bool { return !strings.EqualFold(k, word) })
 	if len(meant) != 1 || meant[0] == word {
 		return ""
@@ -126,23 +126,23 @@ func otherCase(word string, known []string) string {
 	return strconv.Quote(meant[0])
 }
 
-// checkSeen reports a value that the platform does not document, if it documents others. A misspelt
+// checkKnownValue reports a value that the platform does not document, if it documents others. A misspelt
 // value is an error.
-func (c *converter) checkSeen(n *yaml.Node, value string, f *kind.Field) {
+func (c *converter) checkKnownValue(n *yaml.Node, value string, f *kind.Field) {
 	if f == nil || len(f.Seen) == 0 || slices.Contains(f.Seen, value) {
 		return
 	}
-	meant := diag.Misspelt(value, f.Seen)
-	if meant != nil && !slices.Contains(f.Observed, value) && !c.undocumented(value) {
+	meant := diag.Corrections(value, f.Seen)
+	if meant != nil && !slices.Contains(f.Observed, value) && !c.isListedUndocumented(value) {
 		right := strings.Join(quoteAll(meant), " or ")
-		x := c.fail(n, ruleMisspeltValue, resemblesMessage("value", value, right), "write "+c.line(right)+unlessUndocumented+ruleMisspeltValue)
-		x.Write = otherCase(value, meant)
+		x := c.addError(n, ruleMisspeltValue, resemblesMessage("value", value, right), "write "+c.fieldLine(right)+unlessUndocumented+ruleMisspeltValue)
+		x.Write = matchIgnoringCase(value, meant)
 		return
 	}
 	if c.file.Full(diag.Warning) {
 		return
 	}
 	fix := diag.Suggest(value, f.Seen, "did you mean %q?", "check it: the platform documents "+strings.Join(quoteAll(f.Seen), ", "))
-	c.file.Add(n.Line, n.Column, RuleUnknownValue, diag.Warning, fieldPath(c.path),
+	c.file.AddFinding(n.Line, n.Column, RuleUnknownValue, diag.Warning, fieldPath(c.path),
 		fmt.Sprintf("the platform documents no value %s for %s", diag.Quote(value), f.Name), fix)
 }

@@ -14,8 +14,8 @@ func (s *Set) HasSilences() bool {
 	return slices.ContainsFunc(s.Objects, func(o *Object) bool { return len(o.Silences) > 0 })
 }
 
-// Sift separates findings of the object from those that its comments silence. No comment silences an error.
-func (o *Object) Sift(found diag.List) (shown, silenced diag.List) {
+// SplitSilenced separates findings of the object from those that its comments silence. No comment silences an error.
+func (o *Object) SplitSilenced(found diag.List) (shown, silenced diag.List) {
 	if len(o.Silences) == 0 {
 		return found, nil
 	}
@@ -31,33 +31,33 @@ func (o *Object) Sift(found diag.List) (shown, silenced diag.List) {
 	return shown, silenced
 }
 
-// silences reads the comments of a document. It reports those that can't work, which silence nothing.
-func (w *worker) silences(root *yaml.Node, marks []CommentMark) []CommentMark {
+// readSilences reads the comments of a document. It reports those that can't work, which silence nothing.
+func (w *worker) readSilences(root *yaml.Node, marks []CommentMark) []CommentMark {
 	var out []CommentMark
 	for _, m := range CommentsWithLines(root, marks) {
 		if m.Word == "" {
 			continue
 		}
-		message, fix := problemOf(m)
+		message, fix := commentProblem(m)
 		if m.From == 0 && message == "" {
 			message, fix = "the comment belongs to no field", "write it above a field, or after one on the same line"
 		}
 		if message == "" {
 			out = append(out, m)
 		} else {
-			w.file.Add(m.Line, m.Column, rules.IgnoreOdd, diag.Warning, "", message, fix)
+			w.file.AddFinding(m.Line, m.Column, rules.IgnoreOdd, diag.Warning, "", message, fix)
 		}
 	}
 	return out
 }
 
-// problemOf returns why a comment can't work, or "".
-func problemOf(m CommentMark) (message, fix string) {
+// commentProblem returns why a comment can't work, or "".
+func commentProblem(m CommentMark) (message, fix string) {
 	const form = "write # trueup:ignore RULE REASON"
-	rule := rules.Named(m.Rule)
+	rule := rules.ByName(m.Rule)
 	switch {
 	case m.Word != "ignore":
-		return "trueup:" + diag.Short(m.Word) + " means nothing", form
+		return "trueup:" + diag.Shorten(m.Word) + " means nothing", form
 	case m.Rule == "":
 		return "the comment names no rule", form
 	case rule == nil:
@@ -79,22 +79,22 @@ func problemOf(m CommentMark) (message, fix string) {
 	return "", ""
 }
 
-// silence removes the findings that comments silence, after all rules ran. It reports comments that
+// applySilences removes the findings that comments silence, after all rules ran. It reports comments that
 // silence nothing, but not for rules that need more than this document, and not if there are errors,
 // which may hide other findings.
-func (w *worker) silence(o *Object) {
+func (w *worker) applySilences(o *Object) {
 	f := w.file
-	shown, silenced := o.Sift(slices.Clone(f.OfDocument()))
-	f.Keep(shown)
+	shown, silenced := o.SplitSilenced(slices.Clone(f.DocumentFindings()))
+	f.SetCurrentDocumentFindings(shown)
 	w.silenced = append(w.silenced, silenced...)
-	if shown.HasErrors() || f.Cropped() {
+	if shown.HasErrors() || f.HasDroppedFindings() {
 		return
 	}
 	advice, hidden := Advise(o, o.Tree(), w.options)
 	found := slices.Concat(shown, silenced, advice, hidden)
 	for _, silence := range o.Silences {
-		if rules.Named(silence.Rule).IsKnownAlone(w.options.ofRules()) && !slices.ContainsFunc(found, silence.Governs) {
-			f.Add(silence.Line, silence.Column, rules.IgnoreUnused, diag.Warning, "",
+		if rules.ByName(silence.Rule).NeedsOnlyDocument(w.options.ruleSettings()) && !slices.ContainsFunc(found, silence.Governs) {
+			f.AddFinding(silence.Line, silence.Column, rules.IgnoreUnused, diag.Warning, "",
 				silence.Rule+" finds nothing here, so the comment has no effect", "remove the comment")
 		}
 	}

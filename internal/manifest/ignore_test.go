@@ -20,7 +20,7 @@ func heard(t *testing.T, text string, opts LoadSettings) (shown, silenced []stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	found = append(found, Check(set, opts)...)
+	found = append(found, CheckSet(set, opts)...)
 	hidden := set.Silenced
 	for _, o := range set.Objects {
 		advice, more := Advise(o, o.Tree(), LoadSettings{})

@@ -19,9 +19,9 @@ var (
 	})
 )
 
-// asYAML rewrites what the YAML parser rejects in JSON: the escapes \/ and surrogate pairs, and a line break before a
+// jsonToYAML rewrites what the YAML parser rejects in JSON: the escapes \/ and surrogate pairs, and a line break before a
 // colon. Spaces keep the places of what follows. A text that is not JSON stays as it is.
-func asYAML(data []byte) []byte {
+func jsonToYAML(data []byte) []byte {
 	start := bytes.TrimLeft(data, " \t\r\n")
 	isFlow := len(start) > 0 && bytes.ContainsAny(start[:1], `{["`)
 	if !isFlow || bytes.IndexByte(data, '\\') < 0 && !lateColon().Match(data) || !json.Valid(data) {

@@ -15,11 +15,11 @@ const maxSourceLine = 2000
 type LineIndex struct {
 	Data   []byte
 	starts []int
-	near   textSpot // where at looked last
+	near   textPosition // where at looked last
 }
 
-// textSpot is a line, a column, and their offset in the text.
-type textSpot struct{ line, column, at int }
+// textPosition is a line, a column, and their offset in the text.
+type textPosition struct{ line, column, at int }
 
 // Text returns a line, from 1, without its line break, or "" if it is too long to show or may have a password.
 func (l *LineIndex) Text(line int) string {
@@ -34,19 +34,19 @@ func (l *LineIndex) Bytes(line int) []byte {
 	if l == nil || line < 1 || line > l.Count() {
 		return nil
 	}
-	return bytes.TrimRight(l.Data[l.Offset(line):l.Offset(line+1)], "\r\n")
+	return bytes.TrimRight(l.Data[l.LineStart(line):l.LineStart(line+1)], "\r\n")
 }
 
-// Offset returns where a line starts, or the end of the file.
-func (l *LineIndex) Offset(line int) int {
+// LineStart returns where a line starts, or the end of the file.
+func (l *LineIndex) LineStart(line int) int {
 	if line > l.Count() {
 		return len(l.Data)
 	}
 	return l.starts[max(line, 1)-1]
 }
 
-// EndOf returns where the text of a line ends, before its line break.
-func (l *LineIndex) EndOf(line int) int { return l.Offset(line) + len(l.Bytes(line)) }
+// LineEnd returns where the text of a line ends, before its line break.
+func (l *LineIndex) LineEnd(line int) int { return l.LineStart(line) + len(l.Bytes(line)) }
 
 // Count counts the lines, as git and editors do.
 func (l *LineIndex) Count() int {

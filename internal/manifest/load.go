@@ -55,17 +55,17 @@ func Load(ctx context.Context, sources []PathSource, opts LoadSettings) (*Set, d
 	if err != nil {
 		return nil, nil, err
 	}
-	return set, opts.Judge(append(files.findings, findings...)), nil
+	return set, opts.ApplyStrict(append(files.findings, findings...)), nil
 }
 
-// Unread reports whether the findings say that Load skipped a possible manifest, so that an object that
+// HasUnread reports whether the findings say that Load skipped a possible manifest, so that an object that
 // is not in the set may still be in git.
-func Unread(findings diag.List) bool {
+func HasUnread(findings diag.List) bool {
 	return slices.ContainsFunc(findings, func(f diag.Finding) bool { return f.Rule == ruleNotRegular })
 }
 
-// Judge raises all findings to errors in strict mode.
-func (o LoadSettings) Judge(findings diag.List) diag.List {
+// ApplyStrict raises all findings to errors in strict mode.
+func (o LoadSettings) ApplyStrict(findings diag.List) diag.List {
 	if o.Strict {
 		for i := range findings {
 			findings[i].Severity = diag.Error
@@ -127,11 +127,11 @@ func (w *worker) readFile(t FileText) {
 	f.MaxFindings, f.MaxValues, f.Pool = w.options.Findings, limits.Values, &w.pool
 	w.file = f
 	if int64(len(data)) > limits.File {
-		f.Fail(1, 1, RuleSize, "", "the file is larger than "+bytesOf(limits.File), "split it into several files")
+		f.AddError(1, 1, RuleSize, "", "the file is larger than "+bytesOf(limits.File), "split it into several files")
 	} else {
-		f.Documents(w.convertDocument)
+		f.EachDocument(w.convertDocument)
 	}
-	f.End()
+	f.Finish()
 	w.count.Add(int64(len(w.objects)))
 	w.reported.Add(int64(len(f.Findings)))
 	w.findings = f.Findings
@@ -153,7 +153,7 @@ func (l *loader) joinResults() (*Set, diag.List, error) {
 		set.Tests = append(set.Tests, r.tests...)
 		for _, o := range r.objects {
 			if first := set.byKey[o.Key()]; first != nil {
-				line, column := o.Place("metadata.name")
+				line, column := o.Position("metadata.name")
 				findings = append(findings, diag.Finding{
 					Path: o.Path, Line: line, Column: column, Field: "metadata.name", Rule: ruleDuplicate, Severity: diag.Error,
 					Message: fmt.Sprintf("%s is also at %s:%d", o.Key(), first.Path, first.Line),

@@ -19,11 +19,11 @@ func BenchmarkSchema(b *testing.B) {
 	var c converter
 	var doc map[string]any
 	f := NewFileState("", benchmarkManifest())
-	f.Documents(func(n *yaml.Node) {
+	f.EachDocument(func(n *yaml.Node) {
 		c.reset(f)
-		doc, _ = c.value(n.Content[0], n.Content[0], nil).(map[string]any)
+		doc, _ = c.convertValue(n.Content[0], n.Content[0], nil).(map[string]any)
 	})
-	k, _ := kind.ForEnvelope(doc["apiVersion"].(string), doc["kind"].(string))
+	k, _ := kind.FindByEnvelope(doc["apiVersion"].(string), doc["kind"].(string))
 	schema := compileSchema(k.SchemaFile, k.Schema())
 	b.Run("check", func(b *testing.B) {
 		b.ReportAllocs()

@@ -64,7 +64,7 @@ func TestPlace(t *testing.T) {
 		`spec["hostname"]`:                   "8:13",
 		"spec.none.at.all":                   "7:1",
 	} {
-		if line, column := o.Place(field); fmt.Sprintf("%d:%d", line, column) != at {
+		if line, column := o.Position(field); fmt.Sprintf("%d:%d", line, column) != at {
 			t.Errorf("Place(%s) = %d:%d, want %s", field, line, column, at)
 		}
 	}

@@ -34,7 +34,7 @@ type Object struct {
 	Host string
 	// Keep is whether the manifest has kind.KeepAnnotation.
 	Keep      bool
-	positions positions
+	positions jsonWithPlaces
 	// Silences are its comments that silence rules.
 	Silences []CommentMark
 }
@@ -53,12 +53,12 @@ func (o *Object) Tree() map[string]any {
 
 // CDN returns what answers requests by the manifest alone, or nil if the kind serves no hostname.
 func (o *Object) CDN() *routing.CDN {
-	if o.Kind.SentOnce() || o.Host == "" {
+	if o.Kind.IsSendOnce() || o.Host == "" {
 		return nil
 	}
 	c := routing.NewCDN(o.Key(), o.Spec)
 	c.Path, c.Line = o.Path, o.Line
-	c.Lines = sync.OnceValue(func() []int { return o.findLines(c.Config().Locations, routing.ReadSpec(o.Spec).Locations) })
+	c.Lines = sync.OnceValue(func() []int { return o.findLines(c.Config().Locations, routing.ReadConfigJSON(o.Spec).Locations) })
 	return c
 }
 
@@ -69,7 +69,7 @@ func (o *Object) findLines(locations, written []routing.Location) []int {
 	for i := range written {
 		fields = append(fields, fmt.Sprintf("spec.locations[%d]", i))
 	}
-	places := o.Places(fields)
+	places := o.Positions(fields)
 	lines := make([]int, len(locations))
 	for i, l := range locations {
 		same := func(w routing.Location) bool { return w.Path == l.Path && w.Host == l.Host }
@@ -95,8 +95,8 @@ type Set struct {
 // Find returns the object with the key, or nil.
 func (s *Set) Find(k kind.Key) *Object { return s.byKey[k] }
 
-// Without returns the set without what some files have.
-func (s *Set) Without(files []string) *Set {
+// WithoutFiles returns the set without what some files have.
+func (s *Set) WithoutFiles(files []string) *Set {
 	isIn := func(o *Object) bool { return slices.Contains(files, o.Path) }
 	rest := &Set{
 		Objects: slices.DeleteFunc(slices.Clone(s.Objects), isIn), Tests: slices.DeleteFunc(slices.Clone(s.Tests), isIn),
@@ -115,9 +115,9 @@ func (s *Set) Areas() []kind.Area {
 	})
 }
 
-// OnlyRequests reports whether all objects are requests that are sent once, such as a purge from a pipe.
-func (s *Set) OnlyRequests() bool {
-	return len(s.Objects) > 0 && !slices.ContainsFunc(s.Objects, func(o *Object) bool { return !o.Kind.RequestOnly() })
+// HasOnlyRequests reports whether all objects are requests that are sent once, such as a purge from a pipe.
+func (s *Set) HasOnlyRequests() bool {
+	return len(s.Objects) > 0 && !slices.ContainsFunc(s.Objects, func(o *Object) bool { return !o.Kind.IsRequestOnly() })
 }
 
 // Spec returns the spec of the object with the key, or nil.

@@ -62,11 +62,11 @@ func (f *FileState) TakeMarks(until int) []CommentMark {
 			break
 		}
 		f.marks = f.marks[1:]
-		end := f.Lines.EndOf(line)
+		end := f.Lines.LineEnd(line)
 		if len(f.marks) > 0 {
 			end = min(end, f.marks[0][0])
 		}
-		before := string(f.Lines.Data[f.Lines.Offset(line):offset])
+		before := string(f.Lines.Data[f.Lines.LineStart(line):offset])
 		m := CommentMark{Line: line, Column: column, before: strings.TrimLeft(before, " \t")}
 		if strings.HasPrefix(m.before, "#") {
 			m.before = ""
@@ -87,13 +87,13 @@ func (m *CommentMark) readComment(text string) {
 		return
 	}
 	word := strings.TrimSpace(form[1])
-	if isProse := word != form[1] || word == ""; !isProse || diag.Distance(strings.ToLower(word), "ignore") <= slips {
+	if isProse := word != form[1] || word == ""; !isProse || diag.EditDistance(strings.ToLower(word), "ignore") <= slips {
 		m.Word, m.Rule, m.Reason = form[1], strings.TrimRight(form[2], ":,;"), clip(form[3])
 	}
 }
 
-// EndOf returns the line at which the document at a line ends.
-func (f *FileState) EndOf(line int) int {
+// DocumentEnd returns the line at which the document at a line ends.
+func (f *FileState) DocumentEnd(line int) int {
 	if len(f.marks) == 0 {
 		return line
 	}

@@ -40,9 +40,9 @@ func TestReadsAsYAMLSays(t *testing.T) {
 		f := &FileState{Path: "in.yaml", Lines: LineIndex{Data: []byte(text)}, MaxValues: 1 << 20}
 		var c converter
 		got := ""
-		f.Documents(func(n *yaml.Node) {
+		f.EachDocument(func(n *yaml.Node) {
 			c.reset(f)
-			c.value(n.Content[0], n.Content[0], nil)
+			c.convertValue(n.Content[0], n.Content[0], nil)
 			got += string(c.out.json)
 		})
 		if f.Findings.HasErrors() {

@@ -10,9 +10,9 @@ import (
 	"trueup/internal/kind"
 )
 
-// Names finds the objects of manifests without reading all of each: they have a kind, a name, a host and
+// LoadNames finds the objects of manifests without reading all of each: they have a kind, a name, a host and
 // a path. It is for completion: it skips what it can't read, and checks nothing.
-func Names(ctx context.Context, sources []PathSource, opts LoadSettings) *Set {
+func LoadNames(ctx context.Context, sources []PathSource, opts LoadSettings) *Set {
 	opts.Limits = opts.Limits.orDefault()
 	set := &Set{byKey: map[kind.Key]*Object{}}
 	found, err := listSources(sources, opts.Limits)
@@ -57,20 +57,20 @@ type outliner struct {
 // their own.
 func (o *outliner) outline(data []byte, path string) []*Object {
 	*o = outliner{buffer: o.buffer, path: path, values: o.values}
-	o.begin()
+	o.beginDocument()
 	for at, end := 0, 0; at < len(data); at = end {
 		if end = at + bytes.IndexByte(data[at:], '\n') + 1; end == at {
 			end = len(data)
 		}
-		if skip := o.found && data[at] != '-' && data[at] != '.'; !skip && !o.line(data[at:end]) {
+		if skip := o.found && data[at] != '-' && data[at] != '.'; !skip && !o.readLine(data[at:end]) {
 			return parseObjects(data, path)
 		}
 	}
-	o.end()
+	o.endDocument()
 	return o.objects
 }
 
-func (o *outliner) begin() {
+func (o *outliner) beginDocument() {
 	if o.values == nil {
 		o.values = map[string]string{}
 	}
@@ -78,34 +78,34 @@ func (o *outliner) begin() {
 	o.section, o.indent, o.found = "", 0, false
 }
 
-// line reads a line. It reports whether lines are enough to tell what the document has.
-func (o *outliner) line(line []byte) bool {
+// readLine reads a line. It reports whether lines are enough to tell what the document has.
+func (o *outliner) readLine(line []byte) bool {
 	text := bytes.TrimLeft(line, " ")
 	indent := len(line) - len(text)
 	switch {
 	case len(text) == 0 || strings.IndexByte("\r\n#", text[0]) >= 0:
 	case indent > 0:
-		o.below(text, indent)
+		o.readSectionLine(text, indent)
 	case bytes.HasPrefix(line, []byte("---")):
-		o.end()
+		o.endDocument()
 	default:
-		o.section, o.indent = o.take("", line), 0
+		o.section, o.indent = o.readField("", line), 0
 		return 'a' <= line[0] && line[0] <= 'z' && o.values["metadata"] == "" && o.values["spec"] == ""
 	}
 	return true
 }
 
-// below reads a line of a section.
-func (o *outliner) below(text []byte, indent int) {
+// readSectionLine reads a line of a section.
+func (o *outliner) readSectionLine(text []byte, indent int) {
 	o.indent = cmp.Or(o.indent, indent)
 	if indent == o.indent && (o.section == "metadata" || o.section == "spec") && strings.IndexByte("nh", text[0]) >= 0 {
-		o.take(o.section+".", text)
-		o.add(false)
+		o.readField(o.section+".", text)
+		o.addObject(false)
 	}
 }
 
-// take notes the value of a line, and returns the name of its field.
-func (o *outliner) take(of string, line []byte) string {
+// readField notes the value of a line, and returns the name of its field.
+func (o *outliner) readField(of string, line []byte) string {
 	name, value, _ := strings.Cut(string(line), ":")
 	value, _, _ = strings.Cut(value, " #")
 	if value = strings.Trim(value, " \r\n\"'"); value != "" {
@@ -114,9 +114,9 @@ func (o *outliner) take(of string, line []byte) string {
 	return name
 }
 
-// add adds the object of the document, unless it has no name yet or, before the end, no host.
-func (o *outliner) add(atEnd bool) {
-	k, ok := kind.ForEnvelope(o.values["apiVersion"], o.values["kind"])
+// addObject adds the object of the document, unless it has no name yet or, before the end, no host.
+func (o *outliner) addObject(atEnd bool) {
+	k, ok := kind.FindByEnvelope(o.values["apiVersion"], o.values["kind"])
 	if !ok || o.found || o.values["metadata.name"] == "" {
 		return
 	}
@@ -126,18 +126,18 @@ func (o *outliner) add(atEnd bool) {
 	}
 }
 
-// end ends a document.
-func (o *outliner) end() {
-	o.add(true)
-	o.begin()
+// endDocument ends a document.
+func (o *outliner) endDocument() {
+	o.addObject(true)
+	o.beginDocument()
 }
 
 // parseObjects finds the objects of a text by its nodes.
 func parseObjects(data []byte, path string) (objects []*Object) {
-	for _, doc := range NewFileState(path, data).Nodes() {
+	for _, doc := range NewFileState(path, data).DocumentNodes() {
 		root := RootNode(doc)
 		name := ScalarText(MemberValue(MemberValue(root, "metadata"), "name"))
-		if k, ok := kind.ForEnvelope(ScalarText(MemberValue(root, "apiVersion")), ScalarText(MemberValue(root, "kind"))); ok && name != "" {
+		if k, ok := kind.FindByEnvelope(ScalarText(MemberValue(root, "apiVersion")), ScalarText(MemberValue(root, "kind"))); ok && name != "" {
 			objects = append(objects, &Object{Kind: k, Name: name, Host: ScalarText(MemberValue(MemberValue(root, "spec"), k.HostField)), Path: path})
 		}
 	}

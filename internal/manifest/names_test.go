@@ -41,7 +41,7 @@ func checkNames(t *testing.T, source PathSource) {
 		}
 		return all
 	}
-	if is, want := known(Names(t.Context(), []PathSource{source}, LoadSettings{})), known(set); !slices.Equal(is, want) {
+	if is, want := known(LoadNames(t.Context(), []PathSource{source}, LoadSettings{})), known(set); !slices.Equal(is, want) {
 		t.Errorf("%s %q: %q, not %q", source.Path, source.Data, is, want)
 	}
 }

@@ -19,13 +19,13 @@ import (
 func plainDocuments(text []byte, pool *NodePool, each func(*yaml.Node)) (offset, line int) {
 	p := &parser{text: text, pool: pool}
 	line = 1
-	if !hasReadableChars(text) || !p.next() {
+	if !hasReadableChars(text) || !p.nextLine() {
 		return 0, line
 	}
 	var held *yaml.Node
 	for !p.ended || p.marker {
 		from, at := p.begin, p.line
-		doc := p.document()
+		doc := p.parseDocument()
 		if doc == nil {
 			return offset, line
 		}
@@ -84,9 +84,9 @@ type parser struct {
 	open          []*yaml.Node // the members of all collections that are not complete
 }
 
-// next goes to the first character of the next line of the document. It reports whether
+// nextLine goes to the first character of the next line of the document. It reports whether
 // what it skipped, and the start of the line, is plain.
-func (p *parser) next() bool {
+func (p *parser) nextLine() bool {
 	p.ended, p.marker = false, false
 	for begin := p.after; begin < len(p.text); begin = p.after {
 		line, _, _ := bytes.Cut(p.text[begin:], []byte("\n"))
@@ -94,7 +94,7 @@ func (p *parser) next() bool {
 		line = bytes.TrimSuffix(line, []byte("\r"))
 		p.line, p.begin, p.end = p.line+1, begin, begin+len(line)
 		p.pos, p.counted, p.column = begin, begin, 1
-		switch p.blanks(); {
+		switch p.skipBlanks(); {
 		case p.pos == p.end, p.text[p.pos] == '#':
 		case p.text[p.pos] == '\t', bytes.HasPrefix(line, []byte("...")), line[0] == '%':
 			return false
@@ -108,8 +108,8 @@ func (p *parser) next() bool {
 	return true
 }
 
-// blanks skips spaces.
-func (p *parser) blanks() {
+// skipBlanks skips spaces.
+func (p *parser) skipBlanks() {
 	for p.pos < p.end && p.text[p.pos] == ' ' {
 		p.pos++
 	}
@@ -124,15 +124,15 @@ func (p *parser) isItem() bool { return p.text[p.pos] == '-' && p.isBlank(p.pos+
 // indent is the number of bytes before pos; between lines, these are spaces and hyphens.
 func (p *parser) indent() int { return p.pos - p.begin }
 
-// rest goes from the end of a value, or from what has its value below, to the next line.
+// finishLine goes from the end of a value, or from what has its value below, to the next line.
 // It reports whether nothing or a comment is between.
-func (p *parser) rest() bool {
-	p.blanks()
-	return (p.pos == p.end || p.text[p.pos] == '#') && p.next()
+func (p *parser) finishLine() bool {
+	p.skipBlanks()
+	return (p.pos == p.end || p.text[p.pos] == '#') && p.nextLine()
 }
 
-// node makes a node at an offset of the line, which is not before that of the last one.
-func (p *parser) node(kind yaml.Kind, tag string, at int) *yaml.Node {
+// newNode makes a node at an offset of the line, which is not before that of the last one.
+func (p *parser) newNode(kind yaml.Kind, tag string, at int) *yaml.Node {
 	p.column += utf8.RuneCount(p.text[p.counted:at])
 	p.counted = at
 	if len(p.nodes) == 0 {
@@ -144,18 +144,18 @@ func (p *parser) node(kind yaml.Kind, tag string, at int) *yaml.Node {
 	return n
 }
 
-// nothing is the null that stands at pos for a value that is left out.
-func (p *parser) nothing() *yaml.Node { return p.node(yaml.ScalarNode, "!!null", p.pos) }
+// newNull is the null that stands at pos for a value that is left out.
+func (p *parser) newNull() *yaml.Node { return p.newNode(yaml.ScalarNode, "!!null", p.pos) }
 
-// close makes the nodes that were opened since a mark the content of n.
-func (p *parser) close(n *yaml.Node, mark int) *yaml.Node {
+// closeNode makes the nodes that were opened since a mark the content of n.
+func (p *parser) closeNode(n *yaml.Node, mark int) *yaml.Node {
 	n.Content = append([]*yaml.Node(nil), p.open[mark:]...)
 	p.open = p.open[:mark]
 	return n
 }
 
-// document reads a document, and goes to the start of the next. It returns nil if it declines.
-func (p *parser) document() *yaml.Node {
+// parseDocument reads a document, and goes to the start of the next. It returns nil if it declines.
+func (p *parser) parseDocument() *yaml.Node {
 	p.open = p.open[:0]
 	if pool := p.pool; pool != nil {
 		if pool.turn = 1 - pool.turn; pool.nodes[pool.turn] == nil {
@@ -163,17 +163,17 @@ func (p *parser) document() *yaml.Node {
 		}
 		p.nodes = pool.nodes[pool.turn]
 	}
-	doc := p.node(yaml.DocumentNode, "", p.pos)
+	doc := p.newNode(yaml.DocumentNode, "", p.pos)
 	if p.marker {
-		if p.pos += len("---"); !p.rest() {
+		if p.pos += len("---"); !p.finishLine() {
 			return nil
 		}
 	}
 	var root *yaml.Node
 	if !p.ended {
-		root = p.block()
-	} else if p.stop() {
-		root = p.nothing()
+		root = p.parseBlock()
+	} else if p.skipEmptyDocument() {
+		root = p.newNull()
 	}
 	// A line that no collection takes is declined.
 	if root == nil || !p.ended {
@@ -183,34 +183,34 @@ func (p *parser) document() *yaml.Node {
 	return doc
 }
 
-// stop goes to where an empty document ends. Only the last may be empty: package yaml sees two ahead else.
-func (p *parser) stop() bool {
+// skipEmptyDocument goes to where an empty document ends. Only the last may be empty: package yaml sees two ahead else.
+func (p *parser) skipEmptyDocument() bool {
 	p.line++
 	p.pos, p.counted, p.column = len(p.text), len(p.text), 1
 	return !p.marker && p.text[len(p.text)-1] == '\n'
 }
 
-// block reads a block collection that starts at pos, and everything that belongs to it.
-func (p *parser) block() *yaml.Node {
+// parseBlock reads a block collection that starts at pos, and everything that belongs to it.
+func (p *parser) parseBlock() *yaml.Node {
 	if p.isItem() {
-		return p.sequence(p.indent(), false)
+		return p.parseSequence(p.indent(), false)
 	}
-	if key := p.scalar(false); key != nil && p.isKey() {
-		return p.mapping(key)
+	if key := p.parseScalar(false); key != nil && p.isKey() {
+		return p.parseMapping(key)
 	}
 	return nil
 }
 
-// sequence reads the items at an indentation. One that is the value of a key may have the
+// parseSequence reads the items at an indentation. One that is the value of a key may have the
 // indentation of that key, and ends before the next key.
-func (p *parser) sequence(indent int, ofKey bool) *yaml.Node {
-	n, mark := p.node(yaml.SequenceNode, "!!seq", p.pos), len(p.open)
+func (p *parser) parseSequence(indent int, ofKey bool) *yaml.Node {
+	n, mark := p.newNode(yaml.SequenceNode, "!!seq", p.pos), len(p.open)
 	for indent <= maxPlainDepth {
-		if !p.value(indent, false) {
+		if !p.parseValue(indent, false) {
 			return nil
 		}
 		if p.ended || p.indent() < indent || ofKey && p.indent() == indent && !p.isItem() {
-			return p.close(n, mark)
+			return p.closeNode(n, mark)
 		}
 		if p.indent() > indent || !p.isItem() {
 			return nil
@@ -219,44 +219,44 @@ func (p *parser) sequence(indent int, ofKey bool) *yaml.Node {
 	return nil
 }
 
-// mapping reads the members that start where key starts. pos is at the colon of key.
-func (p *parser) mapping(key *yaml.Node) *yaml.Node {
+// parseMapping reads the members that start where key starts. pos is at the colon of key.
+func (p *parser) parseMapping(key *yaml.Node) *yaml.Node {
 	indent := key.Column - 1
-	n, mark := p.node(yaml.MappingNode, "!!map", p.begin+indent), len(p.open)
+	n, mark := p.newNode(yaml.MappingNode, "!!map", p.begin+indent), len(p.open)
 	for indent <= maxPlainDepth {
 		p.open = append(p.open, key)
-		if !p.value(indent, true) {
+		if !p.parseValue(indent, true) {
 			return nil
 		}
 		if p.ended || p.indent() < indent {
-			return p.close(n, mark)
+			return p.closeNode(n, mark)
 		}
 		if p.indent() > indent || p.isItem() {
 			return nil
 		}
-		if key = p.scalar(false); key == nil || !p.isKey() {
+		if key = p.parseScalar(false); key == nil || !p.isKey() {
 			return nil
 		}
 	}
 	return nil
 }
 
-// value reads what follows a hyphen or the colon of a key, goes to the next line, and opens it.
-func (p *parser) value(indent int, ofKey bool) bool {
+// parseValue reads what follows a hyphen or the colon of a key, goes to the next line, and opens it.
+func (p *parser) parseValue(indent int, ofKey bool) bool {
 	var n *yaml.Node
 	p.pos++
 	none := p.pos
-	switch p.blanks(); {
+	switch p.skipBlanks(); {
 	case p.pos == p.end, p.text[p.pos] == '#':
 		p.pos = none
-		n = p.below(indent, ofKey)
+		n = p.parseBelow(indent, ofKey)
 	case !ofKey && p.isItem():
-		n = p.sequence(p.indent(), false)
+		n = p.parseSequence(p.indent(), false)
 	default:
-		n = p.flow(0, false)
+		n = p.parseFlow(0, false)
 		if !ofKey && n != nil && n.Kind == yaml.ScalarNode && p.isKey() {
-			n = p.mapping(n)
-		} else if n == nil || !p.rest() {
+			n = p.parseMapping(n)
+		} else if n == nil || !p.finishLine() {
 			return false
 		}
 	}
@@ -264,18 +264,18 @@ func (p *parser) value(indent int, ofKey bool) bool {
 	return n != nil
 }
 
-// below reads the value that starts on a line below, which may be nothing.
-func (p *parser) below(indent int, ofKey bool) *yaml.Node {
-	nothing := p.nothing()
+// parseBelow reads the value that starts on a line below, which may be nothing.
+func (p *parser) parseBelow(indent int, ofKey bool) *yaml.Node {
+	nothing := p.newNull()
 	switch {
-	case !p.rest():
+	case !p.finishLine():
 		return nil
 	case p.ended || p.indent() < indent:
 		return nothing
 	case p.indent() > indent:
-		return p.block()
+		return p.parseBlock()
 	case ofKey && p.isItem():
-		return p.sequence(indent, true)
+		return p.parseSequence(indent, true)
 	}
 	return nothing
 }

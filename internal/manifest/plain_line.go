@@ -7,38 +7,38 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// flow reads a value on one line, in brackets or not, that may itself be in brackets.
-func (p *parser) flow(depth int, inFlow bool) *yaml.Node {
+// parseFlow reads a value on one line, in brackets or not, that may itself be in brackets.
+func (p *parser) parseFlow(depth int, inFlow bool) *yaml.Node {
 	switch {
 	case p.pos == p.end || depth == maxPlainDepth:
 		return nil
 	case p.text[p.pos] == '[':
-		return p.members(p.node(yaml.SequenceNode, "!!seq", p.pos), ']', depth)
+		return p.parseMembers(p.newNode(yaml.SequenceNode, "!!seq", p.pos), ']', depth)
 	case p.text[p.pos] == '{':
-		return p.members(p.node(yaml.MappingNode, "!!map", p.pos), '}', depth)
+		return p.parseMembers(p.newNode(yaml.MappingNode, "!!map", p.pos), '}', depth)
 	}
-	return p.scalar(inFlow)
+	return p.parseScalar(inFlow)
 }
 
-// members reads the values or members of n, up to the bracket that ends them.
-func (p *parser) members(n *yaml.Node, bracket byte, depth int) *yaml.Node {
+// parseMembers reads the values or members of n, up to the bracket that ends them.
+func (p *parser) parseMembers(n *yaml.Node, bracket byte, depth int) *yaml.Node {
 	n.Style = yaml.FlowStyle
 	mark := len(p.open)
 	for {
 		p.pos++
-		p.blanks()
+		p.skipBlanks()
 		if p.pos < p.end && p.text[p.pos] == bracket {
 			break
 		}
-		if n.Kind == yaml.MappingNode && !p.flowKey(depth) {
+		if n.Kind == yaml.MappingNode && !p.parseFlowKey(depth) {
 			return nil
 		}
-		value := p.flow(depth+1, true)
+		value := p.parseFlow(depth+1, true)
 		if value == nil {
 			return nil
 		}
 		p.open = append(p.open, value)
-		p.blanks()
+		p.skipBlanks()
 		if p.pos < p.end && p.text[p.pos] == bracket {
 			break
 		}
@@ -47,29 +47,29 @@ func (p *parser) members(n *yaml.Node, bracket byte, depth int) *yaml.Node {
 		}
 	}
 	p.pos++
-	return p.close(n, mark)
+	return p.closeNode(n, mark)
 }
 
-// flowKey reads a key in braces, its colon, and the spaces after it. Only a key in quotes
+// parseFlowKey reads a key in braces, its colon, and the spaces after it. Only a key in quotes
 // needs no space.
-func (p *parser) flowKey(depth int) bool {
-	key := p.flow(depth+1, true)
+func (p *parser) parseFlowKey(depth int) bool {
+	key := p.parseFlow(depth+1, true)
 	if key == nil || key.Kind != yaml.ScalarNode || p.pos == p.end || p.text[p.pos] != ':' {
 		return false
 	}
 	p.open = append(p.open, key)
 	p.pos++
-	p.blanks()
+	p.skipBlanks()
 	return true
 }
 
-// scalar reads a scalar on one line, in brackets or not. pos is then at what follows.
-func (p *parser) scalar(inFlow bool) *yaml.Node {
+// parseScalar reads a scalar on one line, in brackets or not. pos is then at what follows.
+func (p *parser) parseScalar(inFlow bool) *yaml.Node {
 	if c := p.text[p.pos]; c == '"' || c == '\'' {
-		return p.quoted(c)
+		return p.parseQuoted(c)
 	}
 	from := p.pos
-	if !p.startsPlain(inFlow) || !p.toEnd(inFlow) {
+	if !p.startsPlain(inFlow) || !p.toScalarEnd(inFlow) {
 		return nil
 	}
 	text := bytes.TrimRight(p.text[from:p.pos], " ")
@@ -81,7 +81,7 @@ func (p *parser) scalar(inFlow bool) *yaml.Node {
 	if strings.IndexByte("+-.0123456789~<", text[0]) < 0 && (len(text) > len("false") || strings.IndexByte("yYnNtTfFoO", text[0]) < 0) {
 		tag = "!!str" // neither a number, nor a time, nor a word that package yaml knows
 	}
-	n := p.node(yaml.ScalarNode, tag, from)
+	n := p.newNode(yaml.ScalarNode, tag, from)
 	n.Value = string(text)
 	n.Tag = n.ShortTag()
 	return n
@@ -98,8 +98,8 @@ func (p *parser) startsPlain(inFlow bool) bool {
 	return strings.IndexByte("-?:,[]{}#&*!|>'\"%@`\t ", c) < 0
 }
 
-// toEnd goes to the end of a plain scalar, and reports whether that is certain.
-func (p *parser) toEnd(inFlow bool) bool {
+// toScalarEnd goes to the end of a plain scalar, and reports whether that is certain.
+func (p *parser) toScalarEnd(inFlow bool) bool {
 	for ; p.pos < p.end; p.pos++ {
 		switch c := p.text[p.pos]; {
 		case c == '\t':
@@ -115,15 +115,15 @@ func (p *parser) toEnd(inFlow bool) bool {
 	return true
 }
 
-// quoted reads a scalar in quotes, with the escapes that people write.
-func (p *parser) quoted(quote byte) *yaml.Node {
+// parseQuoted reads a scalar in quotes, with the escapes that people write.
+func (p *parser) parseQuoted(quote byte) *yaml.Node {
 	from := p.pos
 	p.unquoted = p.unquoted[:0]
 	for p.pos++; p.pos < p.end; p.pos++ {
 		c := p.text[p.pos]
 		switch {
 		case c == '\\' && quote == '"':
-			if c = p.escaped(); c == 0 {
+			if c = p.parseEscape(); c == 0 {
 				return nil
 			}
 		case c == quote && quote == '\'' && p.pos+1 < p.end && p.text[p.pos+1] == quote:
@@ -132,7 +132,7 @@ func (p *parser) quoted(quote byte) *yaml.Node {
 			if p.pos++; p.pos-from > maxKey {
 				return nil
 			}
-			n := p.node(yaml.ScalarNode, "!!str", from)
+			n := p.newNode(yaml.ScalarNode, "!!str", from)
 			n.Value, n.Style = string(p.unquoted), yaml.SingleQuotedStyle
 			if quote == '"' {
 				n.Style = yaml.DoubleQuotedStyle
@@ -144,8 +144,8 @@ func (p *parser) quoted(quote byte) *yaml.Node {
 	return nil
 }
 
-// escaped goes to the character behind a backslash, and returns what it stands for, or 0.
-func (p *parser) escaped() byte {
+// parseEscape goes to the character behind a backslash, and returns what it stands for, or 0.
+func (p *parser) parseEscape() byte {
 	if p.pos+1 == p.end {
 		return 0
 	}

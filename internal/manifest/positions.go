@@ -14,34 +14,34 @@ import (
 // lineColumn is a line and a column, from 1, in characters.
 type lineColumn struct{ line, column uint32 }
 
-func newPlace(line, column int) lineColumn { return lineColumn{uint32(line), uint32(column)} }
+func newLineColumn(line, column int) lineColumn { return lineColumn{uint32(line), uint32(column)} }
 
-// places encodes places in order, each as the lines since the one before and the column. Most take two
+// encodedPlaces encodes places in order, each as the lines since the one before and the column. Most take two
 // bytes, because every object keeps its places in memory.
-type places []byte
+type encodedPlaces []byte
 
-// add appends a place that comes after another.
-func (p places) add(before, next lineColumn) places {
+// appendPosition appends a place that comes after another.
+func (p encodedPlaces) appendPosition(before, next lineColumn) encodedPlaces {
 	p = binary.AppendVarint(p, int64(next.line)-int64(before.line))
 	return binary.AppendUvarint(p, uint64(next.column))
 }
 
-// positions are a document in canonical JSON, with the place of each of its nodes in the same order.
-type positions struct {
+// jsonWithPlaces are a document in canonical JSON, with the place of each of its nodes in the same order.
+type jsonWithPlaces struct {
 	json   []byte
-	places places
+	places encodedPlaces
 }
 
-// Place returns the line and column, from 1 and in characters, of a field such as
+// Position returns the line and column, from 1 and in characters, of a field such as
 // spec.locations[2].cache.edgeTTL, or of its nearest existing parent. It returns 0, 0 for an object that
 // was not read from a file.
-func (o *Object) Place(field string) (line, column int) {
-	at := o.Places([]string{field})[0]
+func (o *Object) Position(field string) (line, column int) {
+	at := o.Positions([]string{field})[0]
 	return at[0], at[1]
 }
 
-// Places returns the lines and columns of several fields, as Place does, and reads the object only once.
-func (o *Object) Places(fields []string) [][2]int {
+// Positions returns the lines and columns of several fields, as Place does, and reads the object only once.
+func (o *Object) Positions(fields []string) [][2]int {
 	found := map[string]lineColumn{}
 	parents := make([][]string, len(fields))
 	for i, field := range fields {
@@ -50,10 +50,10 @@ func (o *Object) Places(fields []string) [][2]int {
 			found[path] = lineColumn{}
 		}
 	}
-	(&placeFinder{places: o.positions.places, found: found}).value("", true, o.positions.json)
+	(&placeFinder{places: o.positions.places, found: found}).scanValue("", true, o.positions.json)
 	out := make([][2]int, len(fields))
 	for i := range fields {
-		at := newPlace(o.Line, o.Column)
+		at := newLineColumn(o.Line, o.Column)
 		for _, path := range parents[i] {
 			at = cmp.Or(found[path], at)
 		}
@@ -85,15 +85,15 @@ func withParents(field string) []string {
 
 // placeFinder reads the places of a value in order, and sets those of the paths in found.
 type placeFinder struct {
-	places places
+	places encodedPlaces
 	last   lineColumn
 	found  map[string]lineColumn
 	buffer []byte
 }
 
-// value reads the places of a value and of all below it. It builds paths only below those in found,
+// scanValue reads the places of a value and of all below it. It builds paths only below those in found,
 // because building all would take most of the time.
-func (w *placeFinder) value(path string, named bool, json []byte) {
+func (w *placeFinder) scanValue(path string, named bool, json []byte) {
 	lines, n := binary.Varint(w.places)
 	column, m := binary.Uvarint(w.places[max(n, 0):])
 	if n <= 0 || m <= 0 {
@@ -113,23 +113,23 @@ func (w *placeFinder) value(path string, named bool, json []byte) {
 			if named {
 				at = kind.JoinField(path, unescapeName(string(key)))
 			}
-			w.value(at, named, v)
+			w.scanValue(at, named, v)
 		}
 	case '[':
 		i := 0
 		for v := range canon.Elements(json) {
 			at := ""
 			if named {
-				at = w.wanted(path, i)
+				at = w.wantedPath(path, i)
 			}
-			w.value(at, at != "", v)
+			w.scanValue(at, at != "", v)
 			i++
 		}
 	}
 }
 
-// wanted returns the path of an element if it is in found, or "". It builds no other string.
-func (w *placeFinder) wanted(list string, i int) string {
+// wantedPath returns the path of an element if it is in found, or "". It builds no other string.
+func (w *placeFinder) wantedPath(list string, i int) string {
 	w.buffer = append(strconv.AppendInt(append(append(w.buffer[:0], list...), '['), int64(i), 10), ']')
 	if _, ok := w.found[string(w.buffer)]; ok {
 		return string(w.buffer)
@@ -157,7 +157,7 @@ func (o *Object) placeFindings(all diag.List, text *LineIndex) {
 	if fields == nil {
 		return
 	}
-	for i, at := range o.Places(fields) {
+	for i, at := range o.Positions(fields) {
 		found[i].Line, found[i].Column, found[i].Source = at[0], at[1], text.Text(at[0])
 	}
 }

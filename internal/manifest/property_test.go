@@ -67,7 +67,7 @@ func (l *layout) write(path string, v any, indent int) {
 			l.write(at, e, indent+1)
 		}
 	default:
-		l.put(" %s # %q\n", canon.Bytes(v), path)
+		l.put(" %s # %q\n", canon.Encode(v), path)
 	}
 }
 
@@ -83,28 +83,28 @@ func TestEveryFieldIsFoundInItsLineAndBytesAreTheTrees(t *testing.T) {
 		f := &FileState{Path: "x.yaml", Lines: LineIndex{Data: []byte(l.text.String())}, MaxValues: 1 << 20}
 		var c converter
 		var o *Object
-		f.Documents(func(n *yaml.Node) {
+		f.EachDocument(func(n *yaml.Node) {
 			c.reset(f)
-			tree, _ := c.value(n.Content[0], n.Content[0], nil).(map[string]any)
-			o = &Object{Spec: bytes.Clone(c.out.json[c.spec.from:c.spec.to]), positions: positions{bytes.Clone(c.out.json), bytes.Clone(c.out.places)}}
-			if want := canon.Bytes(doc); !bytes.Equal(canon.Bytes(tree), want) {
-				t.Fatalf("read %s, want %s", canon.Bytes(tree), want)
+			tree, _ := c.convertValue(n.Content[0], n.Content[0], nil).(map[string]any)
+			o = &Object{Spec: bytes.Clone(c.out.json[c.spec.from:c.spec.to]), positions: jsonWithPlaces{bytes.Clone(c.out.json), bytes.Clone(c.out.places)}}
+			if want := canon.Encode(doc); !bytes.Equal(canon.Encode(tree), want) {
+				t.Fatalf("read %s, want %s", canon.Encode(tree), want)
 			}
 		})
 		if len(f.Findings) > 0 || o == nil {
 			t.Fatalf("%s\n%v", l.text.String(), f.Findings)
 		}
-		if want := canon.Bytes(doc["spec"]); !bytes.Equal(o.Spec, want) {
+		if want := canon.Encode(doc["spec"]); !bytes.Equal(o.Spec, want) {
 			t.Fatalf("spec %s, want %s", o.Spec, want)
 		}
 		fields := append(slices.Sorted(maps.Keys(l.lines)), "", "spec", "spec.no", "spec.a[7].b", "no", "metadata.no")
-		for i, at := range o.Places(fields) {
-			if line, column := o.Place(fields[i]); at != [2]int{line, column} {
+		for i, at := range o.Positions(fields) {
+			if line, column := o.Position(fields[i]); at != [2]int{line, column} {
 				t.Fatalf("Places(%s) = %v, Place = %d:%d", fields[i], at, line, column)
 			}
 		}
 		for path, want := range l.lines {
-			if line, column := o.Place(path); line != want || column == 0 {
+			if line, column := o.Position(path); line != want || column == 0 {
 				t.Fatalf("Place(%s) = %d:%d, want line %d in\n%s", path, line, column, want, l.text.String())
 			}
 		}
@@ -129,7 +129,7 @@ func FuzzLoad(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, x := range append(findings, Check(set, LoadSettings{})...) {
+		for _, x := range append(findings, CheckSet(set, LoadSettings{})...) {
 			if x.Rule == "" || x.Message == "" || x.Fix == "" || x.Line < 1 || x.Column < 1 {
 				t.Errorf("incomplete finding %+v", x)
 			}
@@ -158,7 +158,7 @@ func placesOf(t *testing.T, data []byte) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found = append(found, Check(set, LoadSettings{})...)
+	found = append(found, CheckSet(set, LoadSettings{})...)
 	for _, o := range set.Objects {
 		advice, silenced := Advise(o, o.Tree(), LoadSettings{})
 		found = slices.Concat(found, advice, silenced)
@@ -182,7 +182,7 @@ func checkCanonical(t *testing.T, spec []byte) {
 		return
 	}
 	v, err := canon.Decode(spec)
-	if err != nil || !bytes.Equal(canon.Bytes(v), spec) {
+	if err != nil || !bytes.Equal(canon.Encode(v), spec) {
 		t.Errorf("spec is not canonical: %v\n%s", err, spec)
 	}
 }

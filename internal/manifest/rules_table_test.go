@@ -462,7 +462,7 @@ func TestWhatNobodySeesIsRefused(t *testing.T) {
 	var seen strings.Builder
 	for r := rune(0); r <= unicode.MaxRune; r++ {
 		switch allowed := strings.ContainsRune("\n\t\u200c\u200d", r); {
-		case !diag.Unseen(r):
+		case !diag.IsInvisible(r):
 			seen.WriteRune(r)
 		case !refused("a"+string(r), true), refused("a"+string(r), false) == allowed:
 			t.Errorf("U+%04X is not refused, or is in a value that may have it", r)

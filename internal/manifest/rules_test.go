@@ -29,7 +29,7 @@ func foundIn(t *testing.T, source PathSource, opts LoadSettings) diag.List {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found = append(found, Check(set, opts)...)
+	found = append(found, CheckSet(set, opts)...)
 	for _, o := range set.Objects {
 		advice, _ := Advise(o, o.Tree(), LoadSettings{})
 		found = append(found, advice...)

@@ -51,15 +51,15 @@ func ResolveScalar(s string) ScalarType {
 	case s == "null":
 		return PlainNull
 	case len(s) <= len("false"):
-		if _, ok := BooleanWord(s); ok {
+		if _, ok := ParseBool(s); ok {
 			return LooseBool
 		}
 	}
 	return PlainText
 }
 
-// BooleanWord reads the booleans of YAML 1.1 in their three spellings.
-func BooleanWord(s string) (value, ok bool) {
+// ParseBool reads the booleans of YAML 1.1 in their three spellings.
+func ParseBool(s string) (value, ok bool) {
 	lower := strings.ToLower(s)
 	if s != lower && s != strings.ToUpper(s) && s != strings.ToUpper(s[:1])+lower[1:] {
 		return false, false

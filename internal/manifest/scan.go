@@ -25,11 +25,11 @@ var (
 // yamlSpace separates the words of a plain scalar.
 const yamlSpace = " \t\r\n"
 
-// At returns the offset of a node. It searches from where it looked last, because a file may be one long
+// NodeOffset returns the offset of a node. It searches from where it looked last, because a file may be one long
 // line.
-func (l *LineIndex) At(n *yaml.Node) int {
+func (l *LineIndex) NodeOffset(n *yaml.Node) int {
 	if l.near.line != n.Line {
-		l.near = textSpot{n.Line, 1, l.Offset(n.Line)}
+		l.near = textPosition{n.Line, 1, l.LineStart(n.Line)}
 	}
 	for ; l.near.column < n.Column; l.near.column++ {
 		_, size := utf8.DecodeRune(l.Data[l.near.at:])
@@ -42,9 +42,9 @@ func (l *LineIndex) At(n *yaml.Node) int {
 	return l.near.at
 }
 
-// Behind returns the offset of a value after its anchor and tag.
-func (l *LineIndex) Behind(n *yaml.Node) int {
-	at := l.At(n)
+// ValueOffset returns the offset of a value after its anchor and tag.
+func (l *LineIndex) ValueOffset(n *yaml.Node) int {
+	at := l.NodeOffset(n)
 	if at == len(l.Data) || l.Data[at] != '&' && l.Data[at] != '!' {
 		return at
 	}
@@ -58,10 +58,10 @@ func (l *LineIndex) Behind(n *yaml.Node) int {
 	return at
 }
 
-// End returns the offset after a scalar that is no block, an alias, or a collection in brackets, and
+// NodeEnd returns the offset after a scalar that is no block, an alias, or a collection in brackets, and
 // reports whether it found that.
-func (l *LineIndex) End(n *yaml.Node) (int, bool) {
-	at := l.Behind(n)
+func (l *LineIndex) NodeEnd(n *yaml.Node) (int, bool) {
+	at := l.ValueOffset(n)
 	switch {
 	case n.Kind == yaml.AliasNode:
 		return at + len("*") + len(n.Value), true
@@ -94,7 +94,7 @@ func (l *LineIndex) flowEnd(n *yaml.Node, at int) (int, bool) {
 	ok := true
 	for _, last := range slices.Backward(n.Content) {
 		if !IsEmpty(last) || last.Anchor != "" { // others are before a comma, a colon or the end
-			at, ok = l.End(last)
+			at, ok = l.NodeEnd(last)
 			break
 		}
 	}

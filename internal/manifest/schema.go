@@ -20,7 +20,7 @@ import (
 // validators compile the schema of each kind when an object is first rejected.
 var validators = sync.OnceValue(func() map[*kind.Kind]func() *jsonschema.Schema {
 	v := map[*kind.Kind]func() *jsonschema.Schema{}
-	for _, k := range kind.AllDocuments() {
+	for _, k := range kind.AllDocumentKinds() {
 		v[k] = sync.OnceValue(func() *jsonschema.Schema { return compileSchema(k.SchemaFile, k.Schema()) })
 	}
 	return v
@@ -70,13 +70,13 @@ func (w *worker) checkSchema(doc map[string]any, k *kind.Kind) {
 		return
 	}
 	s := &schemaErrors{file: w.file, doc: doc, root: k.Root(), failed: map[string]bool{}}
-	for _, x := range w.file.OfDocument() {
+	for _, x := range w.file.DocumentFindings() {
 		if x.Severity == diag.Error {
 			s.failed[x.Field] = true
 		}
 	}
 	if invalid, ok := errors.AsType[*jsonschema.ValidationError](validators()[k]().Validate(s.doc)); ok {
-		s.leaves(invalid)
+		s.reportLeaves(invalid)
 	}
 }
 
@@ -89,43 +89,43 @@ type schemaErrors struct {
 	failed map[string]bool
 }
 
-func (s *schemaErrors) leaves(e *jsonschema.ValidationError) {
+func (s *schemaErrors) reportLeaves(e *jsonschema.ValidationError) {
 	for _, cause := range e.Causes {
-		s.leaves(cause)
+		s.reportLeaves(cause)
 	}
 	if len(e.Causes) == 0 {
-		s.leaf(e)
+		s.reportLeaf(e)
 	}
 }
 
-func (s *schemaErrors) leaf(e *jsonschema.ValidationError) {
+func (s *schemaErrors) reportLeaf(e *jsonschema.ValidationError) {
 	keyword := e.KeywordLocation[strings.LastIndexByte(e.KeywordLocation, '/')+1:]
 	path, v := rules.FindValue(s.doc, e.InstanceLocation)
-	f, _ := s.root.FieldAt(kind.PathParts(path)) // nil for what the schema does not list
+	f, _ := s.root.FieldAt(kind.SplitAtDots(path)) // nil for what the schema does not list
 	name := path[strings.LastIndexByte(path, '.')+1:]
 	switch {
 	case f == nil || f.Type == kind.AnyType || keyword == "additionalProperties": // rules say what these accept
 	case v == nil && !strings.HasSuffix(path, "]"): // null means that a member must be absent
-		s.missing(path, name, f)
+		s.reportMissing(path, name, f)
 	default:
-		s.broken(keyword, e.Message, path, name, v, f)
+		s.reportViolation(keyword, e.Message, path, name, v, f)
 	}
 }
 
-// broken reports that a value breaks a keyword of the schema.
-func (s *schemaErrors) broken(keyword, message, path, name string, v any, f *kind.Field) {
+// reportViolation reports that a value breaks a keyword of the schema.
+func (s *schemaErrors) reportViolation(keyword, message, path, name string, v any, f *kind.Field) {
 	switch keyword {
 	case "required":
 		members, _ := v.(map[string]any)
 		for _, name := range f.Names {
 			if members[name] == nil {
-				s.missing(kind.JoinField(path, name), name, f.Fields[name])
+				s.reportMissing(kind.JoinField(path, name), name, f.Fields[name])
 			}
 		}
 	case "type":
-		s.wrongType(path, name, v, f)
+		s.reportWrongType(path, name, v, f)
 	case "const", "enum":
-		s.wrongText(path, name, scalarText(v), f)
+		s.reportWrongText(path, name, scalarText(v), f)
 	case "minLength":
 		s.report(path, name+" is empty", exampleFix(name, f))
 	case "minItems":
@@ -135,27 +135,27 @@ func (s *schemaErrors) broken(keyword, message, path, name string, v any, f *kin
 	}
 }
 
-func (s *schemaErrors) missing(path, name string, f *kind.Field) {
+func (s *schemaErrors) reportMissing(path, name string, f *kind.Field) {
 	if f.Required {
 		s.report(path, path+" is missing", exampleFix(name, f))
 	}
 }
 
-func (s *schemaErrors) wrongType(path, name string, v any, f *kind.Field) {
+func (s *schemaErrors) reportWrongType(path, name string, v any, f *kind.Field) {
 	fix := exampleFix(name, f)
-	if right := inType(scalarText(v), f); right != "" {
+	if right := convertToType(scalarText(v), f); right != "" {
 		fix = "write " + name + ": " + right
 	}
 	x := s.report(path, fmt.Sprintf("%s needs %s and this is %s", name, typeName(f), valueName(v)), fix)
 	if text, _ := v.(string); f.Type == kind.Bool || !strings.ContainsAny(text, "eE") { // 1e3 is text to some YAML parsers
-		x.Write = inType(text, f)
+		x.Write = convertToType(text, f)
 	}
 }
 
-func (s *schemaErrors) wrongText(path, name, text string, f *kind.Field) {
+func (s *schemaErrors) reportWrongText(path, name, text string, f *kind.Field) {
 	right := strings.Join(quoteAll(f.Enum), " or ")
 	x := s.report(path, fmt.Sprintf("%s is %s and must be %s", name, diag.Quote(text), right), "write "+name+": "+right)
-	x.Write = otherCase(text, f.Enum)
+	x.Write = matchIgnoringCase(text, f.Enum)
 }
 
 func (s *schemaErrors) report(path, message, fix string) *diag.Finding {
@@ -163,10 +163,10 @@ func (s *schemaErrors) report(path, message, fix string) *diag.Finding {
 		return &diag.Finding{}
 	}
 	s.failed[path] = true
-	return s.file.Fail(0, 0, ruleSchema, path, message, fix)
+	return s.file.AddError(0, 0, ruleSchema, path, message, fix)
 }
 
-func typeOf(v any) kind.Type {
+func typeOf(v any) kind.FieldType {
 	switch v.(type) {
 	case string:
 		return kind.Text
@@ -190,9 +190,9 @@ func valueName(v any) string {
 	return [...]string{"null", "text", "a boolean", "a number", "a mapping", "a list"}[typeOf(v)]
 }
 
-// inType converts a scalar to the type of a field, or returns "".
-func inType(text string, f *kind.Field) string {
-	value, isBool := BooleanWord(text)
+// convertToType converts a scalar to the type of a field, or returns "".
+func convertToType(text string, f *kind.Field) string {
+	value, isBool := ParseBool(text)
 	switch {
 	case f.Type == kind.Text && text != "":
 		return strconv.Quote(text)
@@ -208,7 +208,7 @@ func exampleFix(name string, f *kind.Field) string {
 	if len(f.Examples) == 0 {
 		return "write " + name + " as " + typeName(f)
 	}
-	return "write " + name + ", for example " + name + ": " + string(canon.Bytes(f.Examples[0]))
+	return "write " + name + ", for example " + name + ": " + string(canon.Encode(f.Examples[0]))
 }
 
 // scalarText returns a scalar as text, "" for anything else.

@@ -30,13 +30,13 @@ func trees(t *testing.T) map[*kind.Kind][]map[string]any {
 	all := map[*kind.Kind][]map[string]any{}
 	add := func(text string) {
 		f := NewFileState("", []byte(text))
-		f.Documents(func(n *yaml.Node) {
+		f.EachDocument(func(n *yaml.Node) {
 			var c converter
 			c.reset(f)
-			doc, _ := c.value(n.Content[0], n.Content[0], nil).(map[string]any)
+			doc, _ := c.convertValue(n.Content[0], n.Content[0], nil).(map[string]any)
 			version, _ := doc["apiVersion"].(string)
 			name, _ := doc["kind"].(string)
-			if k, ok := kind.ForEnvelope(version, name); ok {
+			if k, ok := kind.FindByEnvelope(version, name); ok {
 				all[k] = append(all[k], doc)
 			}
 		})
@@ -120,7 +120,7 @@ func rejected(schema *jsonschema.Schema, k *kind.Kind, doc map[string]any) []str
 			return
 		}
 		path, v := rules.FindValue(doc, e.InstanceLocation)
-		f, _ := k.Root().FieldAt(kind.PathParts(path))
+		f, _ := k.Root().FieldAt(kind.SplitAtDots(path))
 		if !strings.HasSuffix(e.KeywordLocation, "/required") {
 			fields = append(fields, path)
 			return
@@ -146,7 +146,7 @@ func TestFindingsAreTheValidators(t *testing.T) {
 		agree := func(t rapid.TB, doc map[string]any) (valid bool) {
 			version, _ := doc["apiVersion"].(string)
 			name, _ := doc["kind"].(string)
-			if of, ok := kind.ForEnvelope(version, name); !ok || of != k {
+			if of, ok := kind.FindByEnvelope(version, name); !ok || of != k {
 				return false // no document of the kind
 			}
 			w := &worker{loader: &loader{}, file: &FileState{MaxFindings: math.MaxInt}}
@@ -158,7 +158,7 @@ func TestFindingsAreTheValidators(t *testing.T) {
 			slices.Sort(found)
 			want, got := rejected(schema, k, doc), acceptsValue(doc, k.Root())
 			if got != (len(want) == 0) || !slices.Equal(found, want) {
-				t.Fatalf("accepted %t, with the findings %q, and the validator of %s rejects %q of %s", got, found, k.Name, want, canon.Bytes(doc))
+				t.Fatalf("accepted %t, with the findings %q, and the validator of %s rejects %q of %s", got, found, k.Name, want, canon.Encode(doc))
 			}
 			return got
 		}

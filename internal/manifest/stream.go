@@ -33,7 +33,7 @@ type FileState struct {
 	// from is the index of the first finding of the current document.
 	from int
 	// beyondDocument and beyondFile count the findings beyond the limit of a document and of the file.
-	beyondDocument, beyondFile dropped
+	beyondDocument, beyondFile droppedFindings
 	// MaxFindings raises the limits of findings, if it is higher.
 	MaxFindings int
 	MaxValues   int  // of a document
@@ -53,8 +53,8 @@ func NewFileState(path string, data []byte) *FileState {
 	return &FileState{Path: path, Lines: LineIndex{Data: data}, MaxValues: maxValues}
 }
 
-// dropped counts findings that are not shown; worst is the highest severity among them.
-type dropped struct {
+// droppedFindings counts findings that are not shown; worst is the highest severity among them.
+type droppedFindings struct {
 	count int
 	worst diag.Severity
 }
@@ -88,24 +88,26 @@ func (f *FileState) FollowsQuestionMark(n *yaml.Node) bool {
 	if !f.questions {
 		return false
 	}
-	at := f.Lines.At(n)
+	at := f.Lines.NodeOffset(n)
 	return at > 0 && f.Lines.Data[at-1] == '?'
 }
 
-// Start begins the findings of a document.
-func (f *FileState) Start() { f.from, f.beyondDocument = len(f.Findings), dropped{} }
+// StartDocument begins the findings of a document.
+func (f *FileState) StartDocument() { f.from, f.beyondDocument = len(f.Findings), droppedFindings{} }
 
-// OfDocument returns the findings of the current document.
-func (f *FileState) OfDocument() diag.List { return f.Findings[f.from:] }
+// DocumentFindings returns the findings of the current document.
+func (f *FileState) DocumentFindings() diag.List { return f.Findings[f.from:] }
 
-// Keep sets the findings of the current document.
-func (f *FileState) Keep(own diag.List) { f.Findings = append(f.Findings[:f.from], own...) }
+// SetCurrentDocumentFindings sets the findings of the current document.
+func (f *FileState) SetCurrentDocumentFindings(own diag.List) {
+	f.Findings = append(f.Findings[:f.from], own...)
+}
 
-// Cropped reports whether the document or the file has more findings than are kept.
-func (f *FileState) Cropped() bool { return f.beyondDocument.count+f.beyondFile.count > 0 }
+// HasDroppedFindings reports whether the document or the file has more findings than are kept.
+func (f *FileState) HasDroppedFindings() bool { return f.beyondDocument.count+f.beyondFile.count > 0 }
 
-// Hopeless reports whether the file has so many findings that another error would not be kept.
-func (f *FileState) Hopeless() bool { return f.beyondFile.worst == diag.Error }
+// HasTooManyErrors reports whether the file has so many findings that another error would not be kept.
+func (f *FileState) HasTooManyErrors() bool { return f.beyondFile.worst == diag.Error }
 
 // EndDocument says how many findings of the document are not kept.
 func (f *FileState) EndDocument() {
@@ -114,8 +116,8 @@ func (f *FileState) EndDocument() {
 	}
 }
 
-// End says that findings are not kept, and sorts the others.
-func (f *FileState) End() {
+// Finish says that findings are not kept, and sorts the others.
+func (f *FileState) Finish() {
 	if f.beyondFile.count > 0 {
 		f.addUnshown(fmt.Sprintf("the file has more than %d findings; the rest is not shown", MaxOfFile), f.beyondFile.worst)
 	}
@@ -130,13 +132,13 @@ func (f *FileState) addUnshown(message string, worst diag.Severity) {
 	f.Findings = append(f.Findings, last)
 }
 
-// Fail is Add for an error.
-func (f *FileState) Fail(line, column int, rule, field, message, fix string) *diag.Finding {
-	return f.Add(line, column, rule, diag.Error, field, message, fix)
+// AddError is Add for an error.
+func (f *FileState) AddError(line, column int, rule, field, message, fix string) *diag.Finding {
+	return f.AddFinding(line, column, rule, diag.Error, field, message, fix)
 }
 
-// Add adds a finding, unless there are too many. The caller may change it until the next one.
-func (f *FileState) Add(line, column int, rule string, severity diag.Severity, field, message, fix string) *diag.Finding {
+// AddFinding adds a finding, unless there are too many. The caller may change it until the next one.
+func (f *FileState) AddFinding(line, column int, rule string, severity diag.Severity, field, message, fix string) *diag.Finding {
 	if f.Full(severity) {
 		return &diag.Finding{}
 	}
@@ -155,31 +157,31 @@ func clip(s string) string {
 	if strings.Contains(s, "@") {
 		s = login().ReplaceAllString(s, "$1***@")
 	}
-	return diag.Cut(s, maxText)
+	return diag.Truncate(s, maxText)
 }
 
-// Documents calls each with every document of the file. It reports a syntax error as a finding and
+// EachDocument calls each with every document of the file. It reports a syntax error as a finding and
 // continues at the next line ---, at most maxBroken times, so that one mistake does not hide another.
-func (f *FileState) Documents(each func(*yaml.Node)) {
+func (f *FileState) EachDocument(each func(*yaml.Node)) {
 	data, ok := f.cleanText(f.Lines.Data)
 	for n := 0; ok && n < maxBroken; n++ {
 		var err error
 		if f.Comments {
-			err = decodeFully(asYAML(data), each)
+			err = decodeFully(jsonToYAML(data), each)
 		} else {
-			err = decodeDocuments(asYAML(data), f.Pool, each)
+			err = decodeDocuments(jsonToYAML(data), f.Pool, each)
 		}
 		if err == nil {
 			return
 		}
-		f.Start()
+		f.StartDocument()
 		data, ok = f.resumeAfter(f.reportSyntax(data, err))
 	}
 }
 
-// Nodes returns the documents of the file.
-func (f *FileState) Nodes() (docs []*yaml.Node) {
-	f.Documents(func(doc *yaml.Node) { docs = append(docs, doc) })
+// DocumentNodes returns the documents of the file.
+func (f *FileState) DocumentNodes() (docs []*yaml.Node) {
+	f.EachDocument(func(doc *yaml.Node) { docs = append(docs, doc) })
 	return docs
 }
 
@@ -262,7 +264,7 @@ var (
 // cleanText rejects characters that programs read differently, and removes a byte order mark and directives.
 func (f *FileState) cleanText(data []byte) ([]byte, bool) {
 	fail := func(line, column int, rule, message, fix string) ([]byte, bool) {
-		f.Fail(line, column, rule, "", message, fix)
+		f.AddError(line, column, rule, "", message, fix)
 		return nil, false
 	}
 	const utf8Fix = "save the file as UTF-8"
@@ -281,7 +283,7 @@ func (f *FileState) cleanText(data []byte) ([]byte, bool) {
 	f.Lines, f.marks = LineIndex{Data: data}, findMarks(data)
 	f.Tagged, f.questions = bytes.IndexByte(data, '!') >= 0, bytes.IndexByte(data, '?') >= 0
 	if len(f.marks) == maxMarks {
-		f.Add(1, 1, ruleIgnoreOdd, diag.Warning, "", fmt.Sprintf("the file has %d or more trueup:ignore comments; the rest is not read", maxMarks), "split it into several files")
+		f.AddFinding(1, 1, ruleIgnoreOdd, diag.Warning, "", fmt.Sprintf("the file has %d or more trueup:ignore comments; the rest is not read", maxMarks), "split it into several files")
 	}
 	if found {
 		return fail(m.Line, m.Column, RuleEncoding, m.Message, m.Fix)
@@ -333,7 +335,7 @@ func (f *FileState) dropDirectives(data []byte) []byte {
 	kept := bytes.Clone(data)
 	for _, at := range directives().FindAllIndex(data, -1) {
 		line, column := f.Lines.Position(at[0])
-		f.Fail(line, column, RuleSyntax, "", "trueup does not read YAML directives", "remove the line")
+		f.AddError(line, column, RuleSyntax, "", "trueup does not read YAML directives", "remove the line")
 		copy(kept[at[0]:at[1]], bytes.Repeat([]byte(" "), at[1]-at[0]))
 	}
 	return kept
@@ -345,7 +347,7 @@ func (f *FileState) resumeAfter(line int) ([]byte, bool) {
 	for line++; line <= f.Lines.Count(); line++ {
 		if startLine().Match(f.Lines.Bytes(line)) {
 			f.TakeMarks(line) // they are in the document that can't be read
-			return append(bytes.Repeat([]byte("\n"), line-1), f.Lines.Data[f.Lines.Offset(line):]...), true
+			return append(bytes.Repeat([]byte("\n"), line-1), f.Lines.Data[f.Lines.LineStart(line):]...), true
 		}
 	}
 	return nil, false
@@ -364,6 +366,6 @@ func FirstAlias(text []byte) int {
 			visit(below)
 		}
 	}
-	_ = decodeDocuments(asYAML(text), nil, visit) // the caller's parser reports a syntax error
+	_ = decodeDocuments(jsonToYAML(text), nil, visit) // the caller's parser reports a syntax error
 	return line
 }

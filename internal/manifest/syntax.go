@@ -15,7 +15,7 @@ import (
 // reportSyntax reports what the parser rejected, and returns the line. Version 4 of the parser has exact
 // places, but is slower, so it parses only what version 3 rejected.
 func (f *FileState) reportSyntax(data []byte, err error) int {
-	at := whereRejected(data)
+	at := findSyntaxError(data)
 	if at == nil {
 		at = f.rejectedByV3(strings.TrimPrefix(err.Error(), "yaml: "))
 	}
@@ -39,7 +39,7 @@ func (f *FileState) reportSyntax(data []byte, err error) int {
 		at.Message = "tab character"
 	}
 	m := explainMistake(at.Message, string(text))
-	f.Fail(line, column, m.rule, "", m.message, m.fix)
+	f.AddError(line, column, m.rule, "", m.message, m.fix)
 	return line
 }
 
@@ -52,7 +52,7 @@ func (f *FileState) rejectedByV3(message string) *yaml4.LoadError {
 			at.Mark.Line++ // these lines count from 0
 		}
 	}
-	start := f.Lines.Offset(at.Mark.Line) // of the text that has the escape
+	start := f.Lines.LineStart(at.Mark.Line) // of the text that has the escape
 	if escape := bytes.Index(f.Lines.Data[start:], []byte(`\/`)); escape >= 0 && strings.Contains(message, "unknown escape") {
 		at.Mark.Line, at.Mark.Column = f.Lines.Position(start + escape)
 	}
@@ -68,7 +68,7 @@ func (f *FileState) isBetween(line int) bool {
 	return len(text) == 0 || BetweenDocuments().Match(text)
 }
 
-func whereRejected(data []byte) *yaml4.LoadError {
+func findSyntaxError(data []byte) *yaml4.LoadError {
 	dec := yaml4.NewDecoder(bytes.NewReader(data))
 	for {
 		var doc yaml4.Node
@@ -92,17 +92,17 @@ func isAboutContext(at *yaml4.LoadError, end int) bool {
 	return false
 }
 
-// mistake explains messages of the parser that contain part. An empty message means the parser's own.
-type mistake struct{ part, rule, message, fix string }
+// syntaxHint explains messages of the parser that contain part. An empty message means the parser's own.
+type syntaxHint struct{ part, rule, message, fix string }
 
-func knownMistakes() []mistake {
+func knownMistakes() []syntaxHint {
 	const (
 		indentation = "fix the indentation"
 		misfit      = "the line does not match the indentation of the lines before it"
 		unclosed    = "a quote is not closed"
 		quotes      = "put the text in quotes"
 	)
-	return []mistake{
+	return []syntaxHint{
 		{"unknown anchor", RuleAlias, "", "text that starts with * needs quotes; an alias needs an anchor (&) before it"},
 		{"alphabetic or numeric character", RuleSyntax, "an unquoted * or & starts an alias or an anchor", quotes + `, such as "*.example.com"`},
 		{"tab character", RuleSyntax, "a tab where only spaces are allowed", "indent with spaces"},
@@ -126,12 +126,12 @@ func knownMistakes() []mistake {
 }
 
 // explainMistake returns the mistake that the parser's message is about.
-func explainMistake(message, line string) mistake {
+func explainMistake(message, line string) syntaxHint {
 	if strings.Contains(line, "{{") || strings.Contains(line, "{%") {
-		return mistake{"", RuleSyntax, "this is a template, not YAML: " + message, "render the template first and give trueup the result"}
+		return syntaxHint{"", RuleSyntax, "this is a template, not YAML: " + message, "render the template first and give trueup the result"}
 	}
 	if conflict().MatchString(line) {
-		return mistake{"", RuleSyntax, "git could not merge this part of the file", "resolve the conflict, and remove the lines <<<<<<<, ======= and >>>>>>>"}
+		return syntaxHint{"", RuleSyntax, "git could not merge this part of the file", "resolve the conflict, and remove the lines <<<<<<<, ======= and >>>>>>>"}
 	}
 	for _, m := range knownMistakes() {
 		if strings.Contains(message, m.part) {
@@ -141,5 +141,5 @@ func explainMistake(message, line string) mistake {
 			return m
 		}
 	}
-	return mistake{}
+	return syntaxHint{}
 }

@@ -57,7 +57,7 @@ type lister struct {
 func listSources(sources []PathSource, limits Limits) (*lister, error) {
 	l := &lister{seen: map[string]bool{}, limits: limits}
 	for _, s := range sources {
-		if err := l.add(s); err != nil {
+		if err := l.addSource(s); err != nil {
 			return nil, err
 		}
 	}
@@ -71,18 +71,18 @@ func (l *lister) report(path, rule string, severity diag.Severity, message, fix 
 	l.findings = append(l.findings, diag.Finding{Path: path, Rule: rule, Severity: severity, Message: message, Fix: fix})
 }
 
-// exceed reports the first exceeded limit.
-func (l *lister) exceed(path, message, fix string) {
+// reportLimit reports the first exceeded limit.
+func (l *lister) reportLimit(path, message, fix string) {
 	if !l.exceeded {
 		l.exceeded = true
 		l.report(path, RuleSize, diag.Error, message, fix)
 	}
 }
 
-// add lists a source: standard input, a file, or a directory and all below it, in the order of names.
+// addSource lists a source: standard input, a file, or a directory and all below it, in the order of names.
 // It skips hidden names, and follows no symbolic link: a link can lead out of the repository. A
 // directory that can't be listed is an error: it must not look empty.
-func (l *lister) add(s PathSource) error {
+func (l *lister) addSource(s PathSource) error {
 	if s.FS == nil {
 		l.texts = append(l.texts, FileText{Path: cmp.Or(s.Display, "-"), Data: s.Data})
 		return nil
@@ -93,7 +93,7 @@ func (l *lister) add(s PathSource) error {
 		return fmt.Errorf("read %s: %w", path.Join(s.Display, root), files.WithoutPath(err))
 	}
 	if !info.IsDir() {
-		l.file(s, root, info.Mode())
+		l.addFile(s, root, info.Mode())
 		return nil
 	}
 	cases := map[string]string{}
@@ -111,7 +111,7 @@ func (l *lister) add(s PathSource) error {
 		case e.IsDir() || IsFile(name):
 			l.checkCase(shown, cases)
 		}
-		return l.entry(s, name, e, strings.Count(strings.TrimPrefix(name, root+"/"), "/")+1)
+		return l.addDirEntry(s, name, e, strings.Count(strings.TrimPrefix(name, root+"/"), "/")+1)
 	})
 }
 
@@ -122,18 +122,18 @@ func skipEntry(e fs.DirEntry) error {
 	return nil
 }
 
-// entry lists one entry of a directory. depth is how deep it is below the source.
-func (l *lister) entry(s PathSource, name string, e fs.DirEntry, depth int) error {
+// addDirEntry lists one entry of a directory. depth is how deep it is below the source.
+func (l *lister) addDirEntry(s PathSource, name string, e fs.DirEntry, depth int) error {
 	shown := path.Join(s.Display, name)
 	switch {
 	case !utf8.ValidString(name) && (e.IsDir() || IsFile(name)):
 		l.report(shown, RuleEncoding, diag.Error, "the name is not UTF-8", "rename it")
 		return skipEntry(e)
 	case e.IsDir() && depth > l.limits.Folders:
-		l.exceed(shown, fmt.Sprintf("folders are nested more than %d deep", l.limits.Folders), "move the manifests up, or name their folder")
+		l.reportLimit(shown, fmt.Sprintf("folders are nested more than %d deep", l.limits.Folders), "move the manifests up, or name their folder")
 	case e.IsDir():
 	case IsFile(name):
-		l.file(s, name, e.Type())
+		l.addFile(s, name, e.Type())
 	case e.Type()&fs.ModeSymlink != 0:
 		if info, err := fs.Stat(s.FS, name); err != nil || info.IsDir() {
 			l.report(shown, ruleNotRegular, diag.Warning, "trueup does not follow symbolic links to folders",
@@ -167,8 +167,8 @@ func IsYAML(name string) bool {
 	return ext == ".yaml" || ext == ".yml"
 }
 
-// file lists a regular file, and reports any other without opening it: a pipe would wait for a writer.
-func (l *lister) file(s PathSource, name string, mode fs.FileMode) {
+// addFile lists a regular file, and reports any other without opening it: a pipe would wait for a writer.
+func (l *lister) addFile(s PathSource, name string, mode fs.FileMode) {
 	display := path.Join(s.Display, name)
 	if l.seen[display] {
 		return
@@ -176,7 +176,7 @@ func (l *lister) file(s PathSource, name string, mode fs.FileMode) {
 	l.seen[display] = true
 	switch {
 	case len(l.seen) > l.limits.Files:
-		l.exceed(display, fmt.Sprintf("there are more than %d files", l.limits.Files), "name fewer folders at once")
+		l.reportLimit(display, fmt.Sprintf("there are more than %d files", l.limits.Files), "name fewer folders at once")
 	case mode.IsRegular():
 		l.texts = append(l.texts, FileText{FS: s.FS, Name: name, Path: display})
 	default:
@@ -255,9 +255,9 @@ func (t FileText) readFast(limit int64, buffer *[]byte) ([]byte, error) {
 	return (*buffer)[:n], err
 }
 
-// Texts reads the files that Load reads, in the same order and within the same limits. It returns files
+// ReadTexts reads the files that Load reads, in the same order and within the same limits. It returns files
 // that it skips as findings, and an error for a file that it could not read.
-func Texts(sources []PathSource, limits Limits) ([]FileText, diag.List, error) {
+func ReadTexts(sources []PathSource, limits Limits) ([]FileText, diag.List, error) {
 	limits = limits.orDefault()
 	found, err := listSources(sources, limits)
 	if err != nil {
@@ -271,9 +271,9 @@ func Texts(sources []PathSource, limits Limits) ([]FileText, diag.List, error) {
 		}
 		size := int64(len(t.Data))
 		if total += size; size > limits.File {
-			found.exceed(t.Path, "the file is larger than "+bytesOf(limits.File), "split it into several files")
+			found.reportLimit(t.Path, "the file is larger than "+bytesOf(limits.File), "split it into several files")
 		} else if total > limits.Total {
-			found.exceed(t.Path, "the manifests are larger in total than "+bytesOf(limits.Total), "name fewer files at once")
+			found.reportLimit(t.Path, "the manifests are larger in total than "+bytesOf(limits.Total), "name fewer files at once")
 		}
 		if found.exceeded {
 			return nil, found.findings, nil

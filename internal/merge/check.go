@@ -9,32 +9,32 @@ import (
 	"trueup/internal/effect"
 )
 
-// Write is a write to an object, whose result Check compares with what it asked for.
-type Write struct {
+// CompletedWrite is a write to an object, whose result Check compares with what it asked for.
+type CompletedWrite struct {
 	Rules *Rules
 	// Before is the spec right before the write, nil for a creation. Request is the spec of the request, a merge patch
 	// (RFC 7396). Now is the spec after it.
 	Before, Request, Now any
 	// Lost are the live values that the request drops although nobody asked for it (Result.Collateral): it is no harm if
 	// they come back.
-	Lost []Value
+	Lost []PathValue
 }
 
-// Fault is how a server failed a write in one place.
-type Fault string
+// MismatchKind is how a server failed a write in one place.
+type MismatchKind string
 
 // The faults. The request asked for the first two. It did not ask for Altered: the server, or another client, dropped,
 // changed or added something.
 const (
-	NotKept    Fault = "not-kept"    // the server did not keep a value or an order
-	NotRemoved Fault = "not-removed" // the value that the request removes is still there
-	Altered    Fault = "altered"
+	NotKept    MismatchKind = "not-kept"    // the server did not keep a value or an order
+	NotRemoved MismatchKind = "not-removed" // the value that the request removes is still there
+	Altered    MismatchKind = "altered"
 )
 
 // Mismatch is a place where an object differs from what a request makes of it.
 type Mismatch struct {
-	Path  string `json:"path"` // shown to people, as that of a Change
-	Fault Fault  `json:"fault"`
+	Path  string       `json:"path"` // shown to people, as that of a Change
+	Fault MismatchKind `json:"fault"`
 	// Sent is what the request makes of the place, Returned what it has now; both are nil where it is absent.
 	Sent     any `json:"sent"`
 	Returned any `json:"returned"`
@@ -42,25 +42,25 @@ type Mismatch struct {
 	// {kind: CDN, path: spec.note, ignore: true}.
 	Hint string `json:"hint,omitempty"`
 	// SameNumber says that both values are the same number in other words, such as "1.0" and 1.
-	SameNumber bool   `json:"-"`
-	At         []Step `json:"-"` // Index is that of Sent, Live that of Returned
+	SameNumber bool       `json:"-"`
+	At         []PathStep `json:"-"` // Index is that of Sent, Live that of Returned
 }
 
 // Check compares an object with what a write makes of it. It returns each place that differs, and the values that the
 // server filled in where neither the request nor the object before it had any.
-func (w Write) Check() (found []Mismatch, filled []Value) {
+func (w CompletedWrite) Check() (found []Mismatch, filled []PathValue) {
 	c := checker{lost: w.Lost}
-	after := effect.Apply(w.Request, w.Before)
-	c.checkPlace(node{rules: w.Rules, want: after, have: w.Now}, w.Before, sendingOf(w.Request, w.Before))
+	after := effect.ApplyPatch(w.Request, w.Before)
+	c.checkPlace(node{rules: w.Rules, want: after, have: w.Now}, w.Before, sentPartOf(w.Request, w.Before))
 	return c.found, c.filled
 }
 
 // checker walks three specs at once. A node's want is what the request makes of a place, and its have what is there now;
 // was is what was there before.
 type checker struct {
-	lost   []Value
+	lost   []PathValue
 	found  []Mismatch
-	filled []Value
+	filled []PathValue
 }
 
 // sentPart is what a request has for a place: the whole value, some fields of an object, or nothing.
@@ -69,8 +69,8 @@ type sentPart struct {
 	fields  map[string]any
 }
 
-// sendingOf returns what a merge patch with a value for a place sends there; was is the value before.
-func sendingOf(patch, was any) sentPart {
+// sentPartOf returns what a merge patch with a value for a place sends there; was is the value before.
+func sentPartOf(patch, was any) sentPart {
 	fields, isObject := patch.(map[string]any)
 	if _, wasObject := was.(map[string]any); isObject && wasObject {
 		return sentPart{fields: fields}
@@ -80,7 +80,7 @@ func sendingOf(patch, was any) sentPart {
 
 func (s sentPart) sentField(name string, was any) sentPart {
 	if patch, isSent := s.fields[name]; isSent {
-		return sendingOf(patch, was)
+		return sentPartOf(patch, was)
 	}
 	return sentPart{isWhole: s.isWhole}
 }
@@ -127,14 +127,14 @@ func (c *checker) checkKept(n node, was any, sent sentPart) {
 }
 
 // checkList checks the elements of a list, and their order.
-func (c *checker) checkList(l list, was []any, sent sentPart) {
+func (c *checker) checkList(l pairedList, was []any, sent sentPart) {
 	l.pairMoved()
 	if !l.rules.isSet() && len(findDisplaced(l.of)) > 0 {
 		c.reportMismatch(l.node, sent.isWhole)
 	}
 	before := pairLists(l.rules, l.git, was).of
 	for i, j := range l.of {
-		e := l.ofGit(i, i)
+		e := l.desiredNode(i, i)
 		switch b := before[i]; {
 		case j < 0:
 			c.reportMismatch(e, sent.isWhole)
@@ -146,13 +146,13 @@ func (c *checker) checkList(l list, was []any, sent sentPart) {
 	}
 	for j, i := range l.back {
 		if i < 0 {
-			c.checkUnpaired(l.ofLive(j, base{}), was, l.rules, sent.isWhole)
+			c.checkUnpaired(l.liveNode(j, recordedValues{}), was, l.rules, sent.isWhole)
 		}
 	}
 }
 
 // pairMoved pairs the elements of a list without keys by their values, if each of them is somewhere.
-func (l *list) pairMoved() {
+func (l *pairedList) pairMoved() {
 	item := l.rules.elementRules()
 	if len(l.rules.keyFields()) > 0 || len(l.git) != len(l.live) {
 		return
@@ -167,7 +167,7 @@ func (l *list) pairMoved() {
 func (c *checker) checkUnpaired(e node, was []any, rules *Rules, isSent bool) {
 	switch isOld := hasElement(rules, was, e.have); {
 	case isOld && isSent:
-		c.keptRemoval(e)
+		c.reportNotRemoved(e)
 	case isOld || isSent || len(was) > 0:
 		c.reportMismatch(e, isSent)
 	default:
@@ -187,7 +187,7 @@ func hasElement(r *Rules, list []any, e any) bool {
 // a single value may be its default.
 func (c *checker) checkRemoved(n node, was any) {
 	if Covers(n.rules, was, n.have) && !n.rules.isEmpty(ManagedPart(n.rules, n.have)) {
-		c.keptRemoval(n)
+		c.reportNotRemoved(n)
 		return
 	}
 	c.checkRefilled(n, was)
@@ -207,7 +207,7 @@ func (c *checker) checkRefilled(n node, was any) {
 	case []any:
 		for e := range n.childNodes(true) {
 			if hasElement(n.rules, withoutNulls(was), e.have) {
-				c.keptRemoval(e)
+				c.reportNotRemoved(e)
 			} else {
 				c.noteFilled(e)
 			}
@@ -217,8 +217,8 @@ func (c *checker) checkRefilled(n node, was any) {
 	c.noteFilled(n)
 }
 
-func (c *checker) keptRemoval(n node) {
-	if slices.ContainsFunc(c.lost, func(v Value) bool { return isWithin(n.path, v.Path) }) {
+func (c *checker) reportNotRemoved(n node) {
+	if slices.ContainsFunc(c.lost, func(v PathValue) bool { return isWithin(n.path, v.Path) }) {
 		c.noteFilled(n)
 		return
 	}
@@ -245,9 +245,9 @@ func (c *checker) reportMismatch(n node, asked bool) {
 
 func (c *checker) noteFilled(n node) { c.filled = append(c.filled, n.toValue(n.have)) }
 
-// WithNotRemoved returns desired with the values that a server did not remove: what the next comparison has to remove
+// WithUnremoved returns desired with the values that a server did not remove: what the next comparison has to remove
 // again. after is the spec that the request asked for. It never mutates.
-func WithNotRemoved(rules *Rules, desired, after any, found []Mismatch) any {
+func WithUnremoved(rules *Rules, desired, after any, found []Mismatch) any {
 	for _, m := range found {
 		if m.Fault == NotRemoved {
 			desired = putAt(rules, desired, after, m.At, m.Returned)
@@ -256,7 +256,7 @@ func WithNotRemoved(rules *Rules, desired, after any, found []Mismatch) any {
 	return desired
 }
 
-func putAt(r *Rules, desired, after any, at []Step, value any) any {
+func putAt(r *Rules, desired, after any, at []PathStep, value any) any {
 	if len(at) == 0 {
 		return value
 	}

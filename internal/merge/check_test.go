@@ -20,7 +20,7 @@ func TestDisturbedWrites(t *testing.T) {
 	long.SetChecks(t, 500)
 	rapid.Check(t, func(t *rapid.T) {
 		w, d := drawWrite(t), dice{t}
-		after := effect.Apply(w.Request, w.Before)
+		after := effect.ApplyPatch(w.Request, w.Before)
 		places := placesIn(after, nil)
 		if len(places) == 0 {
 			return
@@ -63,7 +63,7 @@ func TestHonestServers(t *testing.T) {
 	long.SetChecks(t, 500)
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWrite(t)
-		w.Now = withDefaults(dice{t}, w.Rules, clone(effect.Apply(w.Request, w.Before)))
+		w.Now = withDefaults(dice{t}, w.Rules, clone(effect.ApplyPatch(w.Request, w.Before)))
 		if found, _ := w.Check(); len(found) > 0 {
 			t.Fatalf("before %s\n request %s\n now %s\n found %+v", encode(w.Before), encode(w.Request), encode(w.Now), found)
 		}
@@ -80,10 +80,10 @@ func TestRemovalsThatAreOwed(t *testing.T) {
 		if in.Applied == nil || res.Patch == nil || len(res.Collateral)+len(res.FirstContact)+len(res.Unplaced) > 0 {
 			return
 		}
-		after := effect.Apply(res.Patch, in.Live)
+		after := effect.ApplyPatch(res.Patch, in.Live)
 		now := keepRemoved(in.Rules, clone(after), in.Live)
-		found, _ := Write{Rules: in.Rules, Before: in.Live, Request: res.Patch, Now: now}.Check()
-		owed := Sides{Rules: in.Rules, Desired: in.Desired, Live: now, Applied: WithNotRemoved(in.Rules, in.Desired, after, found)}
+		found, _ := CompletedWrite{Rules: in.Rules, Before: in.Live, Request: res.Patch, Now: now}.Check()
+		owed := Sides{Rules: in.Rules, Desired: in.Desired, Live: now, Applied: WithUnremoved(in.Rules, in.Desired, after, found)}
 		next := Compare(owed)
 		for _, m := range found {
 			isLine := func(c Difference) bool { return c.Path == m.Path && (c.Class == Removed || c.Class == RemovedConflict) }
@@ -91,7 +91,7 @@ func TestRemovalsThatAreOwed(t *testing.T) {
 				t.Fatalf("%s is not removed again:%s\n now %s\n base %s\n changes %+v", m.Path, in, encode(now), encode(owed.Applied), next.Changes)
 			}
 		}
-		owed.Live = effect.Apply(anyPatch(next), now)
+		owed.Live = effect.ApplyPatch(anyPatch(next), now)
 		if last := Compare(owed); last.Patch != nil {
 			t.Fatalf("never done:%s\n now %s\n then %s", in, encode(now), encode(owed.Live))
 		}
@@ -100,33 +100,33 @@ func TestRemovalsThatAreOwed(t *testing.T) {
 
 // TestLostValuesMayComeBack: nobody asked for their removal.
 func TestLostValuesMayComeBack(t *testing.T) {
-	w := Write{
+	w := CompletedWrite{
 		Rules: specRules(), Before: decode(t, `{"rules":[{"name":"r","action":{"type":"deny","deny":{"a":"1"}}}]}`),
 		Request: decode(t, `{"rules":[{"name":"r","action":{"type":"limit"}}]}`), Now: decode(t, `{"rules":[{"name":"r","action":{"type":"limit","deny":{"a":"1"}}}]}`),
-		Lost: []Value{{Path: "rules[r].action.deny"}},
+		Lost: []PathValue{{Path: "rules[r].action.deny"}},
 	}
 	if found, filled := w.Check(); len(found) > 0 || len(filled) != 1 {
 		t.Errorf("found %+v, filled %+v", found, filled)
 	}
-	w.Lost = []Value{{Path: "rules[r].action.den"}}
+	w.Lost = []PathValue{{Path: "rules[r].action.den"}}
 	if found, _ := w.Check(); len(found) != 1 || found[0].Fault != NotRemoved {
 		t.Errorf("found %+v", found)
 	}
 }
 
 // drawWrite makes a write that a plan would send, to a live object or for a new one.
-func drawWrite(t *rapid.T) Write {
+func drawWrite(t *rapid.T) CompletedWrite {
 	in := triples(t)
 	in.TakeOver = true
 	if d := (dice{t}); d.in(6) {
-		return Write{Rules: in.Rules, Request: Sendable(in.Rules, in.Desired)}
+		return CompletedWrite{Rules: in.Rules, Request: SendablePart(in.Rules, in.Desired)}
 	}
 	res := Compare(in)
-	return Write{Rules: in.Rules, Before: in.Live, Request: anyPatch(res), Lost: res.Collateral}
+	return CompletedWrite{Rules: in.Rules, Before: in.Live, Request: anyPatch(res), Lost: res.Collateral}
 }
 
 // disturbed changes one place of what a request makes, and says how and where.
-func disturbed(d dice, w Write, now any, at []any) (after any, what string, where []any) {
+func disturbed(d dice, w CompletedWrite, now any, at []any) (after any, what string, where []any) {
 	if old := placesIn(w.Before, nil); d.in(4) && len(old) > 0 {
 		if now, at := withOld(w, now, old[d.roll(len(old))]); at != nil {
 			if kept, ok := valueAt(now, at).(map[string]any); ok && len(kept) > 1 && d.in(2) {
@@ -143,7 +143,7 @@ func disturbed(d dice, w Write, now any, at []any) (after any, what string, wher
 
 // withOld puts back what a request changed or removed at a place of the object before it. It returns the place in the
 // object after it; nil if there is none.
-func withOld(w Write, now any, old []any) (any, []any) {
+func withOld(w CompletedWrite, now any, old []any) (any, []any) {
 	r, was, is := w.Rules, w.Before, now
 	var at []any
 	for n, step := range old {
@@ -245,7 +245,7 @@ func withoutExcluded(r *Rules, v any) any {
 
 // harmless reports whether a difference is what the server may fill in: something where neither the object before nor the
 // request had anything, or what the request lost without being asked.
-func harmless(w Write, after, now any, at []any) bool {
+func harmless(w CompletedWrite, after, now any, at []any) bool {
 	for n := len(at) - 1; n <= len(at); n++ {
 		list, isList := valueAt(after, at[:n]).([]any)
 		was, _ := valueAt(w.Before, at[:n]).([]any)
@@ -276,7 +276,7 @@ func isAsked(patch, before any, at []any) bool {
 }
 
 // placeOf is the place of a step list in the spec after the request, or where it lacks an element in what is there now.
-func placeOf(at []Step) (place []any) {
+func placeOf(at []PathStep) (place []any) {
 	for _, s := range at {
 		switch {
 		case !s.Element:

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func paths(values []Value) []string {
+func paths(values []PathValue) []string {
 	var out []string
 	for _, v := range values {
 		out = append(out, v.Path)
@@ -380,7 +380,7 @@ func TestCheck(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			found, _ := Write{Rules: specRules(), Before: decode(t, c.before), Request: decode(t, c.request), Now: decode(t, c.now)}.Check()
+			found, _ := CompletedWrite{Rules: specRules(), Before: decode(t, c.before), Request: decode(t, c.request), Now: decode(t, c.now)}.Check()
 			for i := range found {
 				found[i] = Mismatch{Path: found[i].Path, Fault: found[i].Fault, SameNumber: found[i].SameNumber}
 			}
@@ -392,7 +392,7 @@ func TestCheck(t *testing.T) {
 }
 
 func TestNothingThatIsSentIsNull(t *testing.T) {
-	if got := encode(Sendable(nil, decode(t, `{"a":null,"b":{"c":null},"d":[null,{"e":null,"f":1}],"g":"x"}`))); got != `{"b":{},"d":[{"f":1}],"g":"x"}` {
+	if got := encode(SendablePart(nil, decode(t, `{"a":null,"b":{"c":null},"d":[null,{"e":null,"f":1}],"g":"x"}`))); got != `{"b":{},"d":[{"f":1}],"g":"x"}` {
 		t.Error(got)
 	}
 }

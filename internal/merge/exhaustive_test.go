@@ -105,7 +105,7 @@ func (u universe) compareAll(t *testing.T, o override) (count int) {
 	return count
 }
 
-func encode(v any) string { return string(canon.Bytes(v)) }
+func encode(v any) string { return string(canon.Encode(v)) }
 
 // judge returns what is wrong with a comparison, or "".
 func judge(l *law, in merge.Sides) string {
@@ -277,11 +277,11 @@ func (v verdict) unshown() string {
 	if err != nil {
 		return err.Error()
 	}
-	if found := effect.Unshown(body, v.in.Live, lines); len(found) > 0 {
+	if found := effect.UnshownChanges(body, v.in.Live, lines); len(found) > 0 {
 		return strings.Join(found, "; ")
 	}
 	for i := range changes {
-		if less := slices.Delete(slices.Clone(lines), i, i+1); len(effect.Unshown(body, v.in.Live, less)) == 0 && (lines[i].Moved || !means(lines[i].Live, lines[i].After)) {
+		if less := slices.Delete(slices.Clone(lines), i, i+1); len(effect.UnshownChanges(body, v.in.Live, less)) == 0 && (lines[i].Moved || !means(lines[i].Live, lines[i].After)) {
 			return "nobody misses the line " + lines[i].Path
 		}
 	}

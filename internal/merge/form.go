@@ -7,19 +7,19 @@ import (
 	"trueup/internal/canon"
 )
 
-// form makes a copy of a value without some fields.
-type form struct {
+// valueCopier makes a copy of a value without some fields.
+type valueCopier struct {
 	leaveOut     func(*Rules) bool
 	nulls, typed bool // nulls keeps nulls; typed makes scalars of the documented types
 }
 
-func (f form) formOf(r *Rules, v any) any {
+func (f valueCopier) convert(r *Rules, v any) any {
 	switch t := v.(type) {
 	case map[string]any:
 		out := make(map[string]any, len(t))
 		for k, e := range t {
 			if child := r.fieldRules(k); (e != nil || f.nulls) && !f.leaveOut(child) {
-				out[k] = f.formOf(child, e)
+				out[k] = f.convert(child, e)
 			}
 		}
 		return out
@@ -29,7 +29,7 @@ func (f form) formOf(r *Rules, v any) any {
 		}
 		out := make([]any, len(t))
 		for i, e := range t {
-			out[i] = f.formOf(r.elementRules(), e)
+			out[i] = f.convert(r.elementRules(), e)
 		}
 		return out
 	}
@@ -41,24 +41,24 @@ func (f form) formOf(r *Rules, v any) any {
 
 // carryLive returns a live value as a list that is sent takes it along, in the documented types.
 func carryLive(r *Rules, v any) any {
-	return form{leaveOut: (*Rules).isOmitted, typed: true}.formOf(r, v)
+	return valueCopier{leaveOut: (*Rules).isOmitted, typed: true}.convert(r, v)
 }
 
-// Sendable returns a desired value as it is sent where live has nothing to merge it with: without
+// SendablePart returns a desired value as it is sent where live has nothing to merge it with: without
 // nulls and server-owned fields.
-func Sendable(r *Rules, desired any) any {
-	return form{leaveOut: (*Rules).serverOwned}.formOf(r, desired)
+func SendablePart(r *Rules, desired any) any {
+	return valueCopier{leaveOut: (*Rules).isServerOwned}.convert(r, desired)
 }
 
 // ManagedPart returns the part of a desired value that is git's, without excluded fields, as a copy.
 func ManagedPart(rules *Rules, desired any) any {
-	return form{leaveOut: (*Rules).isExcluded, nulls: true}.formOf(rules, desired)
+	return valueCopier{leaveOut: (*Rules).isExcluded, nulls: true}.convert(rules, desired)
 }
 
-// TakeLive returns a live value as git would have it: in the documented types, without nulls and
+// NormalizeLive returns a live value as git would have it: in the documented types, without nulls and
 // excluded fields, and with sorted sets. It never mutates.
-func TakeLive(rules *Rules, live any) any {
-	taken := form{leaveOut: (*Rules).isExcluded, typed: true}.formOf(rules, live)
+func NormalizeLive(rules *Rules, live any) any {
+	taken := valueCopier{leaveOut: (*Rules).isExcluded, typed: true}.convert(rules, live)
 	SortSets(rules, taken)
 	return taken
 }
@@ -91,7 +91,7 @@ func SortSets(r *Rules, v any) {
 						return cmp.Compare(x, y)
 					}
 				}
-				return slices.Compare(canon.Bytes(a), canon.Bytes(b))
+				return slices.Compare(canon.Encode(a), canon.Encode(b))
 			})
 		}
 	}

@@ -42,7 +42,7 @@ func FuzzCompare(f *testing.F) {
 		if !ok {
 			return
 		}
-		in.Live = effect.Apply(anyPatch(res), in.Live)
+		in.Live = effect.ApplyPatch(anyPatch(res), in.Live)
 		if !Covers(in.Rules, want, in.Live) {
 			t.Fatalf("%s leads to %s", encode(res.Patch), in)
 		}

@@ -1,33 +1,33 @@
 package merge
 
-// History compares two versions of a manifest. It explains changes
+// ManifestDiff compares two versions of a manifest. It explains changes
 // that Compare found; Compare itself never sees it (docs/design.md 0.3).
-type History struct {
+type ManifestDiff struct {
 	rules    *Rules
-	was, now any                  // was is nil if git did not have the object
-	lists    map[string]*versions // those that were looked at, by their places in now
+	was, now any                      // was is nil if git did not have the object
+	lists    map[string]*listVersions // those that were looked at, by their places in now
 }
 
-// NewHistory returns the history of an object that was one spec and is another.
-func NewHistory(rules *Rules, was, now any) *History {
-	return &History{rules: rules, was: was, now: now, lists: map[string]*versions{}}
+// NewManifestDiff returns the history of an object that was one spec and is another.
+func NewManifestDiff(rules *Rules, was, now any) *ManifestDiff {
+	return &ManifestDiff{rules: rules, was: was, now: now, lists: map[string]*listVersions{}}
 }
 
-// spot is one place in both versions.
-type spot struct {
+// placeVersions is one place in both versions.
+type placeVersions struct {
 	rules    *Rules
 	was, now any
 	had, has bool // had and has say whether was and now have it: a null is something
 }
 
 // TouchedByGit reports whether the two versions differ in the place of a change.
-func (h *History) TouchedByGit(c Difference) bool {
-	s := spot{rules: h.rules, was: h.was, now: h.now, had: h.was != nil, has: true}
+func (h *ManifestDiff) TouchedByGit(c Difference) bool {
+	s := placeVersions{rules: h.rules, was: h.was, now: h.now, had: h.was != nil, has: true}
 	for i, step := range c.At {
 		if c.Moved && i == len(c.At)-1 {
 			return h.changedOrder(s, c, step.Index)
 		}
-		if step.OnlyLive() && c.Class == TakeOver {
+		if step.IsLiveOnly() && c.Class == TakeOver {
 			break // the question is whether git had the list
 		}
 		s = h.stepDown(s, c, i)
@@ -36,18 +36,18 @@ func (h *History) TouchedByGit(c Difference) bool {
 }
 
 // stepDown follows step i of the place of a change.
-func (h *History) stepDown(s spot, c Difference, i int) spot {
+func (h *ManifestDiff) stepDown(s placeVersions, c Difference, i int) placeVersions {
 	step := c.At[i]
 	if !step.Element {
-		below := spot{rules: s.rules.fieldRules(step.Field)}
-		below.was, below.had = memberOf(s.was, step.Field)
-		below.now, below.has = memberOf(s.now, step.Field)
+		below := placeVersions{rules: s.rules.fieldRules(step.Field)}
+		below.was, below.had = lookUpField(s.was, step.Field)
+		below.now, below.has = lookUpField(s.now, step.Field)
 		return below
 	}
-	below := spot{rules: s.rules.elementRules()}
+	below := placeVersions{rules: s.rules.elementRules()}
 	l := h.listAt(s, c.At[:i])
 	switch {
-	case step.OnlyLive():
+	case step.IsLiveOnly():
 		below.was, below.had = l.findGone(s.rules, c.Live)
 		below.had = below.had && (!l.byPlace || !l.same)
 	case step.Index < len(l.now):
@@ -63,8 +63,8 @@ func (h *History) stepDown(s spot, c Difference, i int) spot {
 	return below
 }
 
-// versions are both versions of a list.
-type versions struct {
+// listVersions are both versions of a list.
+type listVersions struct {
 	was, now []any
 	of       []int // the index in was of each element of now, -1 for none; named is the same without renames
 	named    []int
@@ -80,13 +80,13 @@ type versions struct {
 }
 
 // listAt returns the versions of the list at a place of now.
-func (h *History) listAt(s spot, at []Step) *versions {
+func (h *ManifestDiff) listAt(s placeVersions, at []PathStep) *listVersions {
 	place := FormatPlace(at)
 	if l := h.lists[place]; l != nil {
 		return l
 	}
 	was, now, key := withoutNulls(s.was), withoutNulls(s.now), s.rules.keyFields()
-	l := &versions{was: was, now: now, of: pairRenamed(s.rules, s.was, now, was).of, named: pairLists(s.rules, now, was).of, gone: was}
+	l := &listVersions{was: was, now: now, of: pairRenamed(s.rules, s.was, now, was).of, named: pairLists(s.rules, now, was).of, gone: was}
 	_, paired := pairByKey(key, was, now)
 	if l.byPlace = !paired && (len(key) > 0 || !s.rules.isSet()); l.byPlace {
 		l.same = isSame(s.rules, s.was, s.now)
@@ -104,7 +104,7 @@ func (h *History) listAt(s spot, at []Step) *versions {
 }
 
 // findGone finds the gone element that a live one is, by key or by all of it.
-func (l *versions) findGone(r *Rules, live any) (any, bool) {
+func (l *listVersions) findGone(r *Rules, live any) (any, bool) {
 	if k, ok := keysOf(r.keyFields(), []any{live}); ok && l.keyed {
 		i, found := l.keys.index[joinKey(k.parts[0])]
 		switch {
@@ -125,7 +125,7 @@ func (l *versions) findGone(r *Rules, live any) (any, bool) {
 
 // changedOrder reports whether git changed the order of a moved element and of those that it has
 // to pass. A conflict is about the whole list.
-func (h *History) changedOrder(s spot, c Difference, i int) bool {
+func (h *ManifestDiff) changedOrder(s placeVersions, c Difference, i int) bool {
 	l := h.listAt(s, c.At[:len(c.At)-1])
 	was := l.of
 	if i >= len(was) || was[i] < 0 {
@@ -147,7 +147,7 @@ func (h *History) changedOrder(s spot, c Difference, i int) bool {
 }
 
 // findMoved reports which elements have to move for an order, which all changes of a list share.
-func (l *versions) findMoved(live []int) []bool {
+func (l *listVersions) findMoved(live []int) []bool {
 	if len(l.live) == 0 || &l.live[0] != &live[0] {
 		l.live, l.moving = live, make([]bool, len(live))
 		for _, k := range findDisplaced(live) {

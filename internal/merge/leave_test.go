@@ -47,7 +47,7 @@ func TestLeftDriftStays(t *testing.T) {
 		}
 		leaving += len(left)
 		next := in
-		next.Live = effect.Apply(anyPatch(res), in.Live)
+		next.Live = effect.ApplyPatch(anyPatch(res), in.Live)
 		if in.Applied != nil {
 			next.Applied, next.Pending = in.Desired, nil
 		}

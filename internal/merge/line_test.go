@@ -65,7 +65,7 @@ func (d dice) overriding(r *Rules) *Rules {
 // nameless reports whether the elements of a list are distinguished by what is never
 // sent: then nothing that is sent has the name that a line gives it.
 func nameless(r *Rules) bool {
-	return slices.ContainsFunc(r.Key, func(k string) bool { return r.elementRules().fieldRules(k).serverOwned() })
+	return slices.ContainsFunc(r.Key, func(k string) bool { return r.elementRules().fieldRules(k).isServerOwned() })
 }
 
 // lines are what a plan shows of a result.
@@ -95,7 +95,7 @@ func request(t *rapid.T) (Sides, Comparison, []byte) {
 	if res.Patch == nil || len(res.Mixed)+len(res.Unplaced) > 0 || in.Rules.hasAnywhere(nameless) {
 		return in, res, nil
 	}
-	return in, res, canon.Bytes(map[string]any{"spec": res.Patch})
+	return in, res, canon.Encode(map[string]any{"spec": res.Patch})
 }
 
 // TestEveryChangeHasALine: whatever the rules, the records and live are, the lines of
@@ -107,8 +107,8 @@ func TestEveryChangeHasALine(t *testing.T) {
 		if body == nil {
 			return
 		}
-		if found := effect.Unshown(body, in.Live, res.lines()); len(found) > 0 {
-			t.Fatalf("%s%s\n patch   %s\n after   %s", strings.Join(found, "\n"), in, body, encode(effect.Apply(anyPatch(res), in.Live)))
+		if found := effect.UnshownChanges(body, in.Live, res.lines()); len(found) > 0 {
+			t.Fatalf("%s%s\n patch   %s\n after   %s", strings.Join(found, "\n"), in, body, encode(effect.ApplyPatch(anyPatch(res), in.Live)))
 		}
 	})
 }
@@ -132,13 +132,13 @@ func TestAMissingLineIsFound(t *testing.T) {
 			if n := d.roll(len(shown)); n > 0 {
 				without.Changes = slices.Delete(slices.Clone(shown), n, n+1)
 			}
-			if len(effect.Unshown(body, in.Live, without.lines())) == 0 {
+			if len(effect.UnshownChanges(body, in.Live, without.lines())) == 0 {
 				t.Fatalf("one line less is not noticed:%s\n patch   %s", in, body)
 			}
 		}
 		other := anyPatch(res).(map[string]any)
 		other["z"] = d.scalar(nil)
-		if len(effect.Unshown(canon.Bytes(map[string]any{"spec": other}), in.Live, res.lines())) == 0 {
+		if len(effect.UnshownChanges(canon.Encode(map[string]any{"spec": other}), in.Live, res.lines())) == 0 {
 			t.Fatalf("a field more is not noticed:%s\n patch   %s", in, body)
 		}
 	})

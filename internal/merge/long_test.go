@@ -67,7 +67,7 @@ func TestHistoryOfALongList(t *testing.T) {
 		}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		h := NewHistory(rules, was, now)
+		h := NewManifestDiff(rules, was, now)
 		for _, c := range res.Changes {
 			if !h.TouchedByGit(c) {
 				t.Fatalf("%s is not git's", c.Path)

@@ -18,10 +18,10 @@ func TestManaged(t *testing.T) {
 	if got := ManagedPart(nil, spec); !reflect.DeepEqual(got, spec) {
 		t.Errorf("managed %v without rules", got)
 	}
-	if !rules.LeaveSome() || (&Rules{Fields: map[string]*Rules{"b": {Set: true}}}).LeaveSome() {
+	if !rules.HasExcluded() || (&Rules{Fields: map[string]*Rules{"b": {Set: true}}}).HasExcluded() {
 		t.Error("rules that leave something to the server are those that ignore, at any depth")
 	}
-	if got := Sendable(rules, spec); !reflect.DeepEqual(got, map[string]any{"a": "1", "l": []any{map[string]any{"name": "x"}, "y"}}) {
+	if got := SendablePart(rules, spec); !reflect.DeepEqual(got, map[string]any{"a": "1", "l": []any{map[string]any{"name": "x"}, "y"}}) {
 		t.Errorf("sendable %v", got)
 	}
 }

@@ -39,7 +39,7 @@ const (
 // Difference is one path whose live value differs from git's.
 type Difference struct {
 	Path  string     `json:"path"` // shown to people: locations[/static/*].cache.edgeTTL
-	At    []Step     `json:"-"`    // the same place in the spec
+	At    []PathStep `json:"-"`    // the same place in the spec
 	Class ChangeKind `json:"class"`
 	// Base, Live and Desired are nil where the value is absent or null, which mean the same here.
 	Base    any   `json:"base,omitempty"`
@@ -51,11 +51,11 @@ type Difference struct {
 	Left    bool  `json:"left,omitempty"` // Left says that the request leaves live as it is (Input.LeaveDrift)
 }
 
-// Value is a path and its value.
-type Value struct {
-	Path  string `json:"path"` // shown to people, as that of a Change
-	Value any    `json:"value"`
-	At    []Step `json:"-"` // the same place in the spec
+// PathValue is a path and its value.
+type PathValue struct {
+	Path  string     `json:"path"` // shown to people, as that of a Change
+	Value any        `json:"value"`
+	At    []PathStep `json:"-"` // the same place in the spec
 }
 
 // Comparison is the outcome of a comparison. It may share subtrees with the input: change neither.
@@ -66,17 +66,17 @@ type Comparison struct {
 	Changes []Difference
 	Notes   []Difference
 	// Preserved are live-only fields of paired list elements that a list that is sent whole takes along.
-	Preserved []Value
+	Preserved []PathValue
 	// Collateral are live values that git never had and that are lost with a list without a key that is sent whole, with
 	// a discriminator's old value, or because a rule omits them. None is below what a Change removes.
-	Collateral []Value
+	Collateral []PathValue
 	Lists      []SentList // the lists that the patch sends whole
 	// FirstContact are live list elements that the patch would drop although neither record shows that git ever had
 	// them and their list was never taken over. While there are any, the patch must not be sent.
-	FirstContact []Value
+	FirstContact []PathValue
 	// Unplaced are live values that the rules exclude from the comparison, in list elements that may or may not be
 	// elements of desired. While there are any, the patch must not be sent.
-	Unplaced []Value
+	Unplaced []PathValue
 	// Mixed are the lists in which both git and another client changed something: with Input.LeaveDrift they can be
 	// neither sent nor left. While there are any, the patch must not be sent.
 	Mixed []string
@@ -96,7 +96,7 @@ func Compare(in Sides) Comparison {
 	want, _ := in.Desired.(map[string]any)
 	have, _ := in.Live.(map[string]any)
 	root.want, root.have = want, have
-	w := walker{takeOver: in.TakeOver, leave: in.LeaveDrift, recorded: root.recordBefore() != nil}
+	w := patchBuilder{takeOver: in.TakeOver, leave: in.LeaveDrift, recorded: root.recordedValue() != nil}
 	if needsNoPatch(root.rules, root.base, want, have) && (!w.recorded || isSame(root.rules, in.Applied, want)) {
 		return w.res
 	}
@@ -106,15 +106,15 @@ func Compare(in Sides) Comparison {
 	byPath := func(a, b Difference) int { return strings.Compare(a.Path, b.Path) }
 	slices.SortStableFunc(w.res.Changes, byPath)
 	slices.SortStableFunc(w.res.Notes, byPath)
-	for _, values := range [][]Value{w.res.Preserved, w.res.Collateral, w.res.FirstContact, w.res.Unplaced} {
-		slices.SortStableFunc(values, func(a, b Value) int { return strings.Compare(a.Path, b.Path) })
+	for _, values := range [][]PathValue{w.res.Preserved, w.res.Collateral, w.res.FirstContact, w.res.Unplaced} {
+		slices.SortStableFunc(values, func(a, b PathValue) int { return strings.Compare(a.Path, b.Path) })
 	}
 	return w.res
 }
 
 func (in Sides) rootNode() node {
 	return node{
-		rules: in.Rules, base: base{applied: in.Applied, pending: in.Pending},
+		rules: in.Rules, base: recordedValues{applied: in.Applied, pending: in.Pending},
 		want: in.Desired, have: in.Live, byKey: true,
 	}
 }
@@ -180,12 +180,12 @@ func (r *Rules) elementRules() *Rules {
 // isExcluded reports whether the node is never compared with what git says.
 func (r *Rules) isExcluded() bool { return r != nil && (r.Ignore || r.ReadOnly || r.Omit) }
 
-// serverOwned reports whether git's value is never sent.
-func (r *Rules) serverOwned() bool { return r != nil && (r.ReadOnly || r.Omit) }
+// isServerOwned reports whether git's value is never sent.
+func (r *Rules) isServerOwned() bool { return r != nil && (r.ReadOnly || r.Omit) }
 
-// staleSibling returns the field of the discriminator's live value if git asks for another value,
+// staleVariantField returns the field of the discriminator's live value if git asks for another value,
 // or "" (docs/design.md B3, case d).
-func (r *Rules) staleSibling(want, have map[string]any) string {
+func (r *Rules) staleVariantField(want, have map[string]any) string {
 	by := r.orDefaults().Discriminator
 	was, isText := have[by].(string)
 	if now := want[by]; by == "" || !isText || now == nil || scalarEqual(nil, now, was) {
@@ -194,8 +194,8 @@ func (r *Rules) staleSibling(want, have map[string]any) string {
 	return was
 }
 
-// LeaveSome reports whether the rules exclude any field from the comparison.
-func (r *Rules) LeaveSome() bool { return r.hasAnywhere((*Rules).isExcluded) }
+// HasExcluded reports whether the rules exclude any field from the comparison.
+func (r *Rules) HasExcluded() bool { return r.hasAnywhere((*Rules).isExcluded) }
 
 // hasAnywhere reports whether the predicate holds for the node or one below it.
 func (r *Rules) hasAnywhere(holds func(*Rules) bool) bool {

@@ -166,7 +166,7 @@ func TestApplyCorpus(t *testing.T) {
 		}
 		target := decode(t, string(v.Target))
 		before := encode(target)
-		got := effect.Apply(decode(t, string(v.Patch)), target)
+		got := effect.ApplyPatch(decode(t, string(v.Patch)), target)
 		if !reflect.DeepEqual(got, decode(t, string(v.Result))) {
 			t.Errorf("vector %d (%s): %s + %s = %s, want %s", i, v.Source, v.Target, v.Patch, encode(got), v.Result)
 		}
@@ -185,8 +185,8 @@ func TestDiffCorpus(t *testing.T) {
 		_, fromObject := target.(map[string]any)
 		_, toObject := modified.(map[string]any)
 		if !fromObject || !toObject {
-			if v.Roundtrip && !reflect.DeepEqual(effect.Apply(patch, target), modified) {
-				t.Errorf("vector %d (%s): %s + %s = %s", i, v.Source, v.Target, v.Patch, encode(effect.Apply(patch, target)))
+			if v.Roundtrip && !reflect.DeepEqual(effect.ApplyPatch(patch, target), modified) {
+				t.Errorf("vector %d (%s): %s + %s = %s", i, v.Source, v.Target, v.Patch, encode(effect.ApplyPatch(patch, target)))
 			}
 			continue
 		}
@@ -207,7 +207,7 @@ func TestComposeCorpus(t *testing.T) {
 				continue // a patch that is no object forgets the target
 			}
 			target := decode(t, text)
-			got, want := effect.Apply(second, effect.Apply(first, target)), effect.Apply(composed, target)
+			got, want := effect.ApplyPatch(second, effect.ApplyPatch(first, target)), effect.ApplyPatch(composed, target)
 			if !reflect.DeepEqual(got, want) {
 				t.Errorf("vector %d (%s) on %s: %s, want %s", i, v.Source, text, encode(got), encode(want))
 			}
@@ -234,7 +234,7 @@ func TestApplyRFC7396(t *testing.T) {
 		{`[1,2]`, `{"a":"b","c":null}`, `{"a":"b"}`},
 		{`{}`, `{"a":{"bb":{"ccc":null}}}`, `{"a":{"bb":{}}}`},
 	} {
-		if got := effect.Apply(decode(t, c[1]), decode(t, c[0])); encode(got) != encode(decode(t, c[2])) {
+		if got := effect.ApplyPatch(decode(t, c[1]), decode(t, c[0])); encode(got) != encode(decode(t, c[2])) {
 			t.Errorf("%s + %s = %s, want %s", c[0], c[1], encode(got), c[2])
 		}
 	}

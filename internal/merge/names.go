@@ -12,7 +12,7 @@ import (
 // NameElements returns the short name, the whole key and the index of each element: one of them names it
 // in the paths of changes. Without keys all three are the index.
 func NameElements(r *Rules, list []any) [][3]string {
-	namer := nameElements(r, list, nil)
+	namer := newNamer(r, list, nil)
 	names := make([][3]string, len(list))
 	for i, e := range list {
 		index := strconv.Itoa(i)
@@ -33,9 +33,9 @@ type namer struct {
 	long          map[string]bool // the last parts of keys that are unclear without the others
 }
 
-// nameElements prepares the names of the elements of both lists. It shows keys whose parts run
+// newNamer prepares the names of the elements of both lists. It shows keys whose parts run
 // together (locations) by their last part if that is enough.
-func nameElements(r *Rules, want, have []any) namer {
+func newNamer(r *Rules, want, have []any) namer {
 	n := namer{rules: r, long: map[string]bool{}}
 	wantKeys, wantOK := keysOf(r.keyFields(), want)
 	haveKeys, haveOK := keysOf(r.keyFields(), have)
@@ -90,30 +90,30 @@ func (n namer) wholeKey(e any) string {
 	return kind.QuoteElement(n.rules.Key, strings.Join(parts, n.rules.Join))
 }
 
-// Step is one step down a spec: to an element of a list, or to a field.
-type Step = effect.Step
+// PathStep is one step down a spec: to an element of a list, or to a field.
+type PathStep = effect.PathStep
 
-// way is how a node was reached, last step first.
-type way struct {
-	up *way
-	Step
+// nodePath is how a node was reached, last step first.
+type nodePath struct {
+	up *nodePath
+	PathStep
 }
 
-func (w *way) steps() []Step {
-	var steps []Step
+func (w *nodePath) steps() []PathStep {
+	var steps []PathStep
 	for ; w != nil; w = w.up {
-		steps = append(steps, w.Step)
+		steps = append(steps, w.PathStep)
 	}
 	slices.Reverse(steps)
 	return steps
 }
 
 // FormatPlace names a place by indices, as far as desired has it: locations[2].cache.edgeTTL.
-func FormatPlace(at []Step) string {
+func FormatPlace(at []PathStep) string {
 	place := ""
 	for _, s := range at {
 		switch {
-		case s.OnlyLive():
+		case s.IsLiveOnly():
 			return place
 		case s.Element:
 			place += "[" + strconv.Itoa(s.Index) + "]"
@@ -125,7 +125,7 @@ func FormatPlace(at []Step) string {
 }
 
 // FieldPath names a place by its fields alone, as overrides do: locations.cache.edgeTTL.
-func FieldPath(at []Step) (path string) {
+func FieldPath(at []PathStep) (path string) {
 	for _, s := range at {
 		if !s.Element {
 			path = kind.JoinField(path, s.Field)

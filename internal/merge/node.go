@@ -12,9 +12,9 @@ import (
 // node is one place of the tree as the comparison walks down.
 type node struct {
 	path       string
-	at         *way
+	at         *nodePath
 	rules      *Rules
-	base       base
+	base       recordedValues
 	want, have any // want and have are desired and live; nil is absent or null
 	// byKey says that every list element above was paired by its key, so that
 	// live-only fields belong to this very element and may be carried over.
@@ -23,17 +23,17 @@ type node struct {
 	banned bool // banned says that git wants it to be absent, and had it without a value when it was last applied
 }
 
-// base is what git had before, in the spec that was applied last and those that were begun.
-type base struct {
+// recordedValues is what git had before, in the spec that was applied last and those that were begun.
+type recordedValues struct {
 	applied any
 	pending []any
 	gone    bool // gone says that a write was begun that was to leave nothing here
 	renamed bool // renamed says that they have this element under another key
 }
 
-func (b base) isKnown() bool { return b.applied != nil || len(b.pending) > 0 }
+func (b recordedValues) isKnown() bool { return b.applied != nil || len(b.pending) > 0 }
 
-func (b *base) setRecord(v any) {
+func (b *recordedValues) addPendingRecord(v any) {
 	if v == nil {
 		b.gone = true
 		return
@@ -41,31 +41,31 @@ func (b *base) setRecord(v any) {
 	b.pending = append(b.pending, v)
 }
 
-func (b base) fieldBase(name string) base {
-	c := base{applied: fieldOf(b.applied, name)}
+func (b recordedValues) fieldBase(name string) recordedValues {
+	c := recordedValues{applied: fieldOf(b.applied, name)}
 	for _, p := range b.pending {
-		c.setRecord(fieldOf(p, name))
+		c.addPendingRecord(fieldOf(p, name))
 	}
 	return c
 }
 
-// bases has the base of each element of a list; it may be shorter than the list.
-type bases []base
+// elementRecords has the base of each element of a list; it may be shorter than the list.
+type elementRecords []recordedValues
 
-func (b bases) baseAt(i int) base {
+func (b elementRecords) baseAt(i int) recordedValues {
 	if i < len(b) {
 		return b[i]
 	}
-	return base{}
+	return recordedValues{}
 }
 
 // elementBases returns the bases of n elements; indices returns the index of each in a record's list,
 // -1 for none, or nil for the same index.
-func (b base) elementBases(n int, indices func(record []any) []int) bases {
+func (b recordedValues) elementBases(n int, indices func(record []any) []int) elementRecords {
 	if !b.isKnown() {
 		return nil
 	}
-	out := make(bases, n)
+	out := make(elementRecords, n)
 	for r, record := range append([]any{b.applied}, b.pending...) {
 		list := withoutNulls(record)
 		var of []int
@@ -74,29 +74,29 @@ func (b base) elementBases(n int, indices func(record []any) []int) bases {
 		}
 		for i := range out {
 			var v any
-			if j := indexIn(of, i); j >= 0 && j < len(list) {
+			if j := partnerIndex(of, i); j >= 0 && j < len(list) {
 				v = list[j]
 			}
 			if r == 0 {
 				out[i].applied = v
 			} else {
-				out[i].setRecord(v)
+				out[i].addPendingRecord(v)
 			}
 		}
 	}
 	return out
 }
 
-func indexIn(of []int, i int) int {
+func partnerIndex(of []int, i int) int {
 	if of == nil {
 		return i
 	}
 	return of[i]
 }
 
-// recordBefore is the record that live is judged by. A pending write that took effect without an answer
+// recordedValue is the record that live is judged by. A pending write that took effect without an answer
 // is no drift. If live shows nothing of one, it counts only for what git has taken back since.
-func (n node) recordBefore() any {
+func (n node) recordedValue() any {
 	b := n.base
 	covers := func(record any) bool { return n.have != nil && Covers(n.rules, record, n.have) }
 	switch {
@@ -116,25 +116,25 @@ func (n node) recordBefore() any {
 	return b.applied
 }
 
-// takenOver reports whether the list at n is git's whole (docs/design.md 0.1).
-func (n node) takenOver() bool {
+// isTakenOver reports whether the list at n is git's whole (docs/design.md 0.1).
+func (n node) isTakenOver() bool {
 	_, ok := n.base.applied.([]any)
 	return ok || n.owned
 }
 
-func (n node) toValue(v any) Value { return Value{Path: n.path, Value: v, At: n.at.steps()} }
+func (n node) toValue(v any) PathValue { return PathValue{Path: n.path, Value: v, At: n.at.steps()} }
 
 func (n node) fieldNode(name string) node {
 	return node{
-		path: kind.JoinField(n.path, name), at: &way{n.at, Step{Field: name}}, rules: n.rules.fieldRules(name), base: n.base.fieldBase(name),
+		path: kind.JoinField(n.path, name), at: &nodePath{n.at, PathStep{Field: name}}, rules: n.rules.fieldRules(name), base: n.base.fieldBase(name),
 		want: fieldOf(n.want, name), have: fieldOf(n.have, name), byKey: n.byKey, owned: n.owned,
-		banned: isNull(n.want, name) && saysNothing(n.rules.fieldRules(name), n.base.applied, name),
+		banned: isNull(n.want, name) && hasEmptyField(n.rules.fieldRules(name), n.base.applied, name),
 	}
 }
 
 func (n node) elementNode(name string, index, live, after int) node {
 	return node{
-		path: n.path + "[" + name + "]", at: &way{n.at, Step{Element: true, Index: index, Live: live, After: after}},
+		path: n.path + "[" + name + "]", at: &nodePath{n.at, PathStep{Element: true, Index: index, Live: live, After: after}},
 		rules: n.rules.elementRules(), byKey: n.byKey, owned: n.owned,
 	}
 }
@@ -151,7 +151,7 @@ func (n node) childNodes(stays bool) iter.Seq[node] {
 			}
 		case []any:
 			list := withoutNulls(have)
-			names, origins := nameElements(n.rules, nil, list), recordsOfLive(n, list)
+			names, origins := newNamer(n.rules, nil, list), recordsOfLive(n, list)
 			for j, e := range list {
 				after := effect.Nowhere
 				if stays {
@@ -167,34 +167,34 @@ func (n node) childNodes(stays bool) iter.Seq[node] {
 	}
 }
 
-// list is a node with a list in git and in live, whose elements are paired.
-type list struct {
+// pairedList is a node with a list in git and in live, whose elements are paired.
+type pairedList struct {
 	node
 	git, live []any
 	pairing
 	back  []int // the index in git of each element of live, or -1
 	names namer
-	bases bases
+	bases elementRecords
 }
 
 // pairElements pairs the elements of two lists, which have no nulls.
-func (n node) pairElements(git, live []any) list {
-	l := list{node: n, git: git, live: live, pairing: pairLists(n.rules, git, live)}
+func (n node) pairElements(git, live []any) pairedList {
+	l := pairedList{node: n, git: git, live: live, pairing: pairLists(n.rules, git, live)}
 	l.back, l.bases = invertPairs(l.of, len(live)), n.base.basesOf(n.rules, git)
 	if slices.Contains(l.of, -1) && slices.Contains(l.back, -1) {
 		live = l.pairRenamed()
 	}
-	l.names = nameElements(n.rules, git, live)
+	l.names = newNamer(n.rules, git, live)
 	return l
 }
 
 // basesOf returns the bases of the elements of git's list.
-func (b base) basesOf(r *Rules, git []any) bases {
-	return b.elementBases(len(git), func(record []any) []int { return alignPairs(r, git, record) })
+func (b recordedValues) basesOf(r *Rules, git []any) elementRecords {
+	return b.elementBases(len(git), func(record []any) []int { return pairIfReordered(r, git, record) })
 }
 
-// ofGit is the node of an element that git has, which is sent at an index.
-func (l list) ofGit(i, after int) node {
+// desiredNode is the node of an element that git has, which is sent at an index.
+func (l pairedList) desiredNode(i, after int) node {
 	c := l.elementNode(l.names.nameOf(l.git[i], after), i, l.of[i], after)
 	c.want, c.base, c.byKey = l.git[i], l.bases.baseAt(i), l.byKey && l.keyed[i]
 	c.at.Renamed = c.base.renamed
@@ -204,15 +204,15 @@ func (l list) ofGit(i, after int) node {
 	return c
 }
 
-// ofLive is the node of an element of live that git lacks.
-func (l list) ofLive(j int, b base) node {
+// liveNode is the node of an element of live that git lacks.
+func (l pairedList) liveNode(j int, b recordedValues) node {
 	c := l.elementNode(l.names.nameOf(l.live[j], j), effect.Nowhere, j, effect.Nowhere)
 	c.have, c.base = l.live[j], b
 	return c
 }
 
 // recordsOfLive returns what the records of n have of each live element: by key, and without keys if live has all of it.
-func recordsOfLive(n node, have []any) bases {
+func recordsOfLive(n node, have []any) elementRecords {
 	return n.base.elementBases(len(have), func(list []any) []int {
 		p, keyed := pairByKey(n.rules.keyFields(), list, have)
 		if !keyed {
@@ -230,7 +230,7 @@ func recordsOfLive(n node, have []any) bases {
 // originsOfDropped is origins for the live elements that git lacks. Without keys, an element that
 // git still has is not one that git removed, even if live has its double; and an element of a
 // record belongs first to a live element that git has, then to one that looks the same.
-func originsOfDropped(l list) bases {
+func originsOfDropped(l pairedList) elementRecords {
 	if _, keyed := keysOf(l.rules.keyFields(), l.live); keyed {
 		return recordsOfLive(l.node, l.live)
 	}
@@ -278,22 +278,22 @@ func pickElements(list []any, indices []int) []any {
 
 // isNull reports whether v is an object that says null of the field.
 func isNull(v any, name string) bool {
-	value, said := memberOf(v, name)
+	value, said := lookUpField(v, name)
 	return said && value == nil
 }
 
-// saysNothing reports whether v has a field without a value: null, or a documented one that is empty.
-func saysNothing(r *Rules, v any, name string) bool {
-	value, said := memberOf(v, name)
+// hasEmptyField reports whether v has a field without a value: null, or a documented one that is empty.
+func hasEmptyField(r *Rules, v any, name string) bool {
+	value, said := lookUpField(v, name)
 	return said && r.isEmpty(value)
 }
 
 func fieldOf(v any, name string) any {
-	value, _ := memberOf(v, name)
+	value, _ := lookUpField(v, name)
 	return value
 }
 
-func memberOf(v any, name string) (any, bool) {
+func lookUpField(v any, name string) (any, bool) {
 	m, _ := v.(map[string]any)
 	value, ok := m[name]
 	return value, ok

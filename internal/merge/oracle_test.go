@@ -21,7 +21,7 @@ func oracleEqual(a, b any) bool {
 	return aText != bText && plain(a) == plain(b)
 }
 
-func plain(v any) string { return strings.Trim(string(canon.Bytes(v)), `"`) }
+func plain(v any) string { return strings.Trim(string(canon.Encode(v)), `"`) }
 
 // oracleCovers reports whether live has all that git says: in an ordered list
 // index by index, in a set in some order.
@@ -53,7 +53,7 @@ func oracleCovers(r *Rules, want, have any) bool {
 
 // oracleEmpty: nothing is at stake between two values that are each absent, null, {} or [] in a documented field.
 func oracleEmpty(r *Rules, v any) bool {
-	text := string(canon.Bytes(v))
+	text := string(canon.Encode(v))
 	if r == nil || text == "null" || text == "[]" || text == "[null]" || text == "{}" {
 		return r != nil || text == "null"
 	}
@@ -182,7 +182,7 @@ func keptLost(p place) string {
 	case map[string]any:
 		want, ok := p.want.(map[string]any)
 		for k := range live {
-			if at := keptFieldLost(p.field(k), want, live, p.rules.staleSibling(want, live)); ok && at != "" {
+			if at := keptFieldLost(p.field(k), want, live, p.rules.staleVariantField(want, live)); ok && at != "" {
 				return at
 			}
 		}
@@ -313,7 +313,7 @@ func lost(p place) string {
 	switch live := p.live.(type) {
 	case map[string]any:
 		for k := range live {
-			if c := p.field(k); !c.rules.serverOwned() {
+			if c := p.field(k); !c.rules.isServerOwned() {
 				if at := lost(c); at != "" {
 					return at
 				}

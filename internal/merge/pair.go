@@ -22,13 +22,13 @@ func pairLists(r *Rules, xs, ys []any) pairing {
 	if r.isSet() && len(r.keyFields()) == 0 {
 		p.of = matchValues(r.elementRules(), xs, ys, func(i, j int) bool { return Covers(r.elementRules(), xs[i], ys[j]) })
 	} else {
-		p.of = byPosition(r, xs, ys)
+		p.of = pairByPosition(r, xs, ys)
 	}
 	return p
 }
 
-// byPosition pairs lists of one length by index, others from the start and from the end as far as they are the same.
-func byPosition(r *Rules, xs, ys []any) []int {
+// pairByPosition pairs lists of one length by index, others from the start and from the end as far as they are the same.
+func pairByPosition(r *Rules, xs, ys []any) []int {
 	of := allUnpaired(len(xs))
 	short, shift := min(len(xs), len(ys)), len(ys)-len(xs)
 	head := 0
@@ -58,7 +58,7 @@ func pairByKey(key []string, xs, ys []any) (pairing, bool) {
 		}
 	}
 	if xKeys.wild || yKeys.wild {
-		p.pairWild(xKeys.parts, yKeys.parts, taken)
+		p.pairPartialKeys(xKeys.parts, yKeys.parts, taken)
 	}
 	return p, true
 }
@@ -66,7 +66,7 @@ func pairByKey(key []string, xs, ys []any) (pairing, bool) {
 // maxTries bounds how many pairs are tried in one list, far above real lists. Beyond it, elements pair by position.
 const maxTries = 1_000_000
 
-func (p pairing) pairWild(xs, ys [][]string, taken []bool) {
+func (p pairing) pairPartialKeys(xs, ys [][]string, taken []bool) {
 	candidates, rivals, tries := make([][]int, len(xs)), make([]int, len(ys)), 0
 	for i, x := range xs {
 		if p.of[i] >= 0 {
@@ -162,7 +162,7 @@ func matchValues(item *Rules, xs, ys []any, fits func(i, j int) bool) []int {
 	for j, class := range others {
 		members[class] = append(members[class], j)
 	}
-	return matchMost(len(xs), len(ys), func(i int) []int { return members[classes[i]] }, fits)
+	return maxMatching(len(xs), len(ys), func(i int) []int { return members[classes[i]] }, fits)
 }
 
 // scalarClasses returns a text that equal scalars share; false if there are other values.
@@ -187,12 +187,12 @@ func matchAny(n, m int, fits func(i, j int) bool) []int {
 	for j := range all {
 		all[j] = j
 	}
-	return matchMost(n, m, func(int) []int { return all }, fits)
+	return maxMatching(n, m, func(int) []int { return all }, fits)
 }
 
-// matchMost finds as many pairs as there can be among n and m elements, by augmenting
+// maxMatching finds as many pairs as there can be among n and m elements, by augmenting
 // paths; same positions first, then those of among, which has all that can fit.
-func matchMost(n, m int, among func(i int) []int, fits func(i, j int) bool) []int {
+func maxMatching(n, m int, among func(i int) []int, fits func(i, j int) bool) []int {
 	of, back := allUnpaired(n), allUnpaired(m)
 	// seen is the element that the other list's were tried for last.
 	seen, round, tries := allUnpaired(m), 0, 0

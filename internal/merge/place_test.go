@@ -11,7 +11,7 @@ import (
 )
 
 // stepDown follows one step in a decoded value.
-func stepDown(v any, s Step) any {
+func stepDown(v any, s PathStep) any {
 	if !s.Element {
 		return fieldOf(v, s.Field)
 	}
@@ -39,7 +39,7 @@ func TestPlaces(t *testing.T) {
 					rules = rules.fieldRules(s.Field)
 				}
 			}
-			if want := Sendable(rules, v); !c.Moved && encode(c.Desired) != encode(want) && !isSame(rules, c.Desired, want) {
+			if want := SendablePart(rules, v); !c.Moved && encode(c.Desired) != encode(want) && !isSame(rules, c.Desired, want) {
 				t.Fatalf("%s: %s stands at %s, the change says %s\n%s", c.Path, encode(v), FormatPlace(c.At), encode(c.Desired), in)
 			}
 			if c.Moved && v == nil {
@@ -50,7 +50,7 @@ func TestPlaces(t *testing.T) {
 }
 
 // named reports whether every element on the way is found by its key.
-func named(rules *Rules, at []Step) bool {
+func named(rules *Rules, at []PathStep) bool {
 	for _, s := range at {
 		if s.Element && len(rules.keyFields()) == 0 {
 			return false
@@ -74,7 +74,7 @@ func TestHistoryOfTheRecord(t *testing.T) {
 		if in.Applied == nil {
 			return
 		}
-		history := NewHistory(in.Rules, in.Applied, in.Desired)
+		history := NewManifestDiff(in.Rules, in.Applied, in.Desired)
 		for _, c := range Compare(in).Changes {
 			if !named(in.Rules, c.At) || c.Moved && c.Class == DriftOverwrite {
 				continue // which element it was is a guess on either side, or it is new
@@ -93,7 +93,7 @@ func TestHistoryOfNothing(t *testing.T) {
 	long.SetChecks(t, 200)
 	rapid.Check(t, func(t *rapid.T) {
 		in := triples(t)
-		still, fresh := NewHistory(in.Rules, in.Desired, in.Desired), NewHistory(in.Rules, nil, in.Desired)
+		still, fresh := NewManifestDiff(in.Rules, in.Desired, in.Desired), NewManifestDiff(in.Rules, nil, in.Desired)
 		for _, c := range Compare(in).Changes {
 			if still.TouchedByGit(c) {
 				t.Fatalf("%s %s: nothing changed in git\n%s", c.Path, c.Class, in)
@@ -112,7 +112,7 @@ func TestLeftAlone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := triples(t)
 		res := Compare(in)
-		for _, c := range LeftAlone(in) {
+		for _, c := range LiveOnlyFields(in) {
 			if c.Desired != nil || c.Live == nil || c.Class != Unmanaged {
 				t.Fatalf("%+v\n%s", c, in)
 			}
@@ -145,7 +145,7 @@ func TestHistoryOfAnOrder(t *testing.T) {
 		"another moves in live":   {"abcd", "abcd", "abdc", "bacd", "rules[a] rules[d]"},
 	} {
 		in := Sides{Rules: specRules(), Applied: list(c.applied), Desired: list(c.desired), Live: list(c.live)}
-		history := NewHistory(in.Rules, list(c.was), in.Desired)
+		history := NewManifestDiff(in.Rules, list(c.was), in.Desired)
 		var touched []string
 		for _, change := range Compare(in).Changes {
 			if history.TouchedByGit(change) {
@@ -173,7 +173,7 @@ func TestHistoryOfPlaces(t *testing.T) {
 		"all of it was said before":                   {"abc", "nabx", "nabx", "abc", ""},
 	} {
 		in := Sides{Rules: specRules(), Applied: list(c.applied), Desired: list(c.desired), Live: list(c.live)}
-		history := NewHistory(in.Rules, list(c.was), in.Desired)
+		history := NewManifestDiff(in.Rules, list(c.was), in.Desired)
 		var touched []string
 		for _, change := range Compare(in).Changes {
 			if !history.TouchedByGit(change) {

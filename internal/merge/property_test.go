@@ -22,7 +22,7 @@ func TestProperties(t *testing.T) {
 		if again := Compare(in); encode(again.Patch) != encode(res.Patch) {
 			t.Fatalf("P9 %s, then %s, for %s", encode(res.Patch), encode(again.Patch), in)
 		}
-		after := effect.Apply(anyPatch(res), in.Live)
+		after := effect.ApplyPatch(anyPatch(res), in.Live)
 		fail := func(what string) {
 			t.Fatalf("%s%s\n patch   %s\n after   %s", what, in, encode(res.Patch), encode(after))
 		}
@@ -138,7 +138,7 @@ func isMinimal(fail func(string), in Sides, res Comparison) {
 				continue
 			}
 			delete(patch, k)
-			if reached(in, effect.Apply(root, in.Live)) && !onlyPositional(in) && !isStale(res, path+"."+k) {
+			if reached(in, effect.ApplyPatch(root, in.Live)) && !onlyPositional(in) && !isStale(res, path+"."+k) {
 				fail("P5 needless: " + path + "." + k)
 			}
 			patch[k] = v
@@ -179,8 +179,8 @@ func TestCoversIsWhatTheOracleSays(t *testing.T) {
 		if got, want := Covers(in.Rules, in.Desired, in.Live), oracleCovers(in.Rules, in.Desired, in.Live); got != want {
 			t.Fatalf("covers %v, the oracle says %v:%s", got, want, in)
 		}
-		sent := Sendable(in.Rules, in.Desired)
-		if found, _ := (Write{Rules: in.Rules, Request: sent, Now: in.Live}).Check(); !oracleCovers(in.Rules, withoutExcluded(in.Rules, sent), in.Live) && len(found) == 0 {
+		sent := SendablePart(in.Rules, in.Desired)
+		if found, _ := (CompletedWrite{Rules: in.Rules, Request: sent, Now: in.Live}).Check(); !oracleCovers(in.Rules, withoutExcluded(in.Rules, sent), in.Live) && len(found) == 0 {
 			t.Fatalf("no mismatch is reported:%s", in)
 		}
 	})

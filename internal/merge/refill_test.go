@@ -24,15 +24,15 @@ func TestRefilled(t *testing.T) {
 		"of another element": {`{"l":[{"name":"y","b":null}]}`, `{"l":[{"name":"x","b":null}]}`, `{"l":[{"name":"x","b":3}]}`, `{"l":[{"b":null,"name":"x"}]}`, ""},
 	} {
 		desired := decode(t, c.desired)
-		got, back := Refilled(Sides{Rules: rules, Applied: decode(t, c.applied), Desired: desired, Live: decode(t, c.live)})
+		got, back := WithoutRefilledNulls(Sides{Rules: rules, Applied: decode(t, c.applied), Desired: desired, Live: decode(t, c.live)})
 		paths := ""
 		for _, v := range back {
 			paths += v.Path
 		}
-		if string(canon.Bytes(got)) != c.want || paths != c.back {
-			t.Errorf("%s: %s, back %q", name, canon.Bytes(got), paths)
+		if string(canon.Encode(got)) != c.want || paths != c.back {
+			t.Errorf("%s: %s, back %q", name, canon.Encode(got), paths)
 		}
-		if string(canon.Bytes(desired)) != string(canon.Bytes(decode(t, c.desired))) {
+		if string(canon.Encode(desired)) != string(canon.Encode(decode(t, c.desired))) {
 			t.Errorf("%s: desired was changed", name)
 		}
 	}
@@ -45,13 +45,13 @@ func TestWhatIsRefilledSendsNoNull(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := triples(t)
 		in.Applied, in.Pending = in.Desired, nil
-		desired, back := Refilled(in)
-		if len(back) == 0 && string(canon.Bytes(Compare(in).Patch)) != string(canon.Bytes(Compare(Sides{
+		desired, back := WithoutRefilledNulls(in)
+		if len(back) == 0 && string(canon.Encode(Compare(in).Patch)) != string(canon.Encode(Compare(Sides{
 			Rules: in.Rules, Applied: in.Applied, Desired: desired, Live: in.Live, TakeOver: in.TakeOver,
 		}).Patch)) {
 			t.Fatalf("another patch without anything that came back%s", in)
 		}
-		if _, again := Refilled(Sides{Rules: in.Rules, Applied: in.Applied, Desired: desired, Live: in.Live}); len(again) > 0 {
+		if _, again := WithoutRefilledNulls(Sides{Rules: in.Rules, Applied: in.Applied, Desired: desired, Live: in.Live}); len(again) > 0 {
 			t.Fatalf("%v is still to be absent%s", again, in)
 		}
 	})

@@ -11,9 +11,9 @@ const maxLike = 10_000
 // pairRenamed pairs elements that got another key: one part of it differs, most other fields are the
 // same, and no other element is so. The records know the old key, and only git or only live has
 // the new one. It returns live's elements with git's instead of the renamed ones.
-func (l *list) pairRenamed() []any {
+func (l *pairedList) pairRenamed() []any {
 	isExcluded := func(part string) bool { return l.rules.elementRules().fieldRules(part).isExcluded() }
-	if !l.takenOver() || slices.ContainsFunc(l.rules.keyFields(), isExcluded) {
+	if !l.isTakenOver() || slices.ContainsFunc(l.rules.keyFields(), isExcluded) {
 		return l.live
 	}
 	git, gitOK := keysOf(l.rules.keyFields(), l.git)
@@ -36,14 +36,14 @@ func (l *list) pairRenamed() []any {
 
 // pairRenamed is pair, but also pairs renamed elements. The record is that of the list.
 func pairRenamed(r *Rules, record any, xs, ys []any) pairing {
-	return node{rules: r, base: base{applied: record}}.pairElements(xs, ys).pairing
+	return node{rules: r, base: recordedValues{applied: record}}.pairElements(xs, ys).pairing
 }
 
 // renameCandidates returns the live elements of which each element of git may be a renamed one, and for each of
 // those how many elements of git may.
-func (l *list) renameCandidates(git, live keys, origins bases, whole bool) (candidates [][]int, rivals []int) {
+func (l *pairedList) renameCandidates(git, live keys, origins elementRecords, whole bool) (candidates [][]int, rivals []int) {
 	candidates, rivals = make([][]int, len(l.git)), make([]int, len(l.live))
-	near, tries := l.nearKeys(live), 0
+	near, tries := l.indexByPartialKey(live), 0
 	for i, parts := range git.parts {
 		for p := range parts {
 			if l.of[i] >= 0 || parts[p] == "" {
@@ -54,7 +54,7 @@ func (l *list) renameCandidates(git, live keys, origins bases, whole bool) (cand
 					return nil, nil
 				}
 				origin := origins.baseAt(j)
-				if l.bases.baseAt(i).isKnown() != origin.isKnown() && l.saysTheSame(i, l.ofLive(j, origin), whole) {
+				if l.bases.baseAt(i).isKnown() != origin.isKnown() && l.equalsExceptKey(i, l.liveNode(j, origin), whole) {
 					candidates[i], rivals[j] = append(candidates[i], j), rivals[j]+1
 				}
 			}
@@ -63,8 +63,8 @@ func (l *list) renameCandidates(git, live keys, origins bases, whole bool) (cand
 	return candidates, rivals
 }
 
-// nearKeys returns the unpaired live elements by their keys without each part.
-func (l *list) nearKeys(live keys) map[string][]int {
+// indexByPartialKey returns the unpaired live elements by their keys without each part.
+func (l *pairedList) indexByPartialKey(live keys) map[string][]int {
 	near := map[string][]int{}
 	for j, parts := range live.parts {
 		for p := range parts {
@@ -83,22 +83,22 @@ func keyWithout(parts []string, p int) string {
 }
 
 // joinPair makes a pair of git's element i and the live element j, whose record may have the old key.
-func (l *list) joinPair(i, j int, origin base) {
+func (l *pairedList) joinPair(i, j int, origin recordedValues) {
 	l.of[i], l.back[j], l.keyed[i] = j, i, true
 	if origin.isKnown() {
 		l.bases[i], l.bases[i].renamed = origin, true
 	}
 }
 
-// saysTheSame reports whether git's element i says the same as a live one that has another key: in all other
+// equalsExceptKey reports whether git's element i says the same as a live one that has another key: in all other
 // fields, or in most of them. What the record has counts, if it has the element.
-func (l *list) saysTheSame(i int, e node, whole bool) bool {
+func (l *pairedList) equalsExceptKey(i int, e node, whole bool) bool {
 	// One field is the key.
 	enough := func(a, b any) bool {
 		same, all := countEqualFields(e.rules, a, b)
 		return same >= all-1 || !whole && 2*same >= all
 	}
-	if record := e.recordBefore(); record != nil {
+	if record := e.recordedValue(); record != nil {
 		return enough(l.git[i], record) && enough(record, l.git[i])
 	}
 	return enough(l.git[i], e.have)

@@ -61,7 +61,7 @@ func TestHistoryKnowsWhichNameWasApplied(t *testing.T) {
 		if i < 0 {
 			t.Fatalf("applied %s: no change of l[/b].ttl in %v", applied, res.Changes)
 		}
-		if got := NewHistory(rules, was, now).TouchedByGit(res.Changes[i]); got != touched {
+		if got := NewManifestDiff(rules, was, now).TouchedByGit(res.Changes[i]); got != touched {
 			t.Errorf("applied %s: touched %v, want %v", applied, got, touched)
 		}
 	}

@@ -10,14 +10,14 @@ import (
 // Covers reports whether live has everything that desired says (docs/design.md B5): null asks for
 // absence, and lists pair one to one.
 func Covers(rules *Rules, desired, live any) bool {
-	return needsNoPatch(rules, base{}, desired, live)
+	return needsNoPatch(rules, recordedValues{}, desired, live)
 }
 
 func isSame(r *Rules, a, b any) bool { return Covers(r, a, b) && Covers(r, b, a) }
 
 // needsNoPatch reports whether nothing needs sending: have covers want, and nothing that git dropped is
 // there. Most comparisons end here, so it builds no paths and hardly allocates.
-func needsNoPatch(r *Rules, b base, want, have any) bool {
+func needsNoPatch(r *Rules, b recordedValues, want, have any) bool {
 	if r.isExcluded() {
 		return true
 	}
@@ -26,12 +26,12 @@ func needsNoPatch(r *Rules, b base, want, have any) bool {
 		return r.isEmpty(have)
 	case map[string]any:
 		if h, ok := have.(map[string]any); ok {
-			return settledObject(r, b, w, h)
+			return objectNeedsNoPatch(r, b, w, h)
 		}
 		return r.areEmpty(want, have)
 	case []any:
 		if h, ok := have.([]any); ok {
-			return settledList(r, b, withoutNulls(w), withoutNulls(h))
+			return listNeedsNoPatch(r, b, withoutNulls(w), withoutNulls(h))
 		}
 		return r.areEmpty(want, have)
 	}
@@ -59,20 +59,22 @@ func (r *Rules) isEmpty(v any) bool {
 }
 
 // areEmpty reports whether live says nothing, and a request could not change that.
-func (r *Rules) areEmpty(want, have any) bool { return r.isEmpty(have) && r.isEmpty(Sendable(r, want)) }
+func (r *Rules) areEmpty(want, have any) bool {
+	return r.isEmpty(have) && r.isEmpty(SendablePart(r, want))
+}
 
-func settledObject(r *Rules, b base, want, have map[string]any) bool {
+func objectNeedsNoPatch(r *Rules, b recordedValues, want, have map[string]any) bool {
 	for k, v := range want {
 		if !needsNoPatch(r.fieldRules(k), b.fieldBase(k), v, have[k]) {
 			return false
 		}
 	}
-	return !holdsDropped(r, b.applied, want, have) &&
-		!slices.ContainsFunc(b.pending, func(p any) bool { return holdsDropped(r, p, want, have) })
+	return !hasDroppedField(r, b.applied, want, have) &&
+		!slices.ContainsFunc(b.pending, func(p any) bool { return hasDroppedField(r, p, want, have) })
 }
 
-// holdsDropped reports whether have has a field that the record had and want has not.
-func holdsDropped(r *Rules, record any, want, have map[string]any) bool {
+// hasDroppedField reports whether have has a field that the record had and want has not.
+func hasDroppedField(r *Rules, record any, want, have map[string]any) bool {
 	fields, _ := record.(map[string]any)
 	for k, v := range fields {
 		if _, said := want[k]; !said && v != nil && !r.fieldRules(k).isEmpty(have[k]) && !r.fieldRules(k).isExcluded() {
@@ -82,13 +84,13 @@ func holdsDropped(r *Rules, record any, want, have map[string]any) bool {
 	return false
 }
 
-func settledList(r *Rules, b base, want, have []any) bool {
+func listNeedsNoPatch(r *Rules, b recordedValues, want, have []any) bool {
 	if len(want) != len(have) {
 		return false
 	}
-	of, bases, item := alignPairs(r, want, have), b.basesOf(r, want), r.elementRules()
+	of, bases, item := pairIfReordered(r, want, have), b.basesOf(r, want), r.elementRules()
 	for i, w := range want {
-		j := indexIn(of, i)
+		j := partnerIndex(of, i)
 		if j < 0 || j != i && !r.isSet() {
 			return false
 		}
@@ -99,15 +101,15 @@ func settledList(r *Rules, b base, want, have []any) bool {
 	return true
 }
 
-// alignPairs returns the pairs of pair, or nil if both lists have the same order.
-func alignPairs(r *Rules, xs, ys []any) []int {
-	if len(xs) == len(ys) && inStep(r, xs, ys) {
+// pairIfReordered returns the pairs of pair, or nil if both lists have the same order.
+func pairIfReordered(r *Rules, xs, ys []any) []int {
+	if len(xs) == len(ys) && areAligned(r, xs, ys) {
 		return nil
 	}
 	return pairLists(r, xs, ys).of
 }
 
-func inStep(r *Rules, xs, ys []any) bool {
+func areAligned(r *Rules, xs, ys []any) bool {
 	key := r.keyFields()
 	if len(key) == 0 && !r.isSet() {
 		return true
@@ -179,7 +181,7 @@ func scalarText(v any) (string, scalarKind) {
 	case json.Number:
 		return string(canon.Number(t)), isNumber
 	case int, float64:
-		return string(canon.Bytes(t)), isNumber
+		return string(canon.Encode(t)), isNumber
 	}
 	return "", notScalar
 }

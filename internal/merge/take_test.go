@@ -30,14 +30,14 @@ func TestTake(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		before := string(canon.Bytes(live))
-		if got := string(canon.Bytes(merge.TakeLive(rules, live))); got != tt.want {
+		before := string(canon.Encode(live))
+		if got := string(canon.Encode(merge.NormalizeLive(rules, live))); got != tt.want {
 			t.Errorf("Take(%s) is %s, want %s", tt.live, got, tt.want)
 		}
-		if after := string(canon.Bytes(live)); after != before {
+		if after := string(canon.Encode(live)); after != before {
 			t.Errorf("Take changed %s to %s", before, after)
 		}
-		if !merge.Covers(rules, merge.TakeLive(rules, live), live) {
+		if !merge.Covers(rules, merge.NormalizeLive(rules, live), live) {
 			t.Errorf("%s does not cover what was taken of it", tt.live)
 		}
 	}

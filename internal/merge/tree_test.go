@@ -22,7 +22,7 @@ func decode(t testing.TB, s string) any {
 	return v
 }
 
-func encode(v any) string { return string(canon.Bytes(v)) }
+func encode(v any) string { return string(canon.Encode(v)) }
 
 // specRules is a small platform with every shape that rules can have.
 func specRules() *Rules {

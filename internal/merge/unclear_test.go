@@ -21,9 +21,9 @@ func TestOurOwnDoingIsNoDrift(t *testing.T) {
 			return
 		}
 		begun := rapid.SampledFrom([]any{in.Desired, in.Live}).Draw(t, "begun")
-		before := Sendable(nil, in.Applied)
+		before := SendablePart(nil, in.Applied)
 		first := Compare(Sides{Rules: in.Rules, Applied: in.Applied, Desired: begun, Live: before, TakeOver: true})
-		for name, live := range map[string]any{"lost": before, "arrived": effect.Apply(anyPatch(first), before)} {
+		for name, live := range map[string]any{"lost": before, "arrived": effect.ApplyPatch(anyPatch(first), before)} {
 			next := Sides{Rules: in.Rules, Applied: in.Applied, Pending: some(begun), Desired: in.Desired, Live: live, TakeOver: true}
 			for _, c := range Compare(next).Changes {
 				found++

@@ -1,25 +1,25 @@
 package merge
 
-func (w *walker) recordChange(n node, class ChangeKind) {
+func (w *patchBuilder) recordChange(n node, class ChangeKind) {
 	w.res.Changes = append(w.res.Changes, Difference{
 		Path: n.path, At: n.at.steps(), Class: class,
-		Base: n.recordBefore(), Live: n.have, Desired: Sendable(n.rules, n.want),
+		Base: n.recordedValue(), Live: n.have, Desired: SendablePart(n.rules, n.want),
 	})
 }
 
-// noteAgreed records that live has already what git changed.
-func (w *walker) noteAgreed(n node) {
+// recordAgreed records that live has already what git changed.
+func (w *patchBuilder) recordAgreed(n node) {
 	if !w.recorded {
 		return
 	}
-	if b := n.recordBefore(); !scalarEqual(n.rules, b, n.want) {
+	if b := n.recordedValue(); !scalarEqual(n.rules, b, n.want) {
 		w.res.Notes = append(w.res.Notes, Difference{Path: n.path, At: n.at.steps(), Class: Converged, Base: b, Live: n.have, Desired: n.want})
 	}
 }
 
 // classify is the table of docs/design.md B4 for a place where git and live differ.
-func (w *walker) classify(n node) ChangeKind {
-	b := n.recordBefore()
+func (w *patchBuilder) classify(n node) ChangeKind {
+	b := n.recordedValue()
 	liveIsBase := b != nil && (n.rules.areEmpty(b, n.have) || n.have != nil && Covers(n.rules, b, n.have))
 	switch {
 	case !w.recorded && b == nil:
@@ -48,8 +48,8 @@ func classifyRemoved(n node, b any, liveIsBase bool) ChangeKind {
 	return RemovedConflict
 }
 
-func (w *walker) classifyOrder(l list) ChangeKind {
-	before := l.recordBefore()
+func (w *patchBuilder) classifyOrder(l pairedList) ChangeKind {
+	before := l.recordedValue()
 	recorded := withoutNulls(before)
 	inOrder := func(of []any) bool { return len(findDisplaced(pairRenamed(l.rules, before, of, recorded).of)) == 0 }
 	switch {
@@ -65,37 +65,39 @@ func (w *walker) classifyOrder(l list) ChangeKind {
 	return Conflict
 }
 
-// listLost lists n, which git never had and which the request takes out of live.
-func (w *walker) listLost(n node) { w.res.Collateral = append(w.res.Collateral, n.toValue(n.have)) }
+// recordCollateral lists n, which git never had and which the request takes out of live.
+func (w *patchBuilder) recordCollateral(n node) {
+	w.res.Collateral = append(w.res.Collateral, n.toValue(n.have))
+}
 
-// listFirstContact lists the elements at and below n that the request removes, that git never had, and whose list git has not
+// recordFirstContact lists the elements at and below n that the request removes, that git never had, and whose list git has not
 // taken over (docs/design.md 0.1).
-func (w *walker) listFirstContact(n node) {
+func (w *patchBuilder) recordFirstContact(n node) {
 	ofList := isList(n.have)
-	if w.takeOver || ofList && n.takenOver() {
+	if w.takeOver || ofList && n.isTakenOver() {
 		return
 	}
 	for c := range n.childNodes(false) {
 		switch {
-		case c.rules.serverOwned():
+		case c.rules.isServerOwned():
 		case ofList && !c.base.isKnown():
-			w.listForeign(c)
+			w.recordForeign(c)
 		default:
-			w.listFirstContact(c)
+			w.recordFirstContact(c)
 		}
 	}
 }
 
-// listForeign lists a live element that git never had.
-func (w *walker) listForeign(n node) {
+// recordForeign lists a live element that git never had.
+func (w *patchBuilder) recordForeign(n node) {
 	w.res.FirstContact = append(w.res.FirstContact, n.toValue(n.have))
 }
 
-// firstContact judges the live elements of a list that is sent and was never taken over. One stays
+// checkFirstContact judges the live elements of a list that is sent and was never taken over. One stays
 // if it is paired by key, or if git has all of it at any place. It returns the judged elements.
-func (w *walker) firstContact(l list) []bool {
+func (w *patchBuilder) checkFirstContact(l pairedList) []bool {
 	judged := make([]bool, len(l.live))
-	if w.takeOver || l.takenOver() {
+	if w.takeOver || l.isTakenOver() {
 		return judged
 	}
 	stays, origins := stayingElements(l), recordsOfLive(l.node, l.live)
@@ -103,15 +105,15 @@ func (w *walker) firstContact(l list) []bool {
 		if i >= 0 && (l.keyed[i] || stays[j] < 0 && isList(l.live[j]) && isList(l.git[i])) {
 			continue
 		}
-		c := l.ofLive(j, origins.baseAt(j))
+		c := l.liveNode(j, origins.baseAt(j))
 		switch {
 		case stays[j] >= 0:
 			c.want = l.git[stays[j]]
-			w.contactBeyond(c)
+			w.recordReplacedContact(c)
 		case c.base.isKnown():
-			w.listFirstContact(c)
+			w.recordFirstContact(c)
 		default:
-			w.listForeign(c)
+			w.recordForeign(c)
 		}
 		judged[j] = true
 	}
@@ -120,7 +122,7 @@ func (w *walker) firstContact(l list) []bool {
 
 // stayingElements returns the index of the desired element that is all that git knows of each live one, or
 // -1; pairs by key stay pairs.
-func stayingElements(l list) []int {
+func stayingElements(l pairedList) []int {
 	of := matchAny(len(l.git), len(l.live), func(i, j int) bool {
 		if k := l.back[j]; l.keyed[i] || k >= 0 && l.keyed[k] {
 			return l.of[i] == j
@@ -135,26 +137,26 @@ func isList(v any) bool {
 	return ok
 }
 
-// contactBeyond is contact for what n's live value has beyond git's form, which replaces it.
-func (w *walker) contactBeyond(n node) {
+// recordReplacedContact is contact for what n's live value has beyond git's form, which replaces it.
+func (w *patchBuilder) recordReplacedContact(n node) {
 	switch want := n.want.(type) {
 	case map[string]any:
 		for c := range n.childNodes(false) {
 			switch {
-			case c.rules.serverOwned():
+			case c.rules.isServerOwned():
 			case c.want == nil:
-				w.listFirstContact(c)
+				w.recordFirstContact(c)
 			default:
-				w.contactBeyond(c)
+				w.recordReplacedContact(c)
 			}
 		}
 	case []any:
 		l := n.pairElements(withoutNulls(want), withoutNulls(n.have))
 		for i, j := range l.of {
 			if j >= 0 {
-				c := l.ofGit(i, i)
-				c.base = base{} // the record's list may be another
-				w.contactBeyond(c)
+				c := l.desiredNode(i, i)
+				c.base = recordedValues{} // the record's list may be another
+				w.recordReplacedContact(c)
 			}
 		}
 	}

@@ -2,15 +2,15 @@ package merge
 
 import "trueup/internal/canon"
 
-// Refilled returns desired without the nulls that were applied and that live has a value for, and these values. If
+// WithoutRefilledNulls returns desired without the nulls that were applied and that live has a value for, and these values. If
 // the server did not keep what was sent, they are its own, and another null would change nothing. It never mutates.
-func Refilled(in Sides) (desired any, back []Value) {
+func WithoutRefilledNulls(in Sides) (desired any, back []PathValue) {
 	in.Pending = nil
 	desired = withoutRefilled(in.rootNode(), &back)
 	return desired, back
 }
 
-func withoutRefilled(n node, back *[]Value) any {
+func withoutRefilled(n node, back *[]PathValue) any {
 	if n.rules.isExcluded() || n.have == nil || n.base.applied == nil {
 		return n.want
 	}
@@ -34,29 +34,29 @@ func withoutRefilled(n node, back *[]Value) any {
 		l := n.pairElements(withoutNulls(want), withoutNulls(have))
 		out := make([]any, len(l.git))
 		for i := range l.git {
-			out[i] = withoutRefilled(l.ofGit(i, i), back)
+			out[i] = withoutRefilled(l.desiredNode(i, i), back)
 		}
 		return out
 	}
 	return n.want
 }
 
-// LeftAlone lists the fields of live that git neither has nor had: the server's defaults, and what
+// LiveOnlyFields lists the fields of live that git neither has nor had: the server's defaults, and what
 // another client set (docs/design.md B4). Git owns the whole of a list that it has.
-func LeftAlone(in Sides) []Difference { return leftAlone(nil, in.rootNode()) }
+func LiveOnlyFields(in Sides) []Difference { return appendLiveOnly(nil, in.rootNode()) }
 
-func leftAlone(found []Difference, n node) []Difference {
+func appendLiveOnly(found []Difference, n node) []Difference {
 	if n.rules.isExcluded() {
 		return found
 	}
 	switch want := n.want.(type) {
 	case map[string]any:
 		have, _ := n.have.(map[string]any)
-		stale := n.rules.staleSibling(want, have)
+		stale := n.rules.staleVariantField(want, have)
 		for _, k := range canon.SortedKeys(have) {
 			c := n.fieldNode(k)
 			if _, said := want[k]; said {
-				found = leftAlone(found, c)
+				found = appendLiveOnly(found, c)
 			} else if c.have != nil && k != stale && !c.base.isKnown() {
 				found = append(found, Difference{Path: c.path, At: c.at.steps(), Class: Unmanaged, Live: c.have})
 			}
@@ -65,7 +65,7 @@ func leftAlone(found []Difference, n node) []Difference {
 		l := n.pairElements(withoutNulls(want), withoutNulls(n.have))
 		for i := range l.git {
 			if l.keyed[i] { // a field belongs to an element that is known to be the same
-				found = leftAlone(found, l.ofGit(i, i))
+				found = appendLiveOnly(found, l.desiredNode(i, i))
 			}
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"trueup/internal/effect"
 )
 
-// walker makes the patch and lists the changes in one walk, so that neither lacks anything.
-type walker struct {
+// patchBuilder makes the patch and lists the changes in one walk, so that neither lacks anything.
+type patchBuilder struct {
 	res             Comparison
 	takeOver, leave bool
 	// recorded says that the object has a record to judge by: one that was applied, or a write without an
@@ -20,7 +20,7 @@ type walker struct {
 }
 
 // valueToSend returns what to send for n, whose want is not nil, and whether it differs from live.
-func (w *walker) valueToSend(n node) (any, bool) {
+func (w *patchBuilder) valueToSend(n node) (any, bool) {
 	switch want := n.want.(type) {
 	case map[string]any:
 		if have, ok := n.have.(map[string]any); ok {
@@ -32,14 +32,14 @@ func (w *walker) valueToSend(n node) (any, bool) {
 		}
 	default:
 		if scalarEqual(n.rules, n.want, n.have) {
-			w.noteAgreed(n)
+			w.recordAgreed(n)
 			return carryLive(n.rules, n.have), false
 		}
 	}
 	return w.recordDifference(n)
 }
 
-func (w *walker) objectToSend(n node, want, have map[string]any) (map[string]any, bool) {
+func (w *patchBuilder) objectToSend(n node, want, have map[string]any) (map[string]any, bool) {
 	out, changed := map[string]any{}, false
 	put := func(k string, v any, differs bool) {
 		changed = changed || differs
@@ -48,52 +48,52 @@ func (w *walker) objectToSend(n node, want, have map[string]any) (map[string]any
 		}
 	}
 	for _, k := range canon.SortedKeys(want) {
-		v, differs := w.memberToSend(n.fieldNode(k))
+		v, differs := w.fieldToSend(n.fieldNode(k))
 		put(k, v, differs)
 	}
-	stale := n.rules.staleSibling(want, have)
+	stale := n.rules.staleVariantField(want, have)
 	if stale != "" && w.leavesLive(w.classify(n.fieldNode(n.rules.Discriminator))) {
 		stale = ""
 	}
 	for _, k := range canon.SortedKeys(have) {
 		if _, said := want[k]; !said {
-			v, differs := w.liveOnly(n.fieldNode(k), k == stale)
+			v, differs := w.liveOnlyToSend(n.fieldNode(k), k == stale)
 			put(k, v, differs)
 		}
 	}
 	return out, changed
 }
 
-// memberToSend returns what to send for a field that git mentions.
-func (w *walker) memberToSend(n node) (any, bool) {
+// fieldToSend returns what to send for a field that git mentions.
+func (w *patchBuilder) fieldToSend(n node) (any, bool) {
 	switch {
 	case n.rules.isExcluded() || n.want == nil && n.rules.isEmpty(n.have):
 		return w.carryUnmanaged(n), false
 	case n.rules.areEmpty(n.want, n.have):
-		return Sendable(n.rules, n.want), false
+		return SendablePart(n.rules, n.want), false
 	case n.want != nil:
 		return w.valueToSend(n)
 	}
 	return w.recordDifference(n)
 }
 
-// liveOnly returns what to send for a field that only live has; stale is a discriminator's old one.
-func (w *walker) liveOnly(n node, stale bool) (any, bool) {
+// liveOnlyToSend returns what to send for a field that only live has; stale is a discriminator's old one.
+func (w *patchBuilder) liveOnlyToSend(n node, stale bool) (any, bool) {
 	switch {
 	case n.have == nil:
 		if w.whole && !n.rules.isExcluded() { // a list that is sent has no nulls (docs/design.md B2.4)
-			w.listLost(n)
+			w.recordCollateral(n)
 		}
 		return nil, false
 	case n.rules.isExcluded(): // it goes along with the element
 	case n.base.isKnown() && !n.rules.isEmpty(n.have):
 		return w.recordDifference(n)
 	case stale:
-		w.listLost(n)
-		w.listFirstContact(n)
+		w.recordCollateral(n)
+		w.recordFirstContact(n)
 		return nil, true
 	case w.whole && !n.byKey: // it may belong to another element (docs/design.md B3)
-		w.listLost(n)
+		w.recordCollateral(n)
 		return nil, false
 	}
 	v := w.carryUnmanaged(n)
@@ -104,33 +104,33 @@ func (w *walker) liveOnly(n node, stale bool) (any, bool) {
 }
 
 // recordDifference records a place where git and live differ, and returns what is to be sent.
-func (w *walker) recordDifference(n node) (any, bool) {
+func (w *patchBuilder) recordDifference(n node) (any, bool) {
 	class := w.classify(n)
 	w.recordChange(n, class)
 	if w.leavesLive(class) {
 		w.res.Changes[len(w.res.Changes)-1].Left = true
 		return nil, false
 	}
-	w.listFirstContact(n)
-	return Sendable(n.rules, n.want), true
+	w.recordFirstContact(n)
+	return SendablePart(n.rules, n.want), true
 }
 
 // leavesLive reports whether live's value stays. A list that is sent whole is judged as a whole.
-func (w *walker) leavesLive(c ChangeKind) bool { return w.leave && !w.whole && w.mayBeOthers(c) }
+func (w *patchBuilder) leavesLive(c ChangeKind) bool { return w.leave && !w.whole && w.mayBeDrift(c) }
 
-// mayBeOthers reports whether a class does not prove that git changed the value. Without a record, git may have, unless a
+// mayBeDrift reports whether a class does not prove that git changed the value. Without a record, git may have, unless a
 // person has said that git owns the object.
-func (w *walker) mayBeOthers(c ChangeKind) bool {
+func (w *patchBuilder) mayBeDrift(c ChangeKind) bool {
 	return c == DriftOverwrite || c == UnknownBase && !w.takeOver
 }
 
 // carryUnmanaged returns live's value of n as a list that is sent takes it along, or nil, and lists what a rule omits from it.
-func (w *walker) carryUnmanaged(n node) any {
+func (w *patchBuilder) carryUnmanaged(n node) any {
 	if !w.whole || n.have == nil {
 		return nil
 	}
 	if n.rules.hasAnywhere((*Rules).isOmitted) {
-		w.listOmitted(n)
+		w.recordOmitted(n)
 	}
 	if n.rules.isOmitted() {
 		return nil
@@ -138,21 +138,21 @@ func (w *walker) carryUnmanaged(n node) any {
 	return carryLive(n.rules, n.have)
 }
 
-func (w *walker) listOmitted(n node) {
+func (w *patchBuilder) recordOmitted(n node) {
 	if n.rules.isOmitted() {
-		w.listLost(n)
+		w.recordCollateral(n)
 		return
 	}
 	for c := range n.childNodes(true) {
-		w.listOmitted(c)
+		w.recordOmitted(c)
 	}
 }
 
 // listToSend compares two lists. A list can only be sent whole. So a list that both git and another client changed can be
 // neither sent nor left (docs/design.md B4).
-func (w *walker) listToSend(n node, want, have []any) (any, bool) {
+func (w *patchBuilder) listToSend(n node, want, have []any) (any, bool) {
 	if w.whole {
-		w.lostNulls(n)
+		w.recordLostNulls(n)
 		return w.overlayList(n.pairElements(want, have)), true
 	}
 	equal := needsNoPatch(n.rules, n.base, want, have)
@@ -161,7 +161,7 @@ func (w *walker) listToSend(n node, want, have []any) (any, bool) {
 	}
 	before := w.res
 	w.whole = true
-	w.lostNulls(n)
+	w.recordLostNulls(n)
 	out := w.overlayList(n.pairElements(want, have))
 	w.whole = false
 	if !equal && !w.leavesList(n.path, w.res.Changes[len(before.Changes):]) {
@@ -173,21 +173,21 @@ func (w *walker) listToSend(n node, want, have []any) (any, bool) {
 	return nil, false
 }
 
-// lostNulls lists the null elements of live, which a list that is sent has not (docs/design.md B2.4).
-func (w *walker) lostNulls(n node) {
+// recordLostNulls lists the null elements of live, which a list that is sent has not (docs/design.md B2.4).
+func (w *patchBuilder) recordLostNulls(n node) {
 	list, _ := n.have.([]any)
 	for i, e := range list {
 		if e == nil {
-			w.listLost(n.elementNode(strconv.Itoa(i), effect.Nowhere, effect.Nowhere, effect.Nowhere))
+			w.recordCollateral(n.elementNode(strconv.Itoa(i), effect.Nowhere, effect.Nowhere, effect.Nowhere))
 		}
 	}
 }
 
 // leavesList reports whether a list of these changes stays as live has it, and marks them.
-func (w *walker) leavesList(path string, changes []Difference) bool {
+func (w *patchBuilder) leavesList(path string, changes []Difference) bool {
 	drifted := 0
 	for _, c := range changes {
-		if w.mayBeOthers(c.Class) {
+		if w.mayBeDrift(c.Class) {
 			drifted++
 		}
 	}
@@ -206,14 +206,14 @@ func (w *walker) leavesList(path string, changes []Difference) bool {
 
 // overlayList returns the whole list: git's elements, with the live-only fields of elements that a key
 // pairs, and with live's values of what the rules exclude.
-func (w *walker) overlayList(l list) []any {
+func (w *patchBuilder) overlayList(l pairedList) []any {
 	order := arrangeElements(l)
-	judged := w.firstContact(l)
+	judged := w.checkFirstContact(l)
 	out := make([]any, len(l.git))
 	for i, j := range l.of {
-		c := l.ofGit(i, order[i])
+		c := l.desiredNode(i, order[i])
 		if j >= 0 && !l.keyed[i] {
-			c.owned = l.owned || l.takenOver() || judged[j]
+			c.owned = l.owned || l.isTakenOver() || judged[j]
 		}
 		before := len(w.res.Changes)
 		out[order[i]], _ = w.valueToSend(c)
@@ -228,7 +228,7 @@ func (w *walker) overlayList(l list) []any {
 
 // arrangeElements returns the index of each element of desired in the list that is sent. A set has live's
 // order, then what live lacks: a request must not move what no line shows as moved.
-func arrangeElements(l list) []int {
+func arrangeElements(l pairedList) []int {
 	order, next, set := make([]int, len(l.git)), 0, l.rules.isSet()
 	put := func(i int) { order[i], next = next, next+1 }
 	for _, i := range l.back {
@@ -244,7 +244,7 @@ func arrangeElements(l list) []int {
 	return order
 }
 
-func (w *walker) recordDropped(l list) {
+func (w *patchBuilder) recordDropped(l pairedList) {
 	if !slices.Contains(l.back, -1) {
 		return
 	}
@@ -253,24 +253,24 @@ func (w *walker) recordDropped(l list) {
 		if i >= 0 {
 			continue
 		}
-		c := l.ofLive(j, origins.baseAt(j))
+		c := l.liveNode(j, origins.baseAt(j))
 		class := w.classify(c)
 		switch {
 		case c.base.isKnown():
-		case w.recorded && l.takenOver():
+		case w.recorded && l.isTakenOver():
 			class = DriftOverwrite
 		case w.recorded:
 			class = TakeOver
 		}
 		w.recordChange(c, class)
-		if c.rules.LeaveSome() && l.mayHave(c.have) {
-			w.listUnplaced(c)
+		if c.rules.HasExcluded() && l.mayMatchUnpaired(c.have) {
+			w.recordUnplaced(c)
 		}
 	}
 }
 
-// mayHave reports whether e may be an unpaired element of git: none of its keys differs.
-func (l list) mayHave(e any) bool {
+// mayMatchUnpaired reports whether e may be an unpaired element of git: none of its keys differs.
+func (l pairedList) mayMatchUnpaired(e any) bool {
 	key := l.rules.keyFields()
 	keys, keyed := keysOf(key, []any{e})
 	for i, j := range l.of {
@@ -285,20 +285,20 @@ func (l list) mayHave(e any) bool {
 	return false
 }
 
-// listUnplaced lists the excluded values at and below n that a request would have to carry.
-func (w *walker) listUnplaced(n node) {
+// recordUnplaced lists the excluded values at and below n that a request would have to carry.
+func (w *patchBuilder) recordUnplaced(n node) {
 	switch {
 	case n.rules.isOmitted():
 	case n.rules.isExcluded():
 		w.res.Unplaced = append(w.res.Unplaced, n.toValue(n.have))
 	default:
 		for c := range n.childNodes(false) {
-			w.listUnplaced(c)
+			w.recordUnplaced(c)
 		}
 	}
 }
 
-func (w *walker) recordMoved(l list) {
+func (w *patchBuilder) recordMoved(l pairedList) {
 	if l.rules.isSet() {
 		return
 	}
@@ -308,7 +308,7 @@ func (w *walker) recordMoved(l list) {
 	}
 	class := w.classifyOrder(l)
 	for _, i := range elsewhere {
-		c := l.ofGit(i, i)
+		c := l.desiredNode(i, i)
 		w.res.Changes = append(w.res.Changes, Difference{Path: c.path, At: c.at.steps(), Class: class, Moved: true, live: l.of})
 	}
 }

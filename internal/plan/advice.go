@@ -25,7 +25,7 @@ const (
 // adviser finds what reviewers should know about the requests of a plan. It changes none.
 type adviser struct {
 	*Planner
-	routes map[kind.Key]served
+	routes map[kind.Key]servingCDN
 	// reached is what objects serve of hosts.
 	reached map[string]routing.PurgeReach
 	// hostnames are those that purges may name.
@@ -34,8 +34,8 @@ type adviser struct {
 
 // adviseOnPlan collects advice on what the plan creates, changes and posts. It has the classes of requests whose copies
 // objects outdate.
-func (p *Planner) adviseOnPlan(out *Plan, all *study, classes map[kind.Key][]outdated) {
-	a := &adviser{Planner: p, routes: map[kind.Key]served{}, reached: map[string]routing.PurgeReach{}}
+func (p *Planner) adviseOnPlan(out *Plan, all *plannedObjects, classes map[kind.Key][]outdatedClasses) {
+	a := &adviser{Planner: p, routes: map[kind.Key]servingCDN{}, reached: map[string]routing.PurgeReach{}}
 	a.hostnames = sync.OnceValue(func() purge.Hosts { return purge.NewHosts(slices.Collect(maps.Keys(p.hosts))) })
 	for i := range out.Items {
 		it := &out.Items[i]
@@ -44,42 +44,42 @@ func (p *Planner) adviseOnPlan(out *Plan, all *study, classes map[kind.Key][]out
 		}
 		found, o := all.advice[it.Key], p.in.Set.Find(it.Key)
 		if (it.Op == Patch || it.Op == Create) && o != nil {
-			found.addFindings(o.Sift(a.unpurged(it, o, all.waiting, classes[it.Key])))
+			found.addFindings(o.SplitSilenced(a.adviseOnUnpurged(it, o, all.waiting, classes[it.Key])))
 		}
-		if o != nil && o.Kind.RequestOnly() {
+		if o != nil && o.Kind.IsRequestOnly() {
 			found = p.adviseOnManifest(o, o.Tree())
 			spec := parseSpec(o.Spec)
-			by, hosts := a.servesPaths(spec.Hostname), hostsOf(spec.Hostname, spec.Subdomains)
-			found.addFindings(o.Sift(append(adviseOnEverything(o, spec, by, hosts), a.adviseOnUnmatched(o, spec, by, hosts)...)))
+			by, hosts := a.lookUpServed(spec.Hostname), hostsOf(spec.Hostname, spec.Subdomains)
+			found.addFindings(o.SplitSilenced(append(adviseOnPurgeAll(o, spec, by, hosts), a.adviseOnUnmatched(o, spec, by, hosts)...)))
 		}
-		out.Advice = append(out.Advice, keepFew(found.shown)...)
-		out.Silenced = append(out.Silenced, keepFew(found.silenced)...)
+		out.Advice = append(out.Advice, limitPerRule(found.shown)...)
+		out.Silenced = append(out.Silenced, limitPerRule(found.silenced)...)
 	}
 	out.Advice.Sort()
 	out.Silenced.Sort()
 }
 
-// served is the object that serves a hostname, before and after apply.
-type served struct {
+// servingCDN is the object that serves a hostname, before and after apply.
+type servingCDN struct {
 	key           kind.Key
 	before, after *routing.CDNConfig
 }
 
-// servedBy returns the object that serves a kind.HostKey, once git is applied.
-func (p *Planner) servedBy(host string) kind.Key {
+// servingObject returns the object that serves a kind.HostKey, once git is applied.
+func (p *Planner) servingObject(host string) kind.Key {
 	if in := p.hosts[host]; len(in) > 0 {
 		return in[len(in)-1].Key()
 	}
 	return p.in.Live.Hosts[host]
 }
 
-// servesPaths returns the object that serves a hostname; it has no locations if none is known.
-func (a *adviser) servesPaths(hostname string) served {
-	key := a.servedBy(kind.HostKey(hostname))
+// lookUpServed returns the object that serves a hostname; it has no locations if none is known.
+func (a *adviser) lookUpServed(hostname string) servingCDN {
+	key := a.servingObject(kind.HostKey(hostname))
 	s, seen := a.routes[key]
 	if !seen {
 		was := configOf(a.in.Live.Objects[key].Spec)
-		s = served{key, was, was}
+		s = servingCDN{key, was, was}
 		if o := a.in.Set.Find(key); o != nil {
 			if s.after = configOf(o.Spec); s.after.Locations == nil {
 				s.after.Locations = was.Locations
@@ -94,20 +94,20 @@ func configOf(spec []byte) *routing.CDNConfig {
 	if spec == nil {
 		return &routing.CDNConfig{}
 	}
-	return routing.ReadSpec(spec)
+	return routing.ReadConfigJSON(spec)
 }
 
 // newAdvice is a finding at a place of a manifest.
 func newAdvice(o *manifest.Object, rule, field, message, fix string) diag.Finding {
-	line, column := o.Place(field)
+	line, column := o.Position(field)
 	return diag.Finding{
 		Path: o.Path, Line: line, Column: column, Field: field,
 		Rule: rule, Message: message, Fix: fix, Severity: diag.Advice,
 	}
 }
 
-// keepFew keeps maxAdvice findings of each rule. The last one says that there are more.
-func keepFew(found diag.List) diag.List {
+// limitPerRule keeps maxAdvice findings of each rule. The last one says that there are more.
+func limitPerRule(found diag.List) diag.List {
 	counts, last := map[string]int{}, map[string]int{}
 	var out diag.List
 	for _, f := range found {
@@ -131,8 +131,8 @@ func hostsOf(hostname string, subdomains []string) map[string]bool {
 	return hosts
 }
 
-// adviseOnEverything advises on a request that invalidates all of a hostname.
-func adviseOnEverything(o *manifest.Object, spec purge.Spec, by served, hosts map[string]bool) diag.List {
+// adviseOnPurgeAll advises on a request that invalidates all of a hostname.
+func adviseOnPurgeAll(o *manifest.Object, spec purge.Spec, by servingCDN, hosts map[string]bool) diag.List {
 	locations := locationsOf(by.after, hosts)
 	at := slices.Index(spec.Paths, allPaths)
 	if at < 0 {
@@ -141,7 +141,7 @@ func adviseOnEverything(o *manifest.Object, spec purge.Spec, by served, hosts ma
 	if at < 0 {
 		return nil
 	}
-	message, servers := fmt.Sprintf("%s invalidates everything cached for %s", spec.Paths[at], diag.First(slices.Sorted(maps.Keys(hosts)), 5)), map[string]bool{}
+	message, servers := fmt.Sprintf("%s invalidates everything cached for %s", spec.Paths[at], diag.JoinFirst(slices.Sorted(maps.Keys(hosts)), 5)), map[string]bool{}
 	if len(locations) > 0 {
 		message += fmt.Sprintf(", which is %s of %s", countNoun(len(locations), "location"), by.key)
 	}
@@ -170,7 +170,7 @@ func locationsOf(s *routing.CDNConfig, hosts map[string]bool) (list []*routing.L
 
 // widestPath returns the path that covers the first location, or -1 unless the paths cover all.
 func widestPath(paths []string, locations []*routing.Location) int {
-	cover, at := purge.NewCover(paths), -1
+	cover, at := purge.NewPrefixIndex(paths), -1
 	for _, l := range locations {
 		_, by, ok := cover.CoveredBy(l.PurgePath(), nil)
 		if !ok {
@@ -184,7 +184,7 @@ func widestPath(paths []string, locations []*routing.Location) int {
 }
 
 // adviseOnUnmatched advises on paths that no location serves, live or in git.
-func (a *adviser) adviseOnUnmatched(o *manifest.Object, spec purge.Spec, by served, hosts map[string]bool) diag.List {
+func (a *adviser) adviseOnUnmatched(o *manifest.Object, spec purge.Spec, by servingCDN, hosts map[string]bool) diag.List {
 	if len(by.before.Locations)+len(by.after.Locations) == 0 {
 		return nil
 	}
@@ -199,7 +199,7 @@ func (a *adviser) adviseOnUnmatched(o *manifest.Object, spec purge.Spec, by serv
 		return nil
 	}
 	return diag.List{newAdvice(o, rules.PurgeUnmatched, fmt.Sprintf("spec.paths[%d]", slices.Index(spec.Paths, outside[0])),
-		fmt.Sprintf("no location of %s serves %s", by.key, diag.First(outside, 5)), "correct the path, or add the location")}
+		fmt.Sprintf("no location of %s serves %s", by.key, diag.JoinFirst(outside, 5)), "correct the path, or add the location")}
 }
 
 func countNoun(n int, noun string) string { return diag.Plural(n, noun, noun+"s") }

@@ -18,11 +18,11 @@ import (
 	"trueup/internal/rules"
 )
 
-// unpurged advises on classes of requests whose cached copies a patch outdates, and no waiting request covers.
-func (a *adviser) unpurged(it *Item, o *manifest.Object, waiting map[string][]*manifest.Object, classes []outdated) (found diag.List) {
+// adviseOnUnpurged advises on classes of requests whose cached copies a patch outdates, and no waiting request covers.
+func (a *adviser) adviseOnUnpurged(it *Item, o *manifest.Object, waiting map[string][]*manifest.Object, classes []outdatedClasses) (found diag.List) {
 	covers := map[string]func(path, host string) bool{}
 	isCovered := func(c requestClass) bool {
-		hostname, isNamed := a.purgedBy(c.host)
+		hostname, isNamed := a.purgeHostname(c.host)
 		host := c.host
 		if !isNamed {
 			hostname, host = kind.HostKey(o.Host), ""
@@ -32,8 +32,8 @@ func (a *adviser) unpurged(it *Item, o *manifest.Object, waiting map[string][]*m
 		}
 		return covers[hostname](c.purgePath(), host)
 	}
-	places := sync.OnceValue(func() servingFields { return newPlaces(o.Tree(), it) }) // few plans need it
-	var all []outdated
+	places := sync.OnceValue(func() servingFields { return newServingFields(o.Tree(), it) }) // few plans need it
+	var all []outdatedClasses
 	index := map[string]int{}
 	for _, out := range classes {
 		if isCovered(out.classes[0]) {
@@ -52,7 +52,7 @@ func (a *adviser) unpurged(it *Item, o *manifest.Object, waiting map[string][]*m
 		all[i].classes, all[i].stay = append(all[i].classes, out.classes[0]), max(all[i].stay, out.stay)
 	}
 	for _, out := range all {
-		found = append(found, newAdvice(o, rules.PurgeMissing, out.field, out.adviceMessage(kind.HostKey(o.Host)), a.fixOf(out.classes)))
+		found = append(found, newAdvice(o, rules.PurgeMissing, out.field, out.adviceMessage(kind.HostKey(o.Host)), a.purgeFix(out.classes)))
 	}
 	return found
 }
@@ -63,8 +63,8 @@ type requestClass struct {
 	except        []string
 }
 
-// outdated are classes of requests whose cached copies are stale in the same way.
-type outdated struct {
+// outdatedClasses are classes of requests whose cached copies are stale in the same way.
+type outdatedClasses struct {
 	classes []requestClass
 	objects []kind.Key // whose change does it
 	// location has the host and the path of the first location after which copies are stale. sure means that they
@@ -77,9 +77,9 @@ type outdated struct {
 	field string
 }
 
-// outdatedBy returns what a class has; ok is false if no cached copy is stale.
-func outdatedBy(c routing.RequestClass) (out outdated, ok bool) {
-	out = outdated{classes: []requestClass{{c.Host, c.Pattern, c.Except}}, objects: c.Objects, sure: true}
+// newOutdated returns what a class has; ok is false if no cached copy is stale.
+func newOutdated(c routing.RequestClass) (out outdatedClasses, ok bool) {
+	out = outdatedClasses{classes: []requestClass{{c.Host, c.Pattern, c.Except}}, objects: c.Objects, sure: true}
 	for r := range c.Before {
 		facets := routing.StaleFacets(c.Before[r].Location, c.After[r].Location)
 		if len(facets) == 0 {
@@ -98,7 +98,7 @@ func outdatedBy(c routing.RequestClass) (out outdated, ok bool) {
 	return out, ok
 }
 
-func (out outdated) adviceMessage(hostname string) string {
+func (out outdatedClasses) adviceMessage(hostname string) string {
 	const format = "%s of %s changes: copies cached now stay %s, and this plan does not purge them"
 	classes := mapList(out.classes, func(c requestClass) string {
 		name := c.host + c.pattern
@@ -106,15 +106,15 @@ func (out outdated) adviceMessage(hostname string) string {
 			name = c.pattern
 		}
 		if len(c.except) > 0 {
-			name += " (except " + diag.First(c.except, maxNamed) + ")"
+			name += " (except " + diag.JoinFirst(c.except, maxNamed) + ")"
 		}
 		return name
 	})
 	stay := "until they expire"
 	if out.stay < math.MaxInt64 {
-		stay = "up to " + kind.DurationText(out.stay)
+		stay = "up to " + kind.FormatDuration(out.stay)
 	}
-	text := fmt.Sprintf(format, strings.Join(mapList(out.facets, routing.Facet.String), ", "), diag.First(classes, maxNamed), stay)
+	text := fmt.Sprintf(format, strings.Join(mapList(out.facets, routing.Facet.String), ", "), diag.JoinFirst(classes, maxNamed), stay)
 	if !out.sure {
 		text = "depending on the location that the platform selects, " + text
 	}
@@ -124,12 +124,12 @@ func (out outdated) adviceMessage(hostname string) string {
 // maxNamed bounds how many paths a command, or a sentence, has.
 const maxNamed = 5
 
-// fixOf returns how to purge classes of requests, and no others.
-func (a *adviser) fixOf(classes []requestClass) string {
+// purgeFix returns how to purge classes of requests, and no others.
+func (a *adviser) purgeFix(classes []requestClass) string {
 	var addresses, fixes []string
 	hosts, unnamed := map[string]bool{}, map[string]bool{}
 	for _, c := range classes {
-		switch _, isNamed := a.purgedBy(c.host); {
+		switch _, isNamed := a.purgeHostname(c.host); {
 		case strings.Contains(c.host, "*"):
 			fixes = append(fixes, fmt.Sprintf("purge each host of %s that clients use", c.host))
 		case !isNamed:
@@ -143,25 +143,25 @@ func (a *adviser) fixOf(classes []requestClass) string {
 		if len(fixes)+len(addresses) == 0 {
 			wait = "; wait for the cache to expire"
 		}
-		fixes = append(fixes, "no purge can name "+diag.First(slices.Sorted(maps.Keys(unnamed)), maxNamed)+", because it is not below the hostname of a CDN")
+		fixes = append(fixes, "no purge can name "+diag.JoinFirst(slices.Sorted(maps.Keys(unnamed)), maxNamed)+", because it is not below the hostname of a CDN")
 	}
 	if len(addresses) > 0 {
-		fixes = append(fixes, commandOf(addresses, slices.Collect(maps.Keys(hosts)))+" writes a purge, which apply sends after the change")
+		fixes = append(fixes, purgeCommand(addresses, slices.Collect(maps.Keys(hosts)))+" writes a purge, which apply sends after the change")
 	}
 	slices.Sort(fixes)
 	return strings.Join(slices.Compact(fixes), "; ") + wait
 }
 
-// commandOf returns the command that writes a purge of addresses without a scheme.
-func commandOf(addresses, hosts []string) string {
+// purgeCommand returns the command that writes a purge of addresses without a scheme.
+func purgeCommand(addresses, hosts []string) string {
 	slices.Sort(addresses)
 	addresses = slices.Compact(addresses)
 	command, start, without := "trueup new purge", "https://", ""
 	if len(hosts) == 1 {
-		command, start, without = command+" --hostname "+ledger.ShellWord(hosts[0]), "", hosts[0]
+		command, start, without = command+" --hostname "+ledger.ShellQuote(hosts[0]), "", hosts[0]
 	}
 	for _, address := range addresses[:min(maxNamed, len(addresses))] {
-		command += " " + ledger.ShellWord(start+strings.TrimPrefix(address, without))
+		command += " " + ledger.ShellQuote(start+strings.TrimPrefix(address, without))
 	}
 	if more := len(addresses) - maxNamed; more > 0 {
 		command += fmt.Sprintf(", with %d more paths,", more)
@@ -169,8 +169,8 @@ func commandOf(addresses, hosts []string) string {
 	return command
 }
 
-// purgedBy returns the hostname by which a purge names a host; ok is false for a wildcard, and if no CDN in git has one.
-func (a *adviser) purgedBy(host string) (hostname string, ok bool) {
+// purgeHostname returns the hostname by which a purge names a host; ok is false for a wildcard, and if no CDN in git has one.
+func (a *adviser) purgeHostname(host string) (hostname string, ok bool) {
 	hostname, _, ok = a.hostnames().FindHostname(host)
 	return hostname, ok && !strings.Contains(host, "*")
 }
@@ -190,9 +190,9 @@ type servingFields struct {
 	upstreams map[string]string
 }
 
-func newPlaces(tree map[string]any, it *Item) servingFields {
+func newServingFields(tree map[string]any, it *Item) servingFields {
 	p := servingFields{it, map[[2]string]routing.Location{}, map[string]string{}}
-	routes := routing.Read(tree)
+	routes := routing.ReadConfig(tree)
 	for _, l := range slices.Backward(routes.Locations) {
 		p.locations[[2]string{l.Host, l.Path}] = l
 	}
@@ -213,9 +213,9 @@ func (p servingFields) fieldOf(location [2]string, facets []routing.Facet) strin
 	in, known := p.locations[location]
 	upstream := p.upstreams[in.Upstream]
 	switch {
-	case upstream != "" && slices.Equal(facets, []routing.Facet{routing.Origin}) && p.item.Touches(upstream):
+	case upstream != "" && slices.Equal(facets, []routing.Facet{routing.Origin}) && p.item.ChangesField(upstream):
 		return upstream + ".servers"
-	case !known || !p.item.Touches(in.FieldPath()):
+	case !known || !p.item.ChangesField(in.FieldPath()):
 		return "spec." + locations
 	case len(facets) == 1:
 		return in.FieldPath() + "." + tableOfFields[facets[0]]
@@ -234,7 +234,7 @@ func invalidates(requests []purge.Spec) func(path, host string) bool {
 			}
 		}
 	}
-	cover := purge.NewCover(lists...)
+	cover := purge.NewPrefixIndex(lists...)
 	return func(path, host string) bool {
 		fits := func(i int, _ string) bool { return host == "" || hosts[i][host] }
 		_, _, ok := cover.CoveredBy(path, fits)

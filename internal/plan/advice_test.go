@@ -18,8 +18,8 @@ import (
 	"trueup/internal/rules"
 )
 
-// advised are the rules of a plan's advice with the fields that they are about.
-func advised(p *plan.Plan) []string {
+// objectAdvice are the rules of a plan's advice with the fields that they are about.
+func objectAdvice(p *plan.Plan) []string {
 	var out []string
 	for _, f := range p.Advice {
 		out = append(out, f.Rule+" "+f.Field)
@@ -137,7 +137,7 @@ func TestPurgeMissingOfHosts(t *testing.T) {
 	} {
 		w := git(t, cdn("shop", fmt.Sprintf(spec, host, 30)), purge("rel-42", "{hostname: shop.example.com, subdomains: [www], paths: [/a/b/*, /a/*]}"))
 		p := w.has(shop, fmt.Sprintf(spec, host, 60)).applied(shop, fmt.Sprintf(spec, host, 60)).make()
-		if missing := slices.Contains(advised(p), "purge-missing spec.locations[0].cache.edgeTTL"); missing == covered {
+		if missing := slices.Contains(objectAdvice(p), "purge-missing spec.locations[0].cache.edgeTTL"); missing == covered {
 			t.Errorf("%s: %v", host, p.Advice)
 		}
 		for _, f := range p.Advice {
@@ -190,7 +190,7 @@ func TestPurgeMissingOfOtherHosts(t *testing.T) {
 	for path, missing := range map[string]bool{"/*": false, "/a/*": true} {
 		was, is := fmt.Sprintf(spec, path, "b"), fmt.Sprintf(spec, path, "a")
 		p := git(t, cdn("shop", is)).has(shop, was).applied(shop, was).make()
-		if got := strings.Contains(fmt.Sprint(advised(p)), "purge-missing"); got != missing {
+		if got := strings.Contains(fmt.Sprint(objectAdvice(p)), "purge-missing"); got != missing {
 			t.Errorf("%s: %v", path, p.Advice)
 		}
 	}
@@ -241,7 +241,7 @@ func TestAWaitingPurgeIsThere(t *testing.T) {
 	rules := func(change func(*world)) []string {
 		w := git(t, cdn("shop", strings.Replace(wasServed, `"60"`, `"30"`, 1)), purge("rel-42", path)).has(shop, wasServed).applied(shop, wasServed)
 		change(w)
-		return advised(w.make())
+		return objectAdvice(w.make())
 	}
 	if got := rules(func(w *world) { w.in.Ledger.Problem = "it is away" }); len(got) > 0 {
 		t.Errorf("blocked: %v", got)
@@ -307,7 +307,7 @@ func TestAdviceOfUnknownServers(t *testing.T) {
 func TestAdviceOffline(t *testing.T) {
 	posted := purge("rel-41", "{hostname: shop.example.com, paths: [/*]}")
 	now := strings.Replace(wasServed, `"60"`, `"30"`, 1)
-	past := plan.Past{Set: load(t, cdn("shop", wasServed), posted)}
+	past := plan.BaseState{Set: load(t, cdn("shop", wasServed), posted)}
 	for _, c := range []struct {
 		name, more string
 		want       []string
@@ -318,7 +318,7 @@ func TestAdviceOffline(t *testing.T) {
 	} {
 		w := git(t, cdn("shop", now), posted, purge("rel-42", c.more))
 		p := plan.MakeOffline(plan.Inputs{Set: w.in.Set}, past)
-		if got := advised(p); !slices.Equal(got, c.want) {
+		if got := objectAdvice(p); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v", c.name, got)
 		}
 	}

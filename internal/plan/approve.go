@@ -15,7 +15,7 @@ func (p *Plan) BlockHeld(holds []ledger.Hold, at time.Time) bool {
 	held := map[kind.Key]bool{}
 	for i := range p.Items {
 		it := &p.Items[i]
-		if hold := ledger.HoldOf(holds, it.Key, at); hold != nil && it.Request != nil {
+		if hold := ledger.FindHold(holds, it.Key, at); hold != nil && it.Request != nil {
 			held[it.Key] = true
 			it.blockForPerson(hold.String(), hold.Fix())
 		}
@@ -60,7 +60,7 @@ func (p *Plan) blockWaiting(held map[kind.Key]bool, by string) bool {
 		}
 	}
 	p.Digest, p.Summary = "", p.CountItems()
-	p.Requests = slices.DeleteFunc(slices.Clone(p.Requests), func(l routing.RequestLine) bool {
+	p.Requests = slices.DeleteFunc(slices.Clone(p.Requests), func(l routing.RequestChange) bool {
 		return !slices.ContainsFunc(l.Objects, func(key kind.Key) bool { return !held[key] })
 	})
 	return true

@@ -28,17 +28,17 @@ const MaxFile = 64 << 20
 // planFile is the content of a plan's file.
 type planFile struct {
 	Plan
-	Requests []routing.RequestLine `json:"requests"`
-	Checksum string                `json:"checksum"`
+	Requests []routing.RequestChange `json:"requests"`
+	Checksum string                  `json:"checksum"`
 }
 
 // EncodePlan writes the file of a plan, which must be one of Redact: canonical JSON with a checksum over all of it, and a
 // newline. It makes the text twice, first for the checksum, because it holds only a few objects of it in memory.
 func EncodePlan(w io.Writer, p *Plan, at time.Time) error {
-	file := planFile{*p, []routing.RequestLine{}, canon.Sum{}.String()}
+	file := planFile{*p, []routing.RequestChange{}, canon.Sum{}.String()}
 	file.CreatedAt = at.UTC().Truncate(time.Second)
 	file.Items = []Item{}
-	text, err := canon.Canonical([]byte(mustEncode(file)))
+	text, err := canon.Canonicalize([]byte(mustEncode(file)))
 	if err != nil {
 		return fmt.Errorf("write a plan: %w", err)
 	}
@@ -79,7 +79,7 @@ func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 func writeElements[T any](w io.Writer, list []T) error {
 	separator := ""
 	return diag.RenderInOrder(len(list), func(b *bytes.Buffer, i int) error {
-		text, err := canon.Canonical([]byte(mustEncode(&list[i])))
+		text, err := canon.Canonicalize([]byte(mustEncode(&list[i])))
 		_, _ = b.Write(text)
 		return err
 	}, func(text []byte) (more bool, err error) {
@@ -106,7 +106,7 @@ func DecodePlan(text []byte) (*Plan, error) {
 	if len(text) > MaxFile {
 		return nil, fmt.Errorf("it is larger than %d MiB", MaxFile>>20)
 	}
-	canonical, err := canon.Canonical(text)
+	canonical, err := canon.Canonicalize(text)
 	if err != nil {
 		return nil, fmt.Errorf("it is not JSON that trueup wrote: %w", err)
 	}
@@ -117,7 +117,7 @@ func DecodePlan(text []byte) (*Plan, error) {
 	if same {
 		canonical = text[:len(canonical)] // one of both is enough
 	}
-	shell, items := withoutItems(canonical)
+	shell, items := splitItems(canonical)
 	var file planFile
 	err = decodeWhole(shell, &file)
 	if err := file.checkFormat(); err != nil {
@@ -142,8 +142,8 @@ func DecodePlan(text []byte) (*Plan, error) {
 	return &file.Plan, file.checkInvariants()
 }
 
-// withoutItems returns a plan in canonical JSON with an empty list of items, and the list.
-func withoutItems(plan []byte) (shell, items []byte) {
+// splitItems returns a plan in canonical JSON with an empty list of items, and the list.
+func splitItems(plan []byte) (shell, items []byte) {
 	for key, value := range canon.Members(plan) {
 		if string(key) == "items" && value[0] == '[' {
 			at := cap(plan) - cap(value)
@@ -212,7 +212,7 @@ func (p *Plan) writeAssertion(w io.Writer) {
 	for area, origin := range p.Target.Origins {
 		origins[string(area)] = origin
 	}
-	text := canon.Bytes(map[string]any{
+	text := canon.Encode(map[string]any{
 		"format": p.Format, "sandbox": p.Sandbox, "origins": origins,
 		"workspace": p.Target.Workspace.UUID, "namespace": p.Target.Workspace.Name,
 		"ledger": p.Ledger, "manifests": sumText(p.Manifests), "options": encodedTree(p.Options), "items": []any{},
@@ -223,7 +223,7 @@ func (p *Plan) writeAssertion(w io.Writer) {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = canon.Append(b, p.Items[i].assertItem())
+		b = canon.Append(b, p.Items[i].assertedFields())
 		_, _ = w.Write(b)
 		b = b[:0]
 	}
@@ -240,10 +240,10 @@ func (p *Plan) digestAssertion() string {
 	return canon.Sum(h.Sum(nil)).String()
 }
 
-// assertItem is what the plan asserts of one object, without empty values.
-func (it *Item) assertItem() map[string]any {
-	values := func(list []merge.Value) []any {
-		return mapList(list, func(v merge.Value) any { return []any{v.Path, v.Value} })
+// assertedFields is what the plan asserts of one object, without empty values.
+func (it *Item) assertedFields() map[string]any {
+	values := func(list []merge.PathValue) []any {
+		return mapList(list, func(v merge.PathValue) any { return []any{v.Path, v.Value} })
 	}
 	o := make(map[string]any)
 	for _, f := range []struct {
@@ -252,7 +252,7 @@ func (it *Item) assertItem() map[string]any {
 	}{
 		{"after", mapList(it.After, func(key kind.Key) any { return key.String() })},
 		{"lists", mapList(it.Lists, func(l merge.SentList) any { return []any{l.Path, l.Elements} })},
-		{"changes", mapList(it.Changes, func(c Change) any { return c.assertChange() })},
+		{"changes", mapList(it.Changes, func(c Change) any { return c.assertedFields() })},
 		{"preserved", values(it.Preserved)},
 		{"collateral", values(it.Collateral)},
 		{"firstContact", values(it.FirstContact)},
@@ -283,7 +283,7 @@ func (it *Item) assertItem() map[string]any {
 	return o
 }
 
-func (c Change) assertChange() map[string]any {
+func (c Change) assertedFields() map[string]any {
 	o := map[string]any{"path": c.Path, "class": string(c.Class), "base": c.Base, "live": c.Live, "desired": c.Desired}
 	if c.Moved {
 		o["moved"] = true
@@ -313,8 +313,8 @@ func sumText(s *canon.Sum) string {
 // encodedTree returns the JSON form of a value as a tree.
 func encodedTree(v any) any { return canon.MustDecode([]byte(mustEncode(v))) }
 
-// setDigest is the digest of the objects of a set, without their files, documents and commits.
-func setDigest(set *manifest.Set) *canon.Sum {
+// digestSet is the digest of the objects of a set, without their files, documents and commits.
+func digestSet(set *manifest.Set) *canon.Sum {
 	objects := slices.SortedFunc(slices.Values(set.Objects), func(a, b *manifest.Object) int {
 		return cmp.Or(cmp.Compare(a.Kind.Name, b.Kind.Name), cmp.Compare(a.Name, b.Name))
 	})
@@ -331,9 +331,9 @@ func setDigest(set *manifest.Set) *canon.Sum {
 // TreeDigest is the digest of everything that the requests of a plan depend on, except live objects and records: the
 // inputs, and more settings.
 func TreeDigest(in Inputs, more ...any) canon.Sum {
-	return canon.Digest(canon.Bytes(map[string]any{
+	return canon.Digest(canon.Encode(map[string]any{
 		"tool": in.Tool, "sandbox": in.Sandbox, "target": encodedTree(in.Target), "ledger": in.Ledger.ID,
-		"manifests": setDigest(in.Set).String(), "options": encodedTree(choicesOf(in)), "more": encodedTree(more),
+		"manifests": digestSet(in.Set).String(), "options": encodedTree(choicesOf(in)), "more": encodedTree(more),
 	}))
 }
 
@@ -362,11 +362,11 @@ func overwrittenPart(patch, live any) any {
 
 // fillAssertion fills in what only the assertion needs, and the digest of all.
 func (p *Planner) fillAssertion(out *Plan) {
-	out.Manifests, out.Options = setDigest(p.in.Set), choicesOf(p.in)
+	out.Manifests, out.Options = digestSet(p.in.Set), choicesOf(p.in)
 	for i := range out.Items {
 		it := &out.Items[i]
 		if rec := p.in.Ledger.Records[it.Key]; rec.Seq > 0 || rec.State != "" {
-			it.Recorded = &Recorded{Seq: rec.Seq, State: rec.State}
+			it.Recorded = &RecordVersion{Seq: rec.Seq, State: rec.State}
 		}
 		if it.Op != Patch {
 			it.Live.Replaced = nil // it was blocked since it was compared

@@ -97,8 +97,8 @@ func sealed(t tester, file []byte, change func(plan map[string]any)) []byte {
 	tree := canon.MustDecode(file).(map[string]any)
 	delete(tree, "checksum")
 	change(tree)
-	tree["checksum"] = canon.Digest(canon.Bytes(tree)).String()
-	return append(canon.Bytes(tree), '\n')
+	tree["checksum"] = canon.Digest(canon.Encode(tree)).String()
+	return append(canon.Encode(tree), '\n')
 }
 
 // TestDecodeRefuses: each with its reason, also where the checksum fits.
@@ -137,8 +137,8 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// adviseOnEverything is a world with many operations.
-func adviseOnEverything(t tester) *world {
+// adviseOnPurgeAll is a world with many operations.
+func adviseOnPurgeAll(t tester) *world {
 	w := one(t)
 	w.in.Set = load(t,
 		cdn("a", oneWant), cdn("new", `{hostname: new.example.com}`), cdn("same", `{hostname: same.example.com}`),
@@ -154,7 +154,7 @@ func adviseOnEverything(t tester) *world {
 // every format, and asserts the same.
 func TestAKeptPlanIsShownAsItWas(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := adviseOnEverything(t)
+		w := adviseOnPurgeAll(t)
 		if rapid.Bool().Draw(t, "drawn") {
 			w = git(t, cdn("shop", drawSpec(t, "git", false))).has(shop, drawSpec(t, "live", true))
 			if rapid.Bool().Draw(t, "recorded") {
@@ -178,7 +178,7 @@ func TestAKeptPlanIsShownAsItWas(t *testing.T) {
 		if whole := sealed(t, file, func(map[string]any) {}); !bytes.Equal(whole, file) {
 			t.Fatalf("got\n%s\nwant\n%s", file, whole)
 		}
-		if said := again.Assertion(); !bytes.Equal(canon.Bytes(canon.MustDecode(said)), said) {
+		if said := again.Assertion(); !bytes.Equal(canon.Encode(canon.MustDecode(said)), said) {
 			t.Fatalf("not canonical: %s", said)
 		}
 		again.CreatedAt = time.Time{}
@@ -201,7 +201,7 @@ func rendered(t tester, format string, p *plan.Plan) string {
 // FuzzDecode: whatever a file holds, reading it ends, and what is taken is shown
 // without a mishap and is kept as it was.
 func FuzzDecode(f *testing.F) {
-	for _, w := range []*world{one(f), adviseOnEverything(f), one(f).with(func(o *plan.Options) { o.Drift = plan.ReportDrift })} {
+	for _, w := range []*world{one(f), adviseOnPurgeAll(f), one(f).with(func(o *plan.Options) { o.Drift = plan.ReportDrift })} {
 		f.Add(fileOf(f, w.make()))
 	}
 	f.Add([]byte(`{"format":"trueup.plan/v1","items":null}`))
@@ -235,8 +235,8 @@ func resealed(file []byte) []byte {
 		tree["digest"] = canon.Digest(p.Assertion()).String()
 	}
 	delete(tree, "checksum")
-	tree["checksum"] = canon.Digest(canon.Bytes(tree)).String()
-	return append(canon.Bytes(tree), '\n')
+	tree["checksum"] = canon.Digest(canon.Encode(tree)).String()
+	return append(canon.Encode(tree), '\n')
 }
 
 // TestWhatAPlanAsserts: the digest changes with each input that the plan depends
@@ -287,7 +287,7 @@ func TestWhatAPlanAsserts(t *testing.T) {
 			w.in.Options.Overrides = []plan.Override{{Kind: "CDN", Path: "spec.note", Ignore: true}}
 		},
 		`options: purge.window in trueup.yaml changed from "20h0m0s" to "1h0m0s"`: func(w *world) {
-			w.in.Ledger.Terms = map[kind.Area]ledger.Terms{kind.Delivery: {Window: time.Hour}}
+			w.in.Ledger.Terms = map[kind.Area]ledger.ResendTerms{kind.Delivery: {Window: time.Hour}}
 		},
 		`options: purge.duplicate in trueup.yaml changed from none to "status [409], bodyRegex \"\""`: func(w *world) {
 			w.in.Project.Purge.Duplicate.Status = []int{409}
@@ -303,7 +303,7 @@ func TestWhatAPlanAsserts(t *testing.T) {
 	}
 	for what, change := range map[string]func(*world){
 		"the program":          func(w *world) { w.in.Tool = "trueup 99" },
-		"the clock":            func(w *world) { w.in.At = ledger.ObserveTimes(now().Add(time.Hour), now().Add(time.Hour)) },
+		"the clock":            func(w *world) { w.in.At = ledger.NewInstant(now().Add(time.Hour), now().Add(time.Hour)) },
 		"a field of live":      func(w *world) { w.has("CDN/a", strings.Replace(oneHave, "theirs", "changed", 1)) },
 		"the status of live":   func(w *world) { w.has("CDN/a", oneHave, status(`{"ready":true}`)) },
 		"an object of others":  func(w *world) { w.foreign("CDN/other", `{hostname: other.example.com}`) },
@@ -335,7 +335,7 @@ func TestAListThatIsSentWholeIsAsserted(t *testing.T) {
 // what the digest speaks of.
 func TestAPartOfAPlanAssertsNothing(t *testing.T) {
 	p := one(t).make()
-	if p.Digest == "" || plan.NarrowToDrift(p).Digest != "" || p.OnlyObject(key(t, "CDN/a")).Digest != "" || p.OpenOnly(nil).Digest != "" {
+	if p.Digest == "" || plan.NarrowToDrift(p).Digest != "" || p.NarrowToObject(key(t, "CDN/a")).Digest != "" || p.NarrowToUnanswered(nil).Digest != "" {
 		t.Error("a part has a digest")
 	}
 }

@@ -133,7 +133,7 @@ func BenchmarkOffline(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					p := plan.MakeOffline(w.in, plan.Past{Set: was})
+					p := plan.MakeOffline(w.in, plan.BaseState{Set: was})
 					if got := len(find(b, p, key(b, "Purge/p").String()).Changes); got != 1 {
 						b.Fatalf("%d changes", got)
 					}

@@ -19,8 +19,8 @@ const activeFor = 25 * time.Hour
 // minutes is how a plan writes a time for people.
 const minutes = "2006-01-02T15:04Z07:00"
 
-// use is a request that counts against the limits of its hostname.
-type use struct {
+// countedRequest is a request that counts against the limits of its hostname.
+type countedRequest struct {
 	key   kind.Key
 	spec  purge.Spec
 	usage purge.Usage
@@ -32,41 +32,41 @@ type use struct {
 	item *Item
 }
 
-func (u use) hostOf() string { return kind.HostKey(u.spec.Hostname) }
+func (u countedRequest) hostOf() string { return kind.HostKey(u.spec.Hostname) }
 
-// spending is a usage in two counts, each path once, and once more for each subdomain: the
+// usageBounds is a usage in two counts, each path once, and once more for each subdomain: the
 // platform's document does not say which is right (docs/design.md A6).
-type spending struct{ once, each purge.Usage }
+type usageBounds struct{ once, each purge.Usage }
 
-func (s spending) addUse(u use) spending {
+func (s usageBounds) addUse(u countedRequest) usageBounds {
 	subdomains := slices.Compact(slices.Sorted(slices.Values(u.spec.Subdomains)))
-	return spending{s.once.Add(u.usage), s.each.Add(u.usage.PessimisticUsage(len(subdomains)))}
+	return usageBounds{s.once.Add(u.usage), s.each.Add(u.usage.PessimisticUsage(len(subdomains)))}
 }
 
-// budget has the requests that count against the limits of one hostname.
-type budget struct {
-	uses []use
+// hostLimitTracker has the requests that count against the limits of one hostname.
+type hostLimitTracker struct {
+	uses []countedRequest
 	// items are those that this plan would post, in their order, and posts their uses. Only one budget at a time has
 	// them, because paths take much memory.
 	items []*Item
-	posts []use
+	posts []countedRequest
 	// active is the usage before this plan, total the usage with what it posts.
-	active, total spending
+	active, total usageBounds
 }
 
-func (b *budget) addUse(u use) {
+func (b *hostLimitTracker) addUse(u countedRequest) {
 	b.uses = append(b.uses, u)
 	b.total = b.total.addUse(u)
 }
 
 // deferOverLimit defers what exceeds the limits of a hostname, in the order of the items (docs/design.md A6).
 func (p *Planner) deferOverLimit(items []Item) {
-	budgets, posts := map[string]*budget{}, map[kind.Key]bool{}
+	budgets, posts := map[string]*hostLimitTracker{}, map[kind.Key]bool{}
 	for i := range items {
 		if it := &items[i]; it.Op == Post {
 			host := kind.HostKey(p.in.Set.Find(it.Key).Host)
 			if budgets[host] == nil {
-				budgets[host] = &budget{}
+				budgets[host] = &hostLimitTracker{}
 			}
 			b := budgets[host]
 			b.items, posts[it.Key] = append(b.items, it), true
@@ -76,24 +76,24 @@ func (p *Planner) deferOverLimit(items []Item) {
 		p.addActive(budgets, posts)
 	}
 	for _, b := range budgets {
-		b.posts = mapList(b.items, func(it *Item) use {
+		b.posts = mapList(b.items, func(it *Item) countedRequest {
 			u := newUse(it.Key, p.in.Set.Find(it.Key).Spec)
 			u.since, u.item = p.in.At.Now, it
 			return u
 		})
-		b.spendBudget()
-		*b = budget{}
+		b.allocatePosts()
+		*b = hostLimitTracker{}
 	}
 }
 
-func (b *budget) spendBudget() {
+func (b *hostLimitTracker) allocatePosts() {
 	// What may have been sent keeps its place, whatever its name is.
 	for _, u := range b.posts {
 		if u.item.Resend {
 			b.addUse(u)
 		}
 	}
-	var late []use
+	var late []countedRequest
 	for _, u := range b.posts {
 		if !b.reservePost(u) {
 			late = append(late, u)
@@ -105,17 +105,17 @@ func (b *budget) spendBudget() {
 	b.hintCovered()
 }
 
-func newUse(key kind.Key, spec []byte) use {
+func newUse(key kind.Key, spec []byte) countedRequest {
 	parsed := parseSpec(spec)
-	return use{key: key, spec: parsed, usage: parsed.Usage()}
+	return countedRequest{key: key, spec: parsed, usage: parsed.Usage()}
 }
 
 // addActive adds what counts before this plan, but for its posts; a record without a hostname counts
 // against each.
-func (p *Planner) addActive(budgets map[string]*budget, posts map[kind.Key]bool) {
+func (p *Planner) addActive(budgets map[string]*hostLimitTracker, posts map[kind.Key]bool) {
 	for key, rec := range p.in.Ledger.Records {
 		since, ok := activeSince(rec, p.in.At.Now)
-		if k, known := kind.FindKind(key.Kind); !ok || !known || !k.RequestOnly() || posts[key] {
+		if k, known := kind.FindKind(key.Kind); !ok || !known || !k.IsRequestOnly() || posts[key] {
 			continue
 		}
 		u := newUse(key, rec.Spec)
@@ -130,7 +130,7 @@ func (p *Planner) addActive(budgets map[string]*budget, posts map[kind.Key]bool)
 	}
 	for _, b := range budgets {
 		b.active = b.total
-		slices.SortFunc(b.uses, func(a, b use) int {
+		slices.SortFunc(b.uses, func(a, b countedRequest) int {
 			return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.key.String(), b.key.String()))
 		})
 	}
@@ -147,7 +147,7 @@ func activeSince(rec ledger.Record, now time.Time) (since time.Time, ok bool) {
 
 // reservePost adds a request to the budget, or reports that it does not fit. If the platform counts more,
 // it may reject a request that fits here, which loses nothing.
-func (b *budget) reservePost(u use) bool {
+func (b *hostLimitTracker) reservePost(u countedRequest) bool {
 	if !u.item.Resend {
 		if b.total.once.Add(u.usage).Exceeds(purge.HostLimits()) != nil {
 			return false
@@ -163,7 +163,7 @@ func (b *budget) reservePost(u use) bool {
 }
 
 // deferUse defers a request that has no room beside all that is posted.
-func (b *budget) deferUse(u use) {
+func (b *hostLimitTracker) deferUse(u countedRequest) {
 	item := u.item
 	item.Op, item.Request, item.After = Deferred, nil, nil
 	item.Purge.Active, item.Purge.Budget = b.active.once, b.total.once
@@ -181,9 +181,9 @@ func (b *budget) deferUse(u use) {
 
 // earliestRoom is when there is room for the request: the end of the last use that does not fit beside
 // the later ones.
-func (b *budget) earliestRoom(own purge.Usage) time.Time {
+func (b *hostLimitTracker) earliestRoom(own purge.Usage) time.Time {
 	rest := own
-	for _, u := range slices.SortedFunc(slices.Values(b.uses), func(a, b use) int { return b.since.Compare(a.since) }) {
+	for _, u := range slices.SortedFunc(slices.Values(b.uses), func(a, b countedRequest) int { return b.since.Compare(a.since) }) {
 		if rest = rest.Add(u.usage); rest.Exceeds(purge.HostLimits()) != nil {
 			return u.since.Add(activeFor)
 		}
@@ -196,14 +196,14 @@ const maxCovering = 3
 
 // hintCovered hints at paths of a request that another active or planned one purges too. The narrowest
 // prefix decides, and of equal ones the last. The rules of manifests report what one request names twice.
-func (b *budget) hintCovered() {
-	cover := purge.NewCover(mapList(b.uses, func(u use) []string { return u.spec.Paths })...)
+func (b *hostLimitTracker) hintCovered() {
+	cover := purge.NewPrefixIndex(mapList(b.uses, func(u countedRequest) []string { return u.spec.Paths })...)
 	for _, own := range b.posts {
-		at := slices.IndexFunc(b.uses, func(u use) bool { return u.key == own.key })
+		at := slices.IndexFunc(b.uses, func(u countedRequest) bool { return u.key == own.key })
 		if at < 0 {
 			at = len(b.uses) // it is deferred, so all others come before it
 		}
-		counts := mapList(b.uses, func(u use) bool {
+		counts := mapList(b.uses, func(u countedRequest) bool {
 			return u.key != own.key && (u.posted || u.item != nil) && includesAll(u.spec.Subdomains, own.spec.Subdomains)
 		})
 		paths, example := make([]int, len(b.uses)), make([]string, len(b.uses))
@@ -235,7 +235,7 @@ func includesAll(all, names []string) bool {
 }
 
 // hintAtCover names the requests that cover paths of this one.
-func (b *budget) hintAtCover(own use, by, paths []int, example []string) {
+func (b *hostLimitTracker) hintAtCover(own countedRequest, by, paths []int, example []string) {
 	rest, all := 0, len(own.spec.Paths)
 	for n, i := range by {
 		switch u := b.uses[i]; {

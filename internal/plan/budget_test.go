@@ -32,7 +32,7 @@ func TestBudget(t *testing.T) {
 		"abandoned":                {ledger.Abandoned, time.Hour, 0},
 		"adopted, nobody knows of": {ledger.Adopted, time.Hour, 0},
 	} {
-		p := served(t, purge("b", one), purge("a", one), purge("c", `{hostname: docs.example.com, paths: [/x]}`)).
+		p := servingCDN(t, purge("b", one), purge("a", one), purge("c", `{hostname: docs.example.com, paths: [/x]}`)).
 			foreign("CDN/docs", `{hostname: docs.example.com}`).
 			sent("Purge/old", tt.state, one, now().Add(-tt.age)).make()
 		active := plan.HostBudget{Requests: tt.want, Paths: tt.want, Prefixes: tt.want}
@@ -75,34 +75,34 @@ func TestWhatDoesNotFitIsDeferred(t *testing.T) {
 		w    *world
 		want deferred
 	}{
-		"all fit": {served(t, purge("a", prefixes(600)), purge("b", prefixes(400))), nil},
+		"all fit": {servingCDN(t, purge("a", prefixes(600)), purge("b", prefixes(400))), nil},
 		"the last request": {
-			served(t, purge("a", prefixes(1)), purge("b", prefixes(1))).many(98, 3*time.Hour).many(1, time.Hour),
+			servingCDN(t, purge("a", prefixes(1)), purge("b", prefixes(1))).many(98, 3*time.Hour).many(1, time.Hour),
 			deferred{"b": in(22 * time.Hour)},
 		},
 		"a later one that fits": {
-			served(t, purge("a", prefixes(300)), purge("b", prefixes(200))).active("old", 800, time.Hour),
+			servingCDN(t, purge("a", prefixes(300)), purge("b", prefixes(200))).active("old", 800, time.Hour),
 			deferred{"a": in(24 * time.Hour)},
 		},
 		"only as much as is needed has to end": {
-			served(t, purge("a", prefixes(450))).active("x", 300, 3*time.Hour).active("y", 300, 9*time.Hour).active("z", 300, 6*time.Hour),
+			servingCDN(t, purge("a", prefixes(450))).active("x", 300, 3*time.Hour).active("y", 300, 9*time.Hour).active("z", 300, 6*time.Hour),
 			deferred{"a": in(19 * time.Hour)},
 		},
 		"what the plan posts ends last": {
-			served(t, purge("a", prefixes(300)), purge("b", prefixes(800))).active("x", 700, 2*time.Hour),
+			servingCDN(t, purge("a", prefixes(300)), purge("b", prefixes(800))).active("x", 700, 2*time.Hour),
 			deferred{"b": in(25 * time.Hour)},
 		},
 		"what is posted after it in the order counts": {
-			served(t, purge("a", prefixes(600)), purge("b", prefixes(450))).active("x", 500, 2*time.Hour),
+			servingCDN(t, purge("a", prefixes(600)), purge("b", prefixes(450))).active("x", 500, 2*time.Hour),
 			deferred{"a": in(25 * time.Hour)},
 		},
 		"another hostname": {
-			served(t, purge("a", `{hostname: docs.example.com, paths: [/x]}`), purge("b", prefixes(1))).
+			servingCDN(t, purge("a", `{hostname: docs.example.com, paths: [/x]}`), purge("b", prefixes(1))).
 				foreign("CDN/docs", `{hostname: docs.example.com}`).many(100, time.Hour),
 			deferred{"b": in(24 * time.Hour)},
 		},
 		"what can't be read counts everywhere": {
-			served(t, purge("a", prefixes(1))).many(98, time.Hour).
+			servingCDN(t, purge("a", prefixes(1))).many(98, time.Hour).
 				record("Purge/none", func(r *ledger.Record) { r.State, r.AcceptedAt = ledger.Posted, ptr(in(-2*time.Hour)) }).
 				record("Purge/odd", func(r *ledger.Record) {
 					r.State, r.Spec, r.FirstClaimAt = ledger.Unknown, []byte(`{"hostname":7}`), ptr(in(-3*time.Hour))
@@ -134,7 +134,7 @@ func TestWhatDoesNotFitIsDeferred(t *testing.T) {
 func ptr(t time.Time) *time.Time { return &t }
 
 func TestADeferredPurgeSaysWhen(t *testing.T) {
-	w := served(t, purge("a", prefixes(1))).many(100, time.Hour+10*time.Second)
+	w := servingCDN(t, purge("a", prefixes(1))).many(100, time.Hour+10*time.Second)
 	p := w.make()
 	it := find(t, p, "Purge/a")
 	const want = "shop.example.com would have 101 purge requests (at most 100) active at once; apply can send this from 2026-11-22T09:00Z"
@@ -152,7 +152,7 @@ func TestADeferredPurgeSaysWhen(t *testing.T) {
 
 // TestOneThatNeverFits: the rules of manifests refuse it before.
 func TestOneThatNeverFits(t *testing.T) {
-	w := served(t, purge("a", prefixes(1)))
+	w := servingCDN(t, purge("a", prefixes(1)))
 	o := w.in.Set.Find(key(t, "Purge/a"))
 	o.Spec = spec(t, prefixes(2001))
 	it := w.item("Purge/a")
@@ -163,7 +163,7 @@ func TestOneThatNeverFits(t *testing.T) {
 
 // TestOnlyTargetsUseTheBudget: what --target leaves out is not planned.
 func TestOnlyTargetsUseTheBudget(t *testing.T) {
-	w := served(t, purge("a", prefixes(600)), purge("b", prefixes(600)))
+	w := servingCDN(t, purge("a", prefixes(600)), purge("b", prefixes(600)))
 	if it := w.item("Purge/b"); it.Op != plan.Deferred {
 		t.Errorf("all: %s", it.Op)
 	}
@@ -175,10 +175,10 @@ func TestOnlyTargetsUseTheBudget(t *testing.T) {
 // TestWhatMayHaveBeenSentHoldsItsPlace: a request that is sent again was counted
 // when it was claimed; deferring it could lose it.
 func TestWhatMayHaveBeenSentHoldsItsPlace(t *testing.T) {
-	w := served(t, purge("a", prefixes(200)), purge("b", prefixes(400))).active("old", 500, time.Hour).
+	w := servingCDN(t, purge("a", prefixes(200)), purge("b", prefixes(400))).active("old", 500, time.Hour).
 		sent("Purge/b", ledger.Claimed, prefixes(400), now().Add(-2*time.Hour))
 	w.in.At = ledger.Instant{Now: now(), Early: now(), Late: now()}
-	w.in.Ledger.Terms = map[kind.Area]ledger.Terms{kind.Delivery: {Window: 20 * time.Hour, Proven: true}}
+	w.in.Ledger.Terms = map[kind.Area]ledger.ResendTerms{kind.Delivery: {Window: 20 * time.Hour, Proven: true}}
 	a, b := w.item("Purge/a"), w.item("Purge/b")
 	if b.Op != plan.Post || !b.Resend || b.Purge.Active.Prefixes != 500 || b.Purge.Budget.Prefixes != 900 {
 		t.Errorf("sent again: %s %+v", b.Op, b.Purge)
@@ -198,10 +198,10 @@ func TestASecondWayToCount(t *testing.T) {
 	of := func(n int) string {
 		return fmt.Sprintf(`{hostname: shop.example.com, subdomains: [www], paths: %s}`, list(0, n, "/*"))
 	}
-	if it := served(t, purge("a", of(500))).item("Purge/a"); it.Op != plan.Post || len(it.Hints) != 0 {
+	if it := servingCDN(t, purge("a", of(500))).item("Purge/a"); it.Op != plan.Post || len(it.Hints) != 0 {
 		t.Errorf("500 prefixes, twice: hints %q", it.Hints)
 	}
-	it := served(t, purge("a", of(501))).item("Purge/a")
+	it := servingCDN(t, purge("a", of(501))).item("Purge/a")
 	if it.Op != plan.Post || len(it.Hints) != 1 || !strings.Contains(it.Hints[0], "1002 prefix paths") || !strings.Contains(it.Hints[0], "if it counts") {
 		t.Errorf("501 prefixes, twice: hints %q", it.Hints)
 	}
@@ -249,7 +249,7 @@ func (d drawn) world(t tester, names []string) *world {
 	for _, name := range names {
 		documents = append(documents, purge(name, prefixes(d.wishes[name])))
 	}
-	return served(t, documents...).at(now(), d.past)
+	return servingCDN(t, documents...).at(now(), d.past)
 }
 
 // at moves a world to another time and other requests of the past.

@@ -13,10 +13,10 @@ import (
 	"trueup/internal/merge"
 )
 
-// Past is what git said before this change. It explains a finished plan, and has no part in making it
+// BaseState is what git said before this change. It explains a finished plan, and has no part in making it
 // (docs/design.md 0.3).
-type Past struct {
-	Blame Blame
+type BaseState struct {
+	Blame ComparedCommits
 	// Project is trueup.yaml of the base, nil where the base has none. It counts
 	// only where Blame names a base.
 	Project *ProjectSettings
@@ -32,7 +32,7 @@ type Past struct {
 }
 
 // findBefore returns the object as the base has it, or nil; known is false if that could not be read.
-func (p Past) findBefore(key kind.Key, now *manifest.Object) (was *manifest.Object, known bool) {
+func (p BaseState) findBefore(key kind.Key, now *manifest.Object) (was *manifest.Object, known bool) {
 	if was := p.Set.Find(key); was != nil {
 		return was, true
 	}
@@ -43,7 +43,7 @@ func (p Past) findBefore(key kind.Key, now *manifest.Object) (was *manifest.Obje
 }
 
 // explainChanges adds to changes of a live spec the causes of their classes, their units, and their places in the manifest.
-func (d *decision) explainChanges(found []merge.Difference, live any) []Change {
+func (d *objectPlanner) explainChanges(found []merge.Difference, live any) []Change {
 	changes := make([]Change, len(found))
 	fields := make([]string, len(found))
 	byPath := sync.OnceValue(func() map[string]merge.Difference { // few plans need it
@@ -57,15 +57,15 @@ func (d *decision) explainChanges(found []merge.Difference, live any) []Change {
 		changes[i] = Change{Difference: c, Cause: causeOf(c.Class), Position: positionOf(c), Units: d.unitsOf(c, byPath, live)}
 		fields[i] = "spec." + merge.FormatPlace(c.At)
 	}
-	for i, place := range d.manifest.Places(fields) {
+	for i, place := range d.manifest.Positions(fields) {
 		changes[i].Line, changes[i].Column = place[0], place[1]
 	}
 	return changes
 }
 
 // unitsOf returns the units of the two values of a change. If no change is of the field that has the unit, live has both.
-func (d *decision) unitsOf(c merge.Difference, byPath func() map[string]merge.Difference, live any) Units {
-	field, known := d.manifest.Kind.Spec().FieldAt(kind.PathParts(c.Path))
+func (d *objectPlanner) unitsOf(c merge.Difference, byPath func() map[string]merge.Difference, live any) Units {
+	field, known := d.manifest.Kind.Spec().FieldAt(kind.SplitAtDots(c.Path))
 	if !known || field.Unit == "" {
 		return Units{}
 	}
@@ -75,13 +75,13 @@ func (d *decision) unitsOf(c merge.Difference, byPath func() map[string]merge.Di
 		}
 		return Units{textAt(unit.Live), textAt(unit.Desired)}
 	}
-	at := append(slices.Clone(c.At[:len(c.At)-1]), merge.Step{Field: field.Unit})
-	unit := textAt(effect.InLive(live, at))
+	at := append(slices.Clone(c.At[:len(c.At)-1]), merge.PathStep{Field: field.Unit})
+	unit := textAt(effect.LiveValueAt(live, at))
 	return Units{unit, unit}
 }
 
-// leftAlone notes the live fields that git does not mention and the request leaves.
-func (d *decision) leftAlone(in merge.Sides) {
+// noteLiveOnly notes the live fields that git does not mention and the request leaves.
+func (d *objectPlanner) noteLiveOnly(in merge.Sides) {
 	if !d.in.Options.ShowUnmanaged {
 		return
 	}
@@ -92,18 +92,18 @@ func (d *decision) leftAlone(in merge.Sides) {
 	for _, c := range d.item.Notes {
 		shown[c.Path] = true
 	}
-	found := slices.DeleteFunc(merge.LeftAlone(in), func(c merge.Difference) bool { return shown[c.Path] })
+	found := slices.DeleteFunc(merge.LiveOnlyFields(in), func(c merge.Difference) bool { return shown[c.Path] })
 	d.item.Notes = append(d.item.Notes, d.explainChanges(found, in.Live)...)
 }
 
-// reasonOf returns why the object as a whole is created or posted, or nothing.
-func (d *decision) reasonOf() Cause {
+// objectCause returns why the object as a whole is created or posted, or nothing.
+func (d *objectPlanner) objectCause() Cause {
 	switch {
 	case d.item.Op == None:
 		return ""
 	case d.item.Deleted:
 		return FromDrift
-	case !d.manifest.Kind.RequestOnly() && d.item.Live.Exists:
+	case !d.manifest.Kind.IsRequestOnly() && d.item.Live.Exists:
 		return "" // its changes have theirs
 	case d.in.Ledger.Problem != "":
 		return FromUnknown // it may have been there before
@@ -111,18 +111,18 @@ func (d *decision) reasonOf() Cause {
 	return FromPending
 }
 
-// AsksGit reports whether what git said before may explain any line of a plan.
-func (p *Plan) AsksGit() bool {
-	return p.anyCause(func(c Cause, _ By) bool { return c == FromDrift || ofGit(c) })
+// NeedsGitHistory reports whether what git said before may explain any line of a plan.
+func (p *Plan) NeedsGitHistory() bool {
+	return p.hasCause(func(c Cause, _ ChangeOrigin) bool { return c == FromDrift || isGitCause(c) })
 }
 
-// isExplained reports whether any line of a plan is, or may be, a change of git.
-func (p *Plan) isExplained() bool {
-	return p.anyCause(func(c Cause, by By) bool { return by != "" || ofGit(c) })
+// hasGitCause reports whether any line of a plan is, or may be, a change of git.
+func (p *Plan) hasGitCause() bool {
+	return p.hasCause(func(c Cause, by ChangeOrigin) bool { return by != "" || isGitCause(c) })
 }
 
-// anyCause reports whether the predicate holds for any cause in a plan.
-func (p *Plan) anyCause(holds func(Cause, By) bool) bool {
+// hasCause reports whether the predicate holds for any cause in a plan.
+func (p *Plan) hasCause(holds func(Cause, ChangeOrigin) bool) bool {
 	for i := range p.Items {
 		if p.Items[i].hasCause(holds) {
 			return true
@@ -132,7 +132,7 @@ func (p *Plan) anyCause(holds func(Cause, By) bool) bool {
 }
 
 // hasCause reports whether the predicate holds for the cause of the object or of any change in it.
-func (it *Item) hasCause(holds func(Cause, By) bool) bool {
+func (it *Item) hasCause(holds func(Cause, ChangeOrigin) bool) bool {
 	for c := range it.allChanges() {
 		if holds(c.Cause, c.By) {
 			return true
@@ -141,27 +141,27 @@ func (it *Item) hasCause(holds func(Cause, By) bool) bool {
 	return holds(it.Cause, it.By)
 }
 
-// ofGit reports whether a cause is a change of git, or may be one.
-func ofGit(c Cause) bool {
+// isGitCause reports whether a cause is a change of git, or may be one.
+func isGitCause(c Cause) bool {
 	return c != "" && c != FromDrift && c != FromLiveOnly && c != FromRefusal
 }
 
 // ExplainPlan adds to a plan of this planner the settings that differ from the base, and to each line
 // whose change of git it is.
-func (p *Planner) ExplainPlan(out *Plan, past Past) {
+func (p *Planner) ExplainPlan(out *Plan, past BaseState) {
 	if past.Blame.Base != "" {
 		out.Settings = p.compareSettings(past.Project)
 	}
 	if past.Set != nil {
-		out.Settings = append(out.Settings, p.newSilences(out, past)...)
+		out.Settings = append(out.Settings, p.addedSilences(out, past)...)
 		p.explainItems(out, past)
 	}
-	if out.isExplained() || len(out.Settings) > 0 {
+	if out.hasGitCause() || len(out.Settings) > 0 {
 		out.Blame = &past.Blame
 	}
 }
 
-func (p *Planner) explainItems(out *Plan, past Past) {
+func (p *Planner) explainItems(out *Plan, past BaseState) {
 	for i := range out.Items {
 		it := &out.Items[i]
 		now := p.in.Set.Find(it.Key)
@@ -169,7 +169,7 @@ func (p *Planner) explainItems(out *Plan, past Past) {
 		if !known || now == nil && past.Partial {
 			continue
 		}
-		it.Cause, it.By = blameCause(it.Cause, it.Cause != FromDrift && touchedWhole(it.Cause, was, now))
+		it.Cause, it.By = blameCause(it.Cause, it.Cause != FromDrift && isCausedByThisChange(it.Cause, was, now))
 		if now == nil || len(it.Changes)+len(it.Notes) == 0 {
 			continue
 		}
@@ -180,8 +180,8 @@ func (p *Planner) explainItems(out *Plan, past Past) {
 	}
 }
 
-// touchedWhole reports whether this change is why an object is made, posted, or gone from git.
-func touchedWhole(c Cause, was, now *manifest.Object) bool {
+// isCausedByThisChange reports whether this change is why an object is made, posted, or gone from git.
+func isCausedByThisChange(c Cause, was, now *manifest.Object) bool {
 	switch {
 	case c == FromRemoval:
 		return was != nil
@@ -202,11 +202,11 @@ func (p *Planner) touchedByGit(was, now *manifest.Object) func(merge.Difference)
 	if was != nil {
 		before = canon.MustDecode(was.Spec)
 	}
-	return merge.NewHistory(p.rules[now.Kind.Name], before, canon.MustDecode(now.Spec)).TouchedByGit
+	return merge.NewManifestDiff(p.rules[now.Kind.Name], before, canon.MustDecode(now.Spec)).TouchedByGit
 }
 
 // blameCause adds to a cause whether this change of git has a part in it. What git changed, removed or took over is then its own.
-func blameCause(c Cause, touched bool) (Cause, By) {
+func blameCause(c Cause, touched bool) (Cause, ChangeOrigin) {
 	switch {
 	case !touched || c == "" || c == FromLiveOnly || c == FromRefusal:
 		return c, ""
@@ -224,11 +224,11 @@ type Commit struct {
 	Time    time.Time `json:"time"`
 }
 
-// Trail has an object's manifest in the commits that changed it, HEAD's first, each before its parents.
-type Trail []Version
+// ManifestHistory has an object's manifest in the commits that changed it, HEAD's first, each before its parents.
+type ManifestHistory []ManifestVersion
 
-// Version is the manifest of an object in a commit.
-type Version struct {
+// ManifestVersion is the manifest of an object in a commit.
+type ManifestVersion struct {
 	Commit Commit
 	// Object is nil where the commit has no manifest of the object.
 	Object *manifest.Object
@@ -238,41 +238,41 @@ type Version struct {
 	Open bool
 }
 
-// UnnamedObjects returns the objects with lines whose commit only the history of git can tell.
-func (p *Plan) UnnamedObjects() []kind.Key {
+// ObjectsWithoutCommit returns the objects with lines whose commit only the history of git can tell.
+func (p *Plan) ObjectsWithoutCommit() []kind.Key {
 	var keys []kind.Key
 	for i := range p.Items {
-		if it := &p.Items[i]; it.hasCause(isUnnamed) {
+		if it := &p.Items[i]; it.hasCause(lacksCommit) {
 			keys = append(keys, it.Key)
 		}
 	}
 	return keys
 }
 
-func isUnnamed(c Cause, by By) bool {
+func lacksCommit(c Cause, by ChangeOrigin) bool {
 	return by == "" && (c == FromPending || c == FromTakeOver || c == FromBoth || c == FromRemoval)
 }
 
-// NameCommits adds the commits to the lines of a plan that this planner explained. It decides nothing.
-func (p *Planner) NameCommits(out *Plan, trails map[kind.Key]Trail) {
+// AddCommits adds the commits to the lines of a plan that this planner explained. It decides nothing.
+func (p *Planner) AddCommits(out *Plan, trails map[kind.Key]ManifestHistory) {
 	for i := range out.Items {
 		if it := &out.Items[i]; len(trails[it.Key]) > 0 {
-			p.nameItem(it, trails[it.Key])
+			p.addItemCommits(it, trails[it.Key])
 		}
 	}
 }
 
-func (p *Planner) nameItem(it *Item, trail Trail) {
+func (p *Planner) addItemCommits(it *Item, trail ManifestHistory) {
 	now := p.in.Set.Find(it.Key)
-	if isUnnamed(it.Cause, it.By) {
-		it.Commit = trail.findSetter(func(was *manifest.Object) bool { return !touchedWhole(it.Cause, was, now) })
+	if lacksCommit(it.Cause, it.By) {
+		it.Commit = trail.findSetter(func(was *manifest.Object) bool { return !isCausedByThisChange(it.Cause, was, now) })
 	}
 	if now == nil {
 		return
 	}
 	differs := map[*manifest.Object]func(merge.Difference) bool{}
 	for c := range it.allChanges() {
-		if !isUnnamed(c.Cause, c.By) {
+		if !lacksCommit(c.Cause, c.By) {
 			continue
 		}
 		c.Commit = trail.findSetter(func(was *manifest.Object) bool {
@@ -286,7 +286,7 @@ func (p *Planner) nameItem(it *Item, trail Trail) {
 
 // findSetter returns the newest commit that gave a place the value that it has now, or nil if nothing proves
 // it. same reports whether a manifest has that value there; it gets nil for none.
-func (t Trail) findSetter(same func(*manifest.Object) bool) *Commit {
+func (t ManifestHistory) findSetter(same func(*manifest.Object) bool) *Commit {
 	with := make([]bool, len(t))
 	for i := range t {
 		with[i] = same(t[i].Object)
@@ -312,7 +312,7 @@ func (t Trail) findSetter(same func(*manifest.Object) bool) *Commit {
 // findOrigins returns the commits that the value of HEAD comes from, and the merges on the way that one side has
 // another value in. proven is false if HEAD has another value, or not all is known. with has which versions have
 // the value.
-func (t Trail) findOrigins(with []bool) (origins, merges []int, proven bool) {
+func (t ManifestHistory) findOrigins(with []bool) (origins, merges []int, proven bool) {
 	reached := make([]bool, len(t))
 	reached[0] = true
 	for i, v := range t {
@@ -340,7 +340,7 @@ func (t Trail) findOrigins(with []bool) (origins, merges []int, proven bool) {
 }
 
 // comesAfter reports whether a commit comes after one of the others.
-func (t Trail) comesAfter(commit int, others []int) bool {
+func (t ManifestHistory) comesAfter(commit int, others []int) bool {
 	before := make([]bool, len(t))
 	before[commit] = true
 	for i := commit; i < len(t); i++ {

@@ -15,13 +15,13 @@ import (
 )
 
 // since is what git said before, in whole.
-func since(t tester, documents ...string) plan.Past {
+func since(t tester, documents ...string) plan.BaseState {
 	t.Helper()
-	return plan.Past{Blame: plan.Blame{Ref: "main", Base: "b", Head: "h"}, Set: load(t, documents...)}
+	return plan.BaseState{Blame: plan.ComparedCommits{Ref: "main", Base: "b", Head: "h"}, Set: load(t, documents...)}
 }
 
 // explained plans, and tells whose change each line is.
-func (w *world) explained(past plan.Past) *plan.Plan {
+func (w *world) explained(past plan.BaseState) *plan.Plan {
 	w.t.Helper()
 	planner := plan.NewPlanner(w.in)
 	p, findings := planner.MakePlan()
@@ -85,7 +85,7 @@ func TestBlameDecidesNothing(t *testing.T) {
 			t.Fatalf("digest %s, without a base %s", with.Digest, without.Digest)
 		}
 		for i, it := range with.Items {
-			if !plan.IsWithin(without.Items[i], it) && it.Op == plan.Patch {
+			if !plan.IsCoveredBy(without.Items[i], it) && it.Op == plan.Patch {
 				t.Fatalf("%s is not within itself", it.Key)
 			}
 		}
@@ -99,18 +99,18 @@ func TestCausesOfObjects(t *testing.T) {
 	live := `{hostname: shop.example.com}`
 	for name, tt := range map[string]struct {
 		world *world
-		past  plan.Past
+		past  plan.BaseState
 		item  string
 		cause plan.Cause
-		by    plan.By
+		by    plan.ChangeOrigin
 	}{
 		"new in git":                  {git(t, host), since(t), shop, plan.FromThisChange, plan.ByThisChange},
 		"in git before, never made":   {git(t, host), since(t, host), shop, plan.FromPending, ""},
 		"made later than it was said": {git(t, host), since(t, cdn("shop", `{hostname: other.example.com}`)), shop, plan.FromPending, ""},
-		"no base":                     {git(t, host), plan.Past{}, shop, plan.FromPending, ""},
-		"a base with errors":          {git(t, host), plan.Past{Set: &manifest.Set{}, Unclear: true}, shop, plan.FromPending, ""},
+		"no base":                     {git(t, host), plan.BaseState{}, shop, plan.FromPending, ""},
+		"a base with errors":          {git(t, host), plan.BaseState{Set: &manifest.Set{}, Unclear: true}, shop, plan.FromPending, ""},
 		"a file as it was": {
-			git(t, host), plan.Past{Set: &manifest.Set{}, Same: map[string]bool{"-": true}}, shop, plan.FromPending, "",
+			git(t, host), plan.BaseState{Set: &manifest.Set{}, Same: map[string]bool{"-": true}}, shop, plan.FromPending, "",
 		},
 		"made, and gone": {git(t, host).applied(shop, live), since(t), shop, plan.FromDrift, ""},
 		"no ledger": {
@@ -174,7 +174,7 @@ func TestCausesOfFields(t *testing.T) {
 		has(shop, spec("false", "2", link)).applied(shop, spec("false", "1", link))
 	for name, tt := range map[string]struct {
 		base                 string
-		forced, weight, link plan.By
+		forced, weight, link plan.ChangeOrigin
 	}{
 		"nothing before":   {"", plan.ByThisChange, plan.ByThisChange, ""},
 		"all of it before": {spec("true", "3", ""), "", "", ""},
@@ -192,11 +192,11 @@ func TestCausesOfFields(t *testing.T) {
 			}
 			for path, want := range map[string]struct {
 				cause plan.Cause
-				by    plan.By
+				by    plan.ChangeOrigin
 			}{
-				"tls.forced":                         {map[plan.By]plan.Cause{plan.ByThisChange: plan.FromThisChange, "": plan.FromPending}[tt.forced], tt.forced},
+				"tls.forced":                         {map[plan.ChangeOrigin]plan.Cause{plan.ByThisChange: plan.FromThisChange, "": plan.FromPending}[tt.forced], tt.forced},
 				"upstreams[o].servers[s:443].weight": {plan.FromBoth, tt.weight},
-				"secureLink":                         {map[plan.By]plan.Cause{plan.ByThisChange: plan.FromThisChange, "": plan.FromRemoval}[tt.link], tt.link},
+				"secureLink":                         {map[plan.ChangeOrigin]plan.Cause{plan.ByThisChange: plan.FromThisChange, "": plan.FromRemoval}[tt.link], tt.link},
 			} {
 				if c := got[path]; c.Cause != want.cause || c.By != want.by {
 					t.Errorf("%s: %s by %s, want %s by %s", path, c.Cause, c.By, want.cause, want.by)
@@ -270,7 +270,7 @@ func TestAsksGit(t *testing.T) {
 		"a note":    {git(t, cdn("shop", same)).has(shop, `{hostname: shop.example.com, x: y}`).applied(shop, `{hostname: other.example.com}`), true},
 		"an object": {git(t, cdn("shop", same)), true},
 	} {
-		if got := tt.world.make().AsksGit(); got != tt.want {
+		if got := tt.world.make().NeedsGitHistory(); got != tt.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
@@ -281,7 +281,7 @@ func TestAsksGit(t *testing.T) {
 func TestDriftThatThisChangeTouches(t *testing.T) {
 	spec := func(forced string) string { return `{hostname: shop.example.com, tls: {forced: "` + forced + `"}}` }
 	w := git(t, cdn("shop", spec("true"))).has(shop, spec("false")).applied(shop, spec("true"))
-	for before, by := range map[string]plan.By{spec("false"): plan.ByThisChange, spec("true"): ""} {
+	for before, by := range map[string]plan.ChangeOrigin{spec("false"): plan.ByThisChange, spec("true"): ""} {
 		p := w.explained(since(t, cdn("shop", before)))
 		if c := find(t, p, shop).Changes[0]; c.Cause != plan.FromDrift || c.By != by || (p.Blame != nil) != (by != "") {
 			t.Errorf("%s by %q, want it by %q; base %v", c.Cause, c.By, by, p.Blame)

@@ -12,8 +12,8 @@ import (
 type Change struct {
 	merge.Difference
 	// Cause is what made the line, By whether this change of git has a part in it.
-	Cause Cause `json:"cause,omitempty"`
-	By    By    `json:"by,omitempty"`
+	Cause Cause        `json:"cause,omitempty"`
+	By    ChangeOrigin `json:"by,omitempty"`
 	// Commit is the newest that gave the place its value in git, if that is proven and it is not of
 	// this change.
 	Commit *Commit `json:"commit,omitempty"`
@@ -75,14 +75,14 @@ const (
 	FromUnknown    Cause = "unknown"
 )
 
-// By names who changed git in the place of a line. It is empty if that is not known to be this change.
-type By string
+// ChangeOrigin names who changed git in the place of a line. It is empty if that is not known to be this change.
+type ChangeOrigin string
 
 // ByThisChange is the commits since the base, and what is not committed.
-const ByThisChange By = "this-change"
+const ByThisChange ChangeOrigin = "this-change"
 
-// Blame names the commits that were compared to find whose change a line is.
-type Blame struct {
+// ComparedCommits names the commits that were compared to find whose change a line is.
+type ComparedCommits struct {
 	// Ref is how the user knows the base, Base the id of the commit that was read
 	// for it, the merge base with Head, which is the commit that is checked out.
 	Ref  string `json:"ref,omitempty"`
@@ -136,7 +136,7 @@ func (it *Item) weighRisk() {
 	}
 	spec := any(it.BodySpec())
 	for c := range it.allChanges() {
-		at, around := k.Spec().FindField(c.Path), objectWith(*c, spec)
+		at, around := k.Spec().FindField(c.Path), enclosingObject(*c, spec)
 		if c.At == nil { // the plan is from a file
 			around = k.Spec().ObjectWith(c.Path, spec)
 		}
@@ -152,8 +152,8 @@ func (it *Item) weighRisk() {
 	it.Risk = slices.Max(append(it.lineRisks(false), kind.NoRisk))
 }
 
-// objectWith returns the object with the field or element of a change in a spec that is sent, or nil.
-func objectWith(c Change, spec any) any {
+// enclosingObject returns the object with the field or element of a change in a spec that is sent, or nil.
+func enclosingObject(c Change, spec any) any {
 	for _, s := range c.At[:max(0, len(c.At)-1)] {
 		switch v := spec.(type) {
 		case map[string]any:
@@ -210,8 +210,8 @@ func (it Item) sentRisks() []kind.Risk {
 // SentRisk returns the gravest risk of the lines that are sent, or that happened.
 func (it Item) SentRisk() kind.Risk { return slices.Max(append(it.sentRisks(), kind.NoRisk)) }
 
-// AtStake counts the lines of that risk that are sent, or that happened.
-func (it Item) AtStake(risk kind.Risk) int {
+// CountWithRisk counts the lines of that risk that are sent, or that happened.
+func (it Item) CountWithRisk(risk kind.Risk) int {
 	if it.Risk < risk {
 		return 0
 	}

@@ -14,14 +14,14 @@ import (
 )
 
 // planConverging plans an object that is created and patched until live equals git.
-func (d *decision) planConverging() {
-	if d.hostTaken() {
+func (d *objectPlanner) planConverging() {
+	if d.rejectTakenHost() {
 		return
 	}
 	switch {
 	case !d.item.Live.Exists:
 		d.markDeleted()
-		if !d.leaveDeleted() {
+		if !d.keepDeleted() {
 			d.planCreate()
 		}
 	case d.live.Terminating:
@@ -37,19 +37,19 @@ func (d *decision) planConverging() {
 
 // finishInSync ends an object that needs no request: the ledger may have to record that, or a person to decide about what
 // the last write changed besides.
-func (d *decision) finishInSync() {
-	isApplied := d.appliedNow() && !d.isReplaced()
+func (d *objectPlanner) finishInSync() {
+	isApplied := d.isLastApplied() && !d.isReplaced()
 	if isApplied && len(d.rec.Altered) > 0 {
-		d.item.blockForPerson(fmt.Sprintf("the last write of the object also changed %s, which was not sent, and git does not say what must be there", diag.First(d.rec.Altered, 5)),
+		d.item.blockForPerson(fmt.Sprintf("the last write of the object also changed %s, which was not sent, and git does not say what must be there", diag.JoinFirst(d.rec.Altered, 5)),
 			fmt.Sprintf("write in git what must be there; or, if live is right, run trueup ledger adopt %s --reason TEXT", d.item.Key))
 		return
 	}
-	inSync := isApplied && d.rec.Owed == nil && (!d.rec.NotConverged || d.item.HasRefused())
+	inSync := isApplied && d.rec.Owed == nil && (!d.rec.NotConverged || d.item.LeavesServerValues())
 	d.item.Record = d.in.Ledger.Problem == "" && !inSync
 }
 
 // markDeleted says that live lacks an object that the ledger knows, and which hostname nothing serves since.
-func (d *decision) markDeleted() {
+func (d *objectPlanner) markDeleted() {
 	if d.rec.Applied == nil {
 		return
 	}
@@ -60,8 +60,8 @@ func (d *decision) markDeleted() {
 	}
 }
 
-// hostTaken rejects a hostname that another object has, unless the live object has it already.
-func (d *decision) hostTaken() bool {
+// rejectTakenHost rejects a hostname that another object has, unless the live object has it already.
+func (d *objectPlanner) rejectTakenHost() bool {
 	o := d.manifest
 	host, field := kind.HostKey(o.Host), "spec."+o.Kind.HostField
 	if d.item.Live.Exists && kind.HostKey(d.live.Host) == host {
@@ -85,20 +85,20 @@ func (d *decision) hostTaken() bool {
 // anotherHostname is what to do about a hostname that two objects of git have.
 const anotherHostname = "give one of them another hostname"
 
-// appliedNow reports whether the manifest was applied last, and no write was begun since.
-func (d *decision) appliedNow() bool {
+// isLastApplied reports whether the manifest was applied last, and no write was begun since.
+func (d *objectPlanner) isLastApplied() bool {
 	return d.rec.Applied != nil && bytes.Equal(d.rec.Applied, d.ManagedSpec(d.manifest)) && d.rec.Pending == nil
 }
 
 // isReplaced reports whether live is another object than the one in the ledger.
-func (d *decision) isReplaced() bool { return ofAnother(d.rec, d.live) }
+func (d *objectPlanner) isReplaced() bool { return isAnotherObject(d.rec, d.live) }
 
-func ofAnother(rec ledger.Record, live kind.LiveObject) bool {
+func isAnotherObject(rec ledger.Record, live kind.LiveObject) bool {
 	return rec.UID != "" && live.UID != "" && rec.UID != live.UID
 }
 
 // planCreate plans the POST of the whole object.
-func (d *decision) planCreate() {
+func (d *objectPlanner) planCreate() {
 	d.item.Op, d.item.Request, d.item.Before = Create, d.createRequest(), &ledger.LiveBefore{Absent: true}
 	if path := d.manifest.Kind.DiskField; path != nil {
 		d.item.Disk = textAt(d.item.BodySpec(), path...)
@@ -106,7 +106,7 @@ func (d *decision) planCreate() {
 }
 
 // createRequest is the request that makes the object.
-func (d *decision) createRequest() *Request {
+func (d *objectPlanner) createRequest() *Request {
 	o := d.manifest
 	return &Request{
 		Method:      "POST",
@@ -121,49 +121,49 @@ func (p *Planner) specToSend(o *manifest.Object) []byte {
 	if !p.partly[o.Kind.Name] && !bytes.Contains(o.Spec, []byte("null")) {
 		return o.Spec // there is nothing to leave out
 	}
-	return canon.Bytes(merge.Sendable(p.rules[o.Kind.Name], canon.MustDecode(o.Spec)))
+	return canon.Encode(merge.SendablePart(p.rules[o.Kind.Name], canon.MustDecode(o.Spec)))
 }
 
 // planPatch plans the PATCH that brings live to the manifest.
-func (d *decision) planPatch() {
+func (d *objectPlanner) planPatch() {
 	in, back := d.mergeInput()
 	in.LeaveDrift = d.in.Options.Drift == ReportDrift
 	res := merge.Compare(in)
 	d.patch = res.Patch
 	d.item.Changes, d.item.Notes = d.explainChanges(res.Changes, in.Live), d.explainChanges(res.Notes, in.Live)
-	d.leaveRefilled(back)
+	d.noteRefilled(back)
 	d.item.Preserved, d.item.Collateral, d.item.Lists = res.Preserved, res.Collateral, res.Lists
-	d.leftAlone(in)
+	d.noteLiveOnly(in)
 	if res.Patch == nil && len(res.Changes) == 0 {
 		return
 	}
-	d.notKept()
-	d.notRemoved(in)
+	d.reclassifyNotKept()
+	d.reclassifyNotRemoved(in)
 	if res.Patch == nil {
-		d.leaveAll()
+		d.keepDrifted()
 	} else {
 		d.item.Op = Patch
 		d.item.Request = &Request{
 			Method:      "PATCH",
 			Path:        d.manifest.Kind.ShortObjectPath(d.manifest.Name),
-			ContentType: "application/merge-patch+json",                              // docs/platform.md 4
-			Body:        bytes.Clone(canon.Bytes(map[string]any{"spec": res.Patch})), // it waits, without spare room
+			ContentType: "application/merge-patch+json",                               // docs/platform.md 4
+			Body:        bytes.Clone(canon.Encode(map[string]any{"spec": res.Patch})), // it waits, without spare room
 		}
 		if !d.in.ReadOnly {
 			d.item.Before = d.liveBefore(res.Patch, in.Live)
 		}
-		d.item.Live.Replaced = new(canon.Digest(canon.Bytes(overwrittenPart(res.Patch, in.Live))))
+		d.item.Live.Replaced = new(canon.Digest(canon.Encode(overwrittenPart(res.Patch, in.Live))))
 	}
-	d.judgeResult(res)
+	d.checkComparison(res)
 	if d.item.Op == Patch {
-		if why := d.item.Unshown(d.item.Request.Body, in.Live); why != "" {
+		if why := d.item.FindUnshownChange(d.item.Request.Body, in.Live); why != "" {
 			d.item.blockForPerson(why, UnshownFix)
 		}
 	}
 }
 
-// notKept reclassifies drift that the server made of what trueup last sent.
-func (d *decision) notKept() {
+// reclassifyNotKept reclassifies drift that the server made of what trueup last sent.
+func (d *objectPlanner) reclassifyNotKept() {
 	if !d.rec.NotConverged || d.isReplaced() {
 		return
 	}
@@ -178,8 +178,8 @@ func (d *decision) notKept() {
 	}
 }
 
-// notRemoved reclassifies the removals that trueup sent before and the server did not carry out.
-func (d *decision) notRemoved(in merge.Sides) {
+// reclassifyNotRemoved reclassifies the removals that trueup sent before and the server did not carry out.
+func (d *objectPlanner) reclassifyNotRemoved(in merge.Sides) {
 	if d.rec.Owed == nil || d.isReplaced() {
 		return
 	}
@@ -207,8 +207,8 @@ const (
 	hintReplaced = "another client deleted and created it again after the last apply, so trueup ignores what git had before"
 )
 
-// judgeResult adds hints about unusual differences, and blocks those that a person must decide about.
-func (d *decision) judgeResult(res merge.Comparison) {
+// checkComparison adds hints about unusual differences, and blocks those that a person must decide about.
+func (d *objectPlanner) checkComparison(res merge.Comparison) {
 	if d.isReplaced() {
 		d.item.addHint(hintReplaced)
 	}
@@ -218,7 +218,7 @@ func (d *decision) judgeResult(res merge.Comparison) {
 		}
 	}
 	if len(res.Mixed) > 0 {
-		d.item.blockForPerson(fmt.Sprintf("git and another client both changed %s: --drift report keeps the other change, but trueup sends lists in full", res.Mixed[0]), d.item.undoOrKeep())
+		d.item.blockForPerson(fmt.Sprintf("git and another client both changed %s: --drift report keeps the other change, but trueup sends lists in full", res.Mixed[0]), d.item.undoOrKeepFix())
 	}
 	if len(res.Unplaced) > 0 {
 		lost := res.Unplaced[0]
@@ -233,7 +233,7 @@ func (d *decision) judgeResult(res merge.Comparison) {
 }
 
 // mergeInput returns the input of merge, and the server's values where git has null.
-func (d *decision) mergeInput() (in merge.Sides, back []merge.Value) {
+func (d *objectPlanner) mergeInput() (in merge.Sides, back []merge.PathValue) {
 	in, back = mergeInputOf(d.rules[d.manifest.Kind.Name], d.rec, d.manifest.Spec, d.live)
 	if d.was = in.Live; !d.rec.NotConverged {
 		d.git = in.Desired
@@ -242,8 +242,8 @@ func (d *decision) mergeInput() (in merge.Sides, back []merge.Value) {
 	return in, back
 }
 
-// leaveRefilled notes the server's values where git has null, which stay.
-func (d *decision) leaveRefilled(back []merge.Value) {
+// noteRefilled notes the server's values where git has null, which stay.
+func (d *objectPlanner) noteRefilled(back []merge.PathValue) {
 	if len(back) == 0 {
 		return
 	}
@@ -262,9 +262,9 @@ func (d *decision) leaveRefilled(back []merge.Value) {
 // mergeInputOf returns the input of merge, without a record of another object. It leaves out the nulls
 // that the server replaced when they were last sent, and returns its values. Equal texts become one
 // tree, because merge changes none.
-func mergeInputOf(rules *merge.Rules, rec ledger.Record, spec []byte, live kind.LiveObject) (in merge.Sides, back []merge.Value) {
+func mergeInputOf(rules *merge.Rules, rec ledger.Record, spec []byte, live kind.LiveObject) (in merge.Sides, back []merge.PathValue) {
 	in = merge.Sides{Rules: rules, Desired: canon.MustDecode(spec), Live: canon.MustDecode(live.Spec)}
-	tree := func(record ledger.JSON) any {
+	tree := func(record ledger.CanonicalJSON) any {
 		switch {
 		case bytes.Equal(record, live.Spec):
 			return in.Live
@@ -273,7 +273,7 @@ func mergeInputOf(rules *merge.Rules, rec ledger.Record, spec []byte, live kind.
 		}
 		return canon.MustDecode(record)
 	}
-	if !ofAnother(rec, live) {
+	if !isAnotherObject(rec, live) {
 		if rec.Applied != nil {
 			in.Applied = tree(rec.Applied)
 		}
@@ -285,7 +285,7 @@ func mergeInputOf(rules *merge.Rules, rec ledger.Record, spec []byte, live kind.
 		}
 	}
 	if rec.NotConverged {
-		in.Desired, back = merge.Refilled(in)
+		in.Desired, back = merge.WithoutRefilledNulls(in)
 	}
 	return in, back
 }

@@ -294,9 +294,9 @@ func TestTwoOfOneHostname(t *testing.T) {
 		}
 	}
 	was := git(t, cdn("a", same)).in.Set
-	it := find(t, plan.MakeOffline(both().in, plan.Past{Set: was}), "CDN/b")
+	it := find(t, plan.MakeOffline(both().in, plan.BaseState{Set: was}), "CDN/b")
 	blocked(t, it, false, "CDN/a has the hostname SHOP.example.com too", "another hostname")
-	if it := find(t, plan.MakeOffline(both().in, plan.Past{Set: both().in.Set}), "CDN/b"); it.Op != plan.None {
+	if it := find(t, plan.MakeOffline(both().in, plan.BaseState{Set: both().in.Set}), "CDN/b"); it.Op != plan.None {
 		t.Errorf("it was so before: %+v", it)
 	}
 }

@@ -11,11 +11,11 @@ import (
 // BenchmarkPointOut runs at the documented limits of one hostname: all absolute
 // paths in one request, all prefix paths in 50 others, half of the paths covered.
 func BenchmarkPointOut(b *testing.B) {
-	own := use{key: kind.Key{Name: "own"}, item: &Item{}}
+	own := countedRequest{key: kind.Key{Name: "own"}, item: &Item{}}
 	for i := range purge.MaxPaths {
 		own.spec.Paths = append(own.spec.Paths, fmt.Sprintf("/static/section-%d/asset-%d.js", i%(2*purge.MaxPrefixes), i))
 	}
-	of := &budget{uses: make([]use, 50), posts: []use{own}}
+	of := &hostLimitTracker{uses: make([]countedRequest, 50), posts: []countedRequest{own}}
 	for i := range purge.MaxPrefixes {
 		u := &of.uses[i%50]
 		u.posted = true

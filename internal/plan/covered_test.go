@@ -52,7 +52,7 @@ func TestCoveredPathsArePointedOut(t *testing.T) {
 		if tt.c != "" {
 			documents = append(documents, purge("c", tt.c))
 		}
-		w := served(t, documents...)
+		w := servingCDN(t, documents...)
 		if tt.old != "" {
 			w.sent("Purge/rel-1", ledger.Posted, tt.old, now().Add(-time.Hour))
 		}
@@ -60,7 +60,7 @@ func TestCoveredPathsArePointedOut(t *testing.T) {
 			t.Errorf("%s: %s %q, want %q", name, it.Op, it.Hints, tt.want)
 		}
 	}
-	it := served(t, purge("b", shop(`"/s/*"`)), purge("c", shop(`"/s/*"`))).item("Purge/c")
+	it := servingCDN(t, purge("b", shop(`"/s/*"`)), purge("c", shop(`"/s/*"`))).item("Purge/c")
 	if !slices.Equal(it.Hints, []string{"Purge/b of this plan also covers 1 of 1 paths (/s/*)"}) {
 		t.Errorf("the second that names a prefix: %q", it.Hints)
 	}
@@ -70,19 +70,19 @@ func TestCoveredPathsArePointedOut(t *testing.T) {
 func TestNobodyKnowsWhatAnOpenRequestCovers(t *testing.T) {
 	const all = `{hostname: shop.example.com, paths: ["/*"]}`
 	for _, state := range []ledger.RequestState{ledger.Unknown, ledger.Claimed, ledger.Rejected, ledger.Adopted} {
-		w := served(t, purge("b", relSpec)).sent("Purge/old", state, all, now())
+		w := servingCDN(t, purge("b", relSpec)).sent("Purge/old", state, all, now())
 		if it := w.item("Purge/b"); len(it.Hints) != 0 {
 			t.Errorf("%s: %q", state, it.Hints)
 		}
 	}
-	w := served(t, purge("b", relSpec)).sent("Purge/old", ledger.Posted, all, now().Add(-26*time.Hour))
+	w := servingCDN(t, purge("b", relSpec)).sent("Purge/old", ledger.Posted, all, now().Add(-26*time.Hour))
 	if it := w.item("Purge/b"); len(it.Hints) != 0 {
 		t.Errorf("long ago: %q", it.Hints)
 	}
 }
 
 func TestADeferredPurgeIsCoveredToo(t *testing.T) {
-	w := served(t, purge("a", `{hostname: shop.example.com, paths: [/0/x]}`), purge("b", prefixes(500))).active("old", 501, time.Hour)
+	w := servingCDN(t, purge("a", `{hostname: shop.example.com, paths: [/0/x]}`), purge("b", prefixes(500))).active("old", 501, time.Hour)
 	it := w.item("Purge/b")
 	if it.Op != plan.Deferred || len(it.Hints) != 1 || !strings.Contains(it.Hints[0], "covers 500 of 500 paths") {
 		t.Errorf("%s %q", it.Op, it.Hints)
@@ -90,7 +90,7 @@ func TestADeferredPurgeIsCoveredToo(t *testing.T) {
 }
 
 func TestManyCoveringPurges(t *testing.T) {
-	w := served(t, purge("b", `{hostname: shop.example.com, paths: [/0/a, /0/b, /1/a, /2/a, /3/a, /4/a, /x]}`))
+	w := servingCDN(t, purge("b", `{hostname: shop.example.com, paths: [/0/a, /0/b, /1/a, /2/a, /3/a, /4/a, /x]}`))
 	for i := range 5 {
 		w.sent(fmt.Sprintf("Purge/old-%d", i), ledger.Posted, fmt.Sprintf(`{hostname: shop.example.com, paths: ["/%d/*"]}`, i), now().Add(time.Duration(i)*-time.Hour))
 	}

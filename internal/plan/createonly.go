@@ -13,9 +13,9 @@ import (
 	"trueup/internal/rules"
 )
 
-// createOnly plans an object that is created once, never patched, and created again only if a person
+// planCreateOnly plans an object that is created once, never patched, and created again only if a person
 // allows it (docs/design.md 0.5 and C6).
-func (d *decision) createOnly() {
+func (d *objectPlanner) planCreateOnly() {
 	o := d.manifest
 	d.item.Disk = textAt(canon.MustDecode(o.Spec), o.Kind.DiskField...)
 	switch {
@@ -25,11 +25,11 @@ func (d *decision) createOnly() {
 	case d.item.Live.Exists && !d.live.Terminating:
 		d.compareCreated()
 	default:
-		d.createOnce()
+		d.planFirstCreation()
 	}
 }
 
-func (d *decision) createOnce() {
+func (d *objectPlanner) planFirstCreation() {
 	o := d.manifest
 	known := d.wasMade() || d.rec.Applied != nil
 	switch {
@@ -51,12 +51,12 @@ func (d *decision) createOnce() {
 }
 
 // wasMade reports whether the ledger says that the object was made.
-func (d *decision) wasMade() bool {
+func (d *objectPlanner) wasMade() bool {
 	return d.rec.State == ledger.Posted || d.rec.State == ledger.Adopted
 }
 
 // blockGone blocks an item that is in the ledger and not live.
-func (d *decision) blockGone() {
+func (d *objectPlanner) blockGone() {
 	what := "it was created and no longer exists"
 	switch unmade := d.rec.DescribeDeletion(); {
 	case unmade != "":
@@ -70,7 +70,7 @@ func (d *decision) blockGone() {
 }
 
 // compareCreated compares a live object that can't change with its manifest.
-func (d *decision) compareCreated() {
+func (d *objectPlanner) compareCreated() {
 	if d.isReplaced() {
 		d.item.blockForPerson("another object has this name now: it has other data than the one that was created",
 			"to keep the live object, remove this manifest from git; to create your own, write a manifest with another name")
@@ -92,7 +92,7 @@ func (d *decision) compareCreated() {
 
 // reportDifference reports how git differs from a live object. Nothing can change such an object, so
 // without a record of another spec, git changed.
-func (d *decision) reportDifference(in merge.Sides) {
+func (d *objectPlanner) reportDifference(in merge.Sides) {
 	switch {
 	case in.Applied != nil:
 	case d.wasMade() && d.rec.Spec != nil:
@@ -118,7 +118,7 @@ func (d *decision) reportDifference(in merge.Sides) {
 const notReady = "not ready yet"
 
 // addProgress adds whether a live object is ready. One that failed may recover, so it asks no person.
-func (d *decision) addProgress() {
+func (d *objectPlanner) addProgress() {
 	ready, failure := d.manifest.Kind.IsReady(d.live.Status)
 	switch {
 	case failure != "":
@@ -145,7 +145,7 @@ const clockSkew = 5 * time.Minute
 
 // planUnanswered plans an object whose request got no answer, by the live object of its name or one without a
 // record (docs/design.md 0.5). It is false if live does not show what happened.
-func (d *decision) planUnanswered() bool {
+func (d *objectPlanner) planUnanswered() bool {
 	if !d.rec.IsOpen() || d.claimStatus() == ledger.InFlight {
 		return false
 	}
@@ -156,9 +156,9 @@ func (d *decision) planUnanswered() bool {
 	case d.live.Terminating:
 		return false
 	case !d.item.Live.Exists:
-		return d.foundElsewhere()
+		return d.findRenamed()
 	case d.fitsRecord(d.rec, d.live):
-		d.foundAs("its object is live")
+		d.markFound("its object is live")
 	default:
 		d.item.blockForPerson("the live object of this name is not what trueup sent: it is older, or of another disk",
 			fmt.Sprintf("give your object another name, and abandon this request: trueup ledger resolve %s --abandon --reason TEXT", d.item.Key))
@@ -166,33 +166,33 @@ func (d *decision) planUnanswered() bool {
 	return true
 }
 
-func (d *decision) foundAs(where string) {
+func (d *objectPlanner) markFound(where string) {
 	d.item.Found = true
 	d.item.addHint("the request got no answer, but " + where + ": apply records that it was executed")
 	d.addProgress()
 }
 
-// foundElsewhere finds the object of a request under another name, if the server was seen to rename:
+// findRenamed finds the object of a request under another name, if the server was seen to rename:
 // the only candidate, made within the claim's lease, that no other open request can have made.
-func (d *decision) foundElsewhere() bool {
+func (d *objectPlanner) findRenamed() bool {
 	candidates := d.findCandidates()
 	if len(candidates) != 1 || d.rec.Before == nil || d.isIncomplete(d.manifest.Kind) {
 		return false
 	}
 	obj := candidates[0]
-	made, err := madeAt(obj)
+	made, err := creationTime(obj)
 	if !d.wasRenamed(obj) || err != nil || !made.Before(d.rec.ClaimedAt.Add(ledger.Lease)) || !made.After(d.in.At.Now.Add(-activeFor)) {
 		return false // the view does not hold all that was made before activeFor
 	}
 	d.item.RemoteName = obj.Name
 	d.item.Live = Fingerprint{Exists: true, UID: obj.UID, Digest: new(obj.Digest)}
 	d.live = obj
-	d.foundAs("its object is live as " + obj.Name)
+	d.markFound("its object is live as " + obj.Name)
 	return true
 }
 
 // wasRenamed reports whether the server renamed another object, and no other open request fits this one.
-func (d *decision) wasRenamed(obj kind.LiveObject) (renames bool) {
+func (d *objectPlanner) wasRenamed(obj kind.LiveObject) (renames bool) {
 	for key, rec := range d.in.Ledger.Records {
 		if key.Kind == d.item.Kind && key != d.item.Key && rec.IsOpen() && d.fitsRecord(rec, obj) {
 			return false
@@ -204,7 +204,7 @@ func (d *decision) wasRenamed(obj kind.LiveObject) (renames bool) {
 
 // findCandidates are the live objects that the open request may have made: they fit, no other record is of
 // their name or uid, and none was there before the claim.
-func (d *decision) findCandidates() []kind.LiveObject {
+func (d *objectPlanner) findCandidates() []kind.LiveObject {
 	names, uids := map[string]bool{}, map[string]bool{"": false}
 	for key, rec := range d.in.Ledger.Records {
 		if key.Kind != d.item.Kind {
@@ -227,7 +227,7 @@ func (d *decision) findCandidates() []kind.LiveObject {
 }
 
 // showCandidates adds to the question about an open request what a person has to choose from.
-func (d *decision) showCandidates() {
+func (d *objectPlanner) showCandidates() {
 	if !d.rec.IsOpen() || d.item.Op != Blocked {
 		return
 	}
@@ -241,14 +241,14 @@ func (d *decision) showCandidates() {
 }
 
 // fitsRecord reports whether a live object has what the request of a record sent, and was made after it.
-func (d *decision) fitsRecord(rec ledger.Record, obj kind.LiveObject) bool {
-	made, err := madeAt(obj)
+func (d *objectPlanner) fitsRecord(rec ledger.Record, obj kind.LiveObject) bool {
+	made, err := creationTime(obj)
 	if err != nil || !made.After(rec.FirstClaimAt.Add(-clockSkew)) || obj.Spec == nil || rec.Spec == nil {
 		return false
 	}
 	return merge.Covers(d.rules[obj.Kind.Name], canon.MustDecode(rec.Spec), canon.MustDecode(obj.Spec))
 }
 
-func madeAt(obj kind.LiveObject) (time.Time, error) {
+func creationTime(obj kind.LiveObject) (time.Time, error) {
 	return time.Parse(time.RFC3339, obj.CreationTimestamp)
 }

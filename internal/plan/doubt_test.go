@@ -12,7 +12,7 @@ import (
 
 // TestAnIncompleteListSaysNothingOfWhatLeftGit: it is counted, and said why.
 func TestAnIncompleteListSaysNothingOfWhatLeftGit(t *testing.T) {
-	w := served(t).
+	w := servingCDN(t).
 		foreign("CDN/old", `{hostname: old.example.com}`).applied("CDN/old", `{hostname: old.example.com}`).
 		foreign(db, disked("data")).sent(db, ledger.Posted, disked("data"), now())
 	w.in.Live.Lists = map[string]kind.ListInfo{"CDN": {}, "VolumeSnapshot": {Complete: true}}
@@ -57,10 +57,10 @@ func TestAnEmptyWorkspaceIsDoubted(t *testing.T) {
 		if notes := strings.Join(p.Notes, "\n"); strings.Contains(notes, "is the UUID right?") != c.want {
 			t.Errorf("%s: %q", name, notes)
 		}
-		if planner := plan.NewPlanner(w.in); planner.WorkspaceUnproven() != c.want {
+		if planner := plan.NewPlanner(w.in); planner.IsWorkspaceUnproven() != c.want {
 			t.Errorf("%s: unproven is %v", name, !c.want)
 		}
-		if w.applied(shop, shopSpec); plan.NewPlanner(w.in).WorkspaceUnproven() {
+		if w.applied(shop, shopSpec); plan.NewPlanner(w.in).IsWorkspaceUnproven() {
 			t.Errorf("%s: unproven, although trueup applied to it before", name)
 		}
 	}

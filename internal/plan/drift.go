@@ -32,7 +32,7 @@ func (it Item) countDrifted() (n int) {
 			n++
 		}
 	}
-	if it.Deleted || it.Failed || it.SaysMissing() {
+	if it.Deleted || it.Failed || it.IsReportedMissing() {
 		n++
 	}
 	return n
@@ -48,7 +48,7 @@ func NarrowToDrift(p *Plan) *Plan {
 		drift := driftOf(it)
 		happened := len(drift) > 0 || it.isMissing()
 		if w, waits := it.narrowToWaiting(); waits {
-			waiting = append(waiting, w.orUndo(happened, p.Older))
+			waiting = append(waiting, w.withUndoFix(happened, p.Older))
 		}
 		if it.Happened = happened; !it.Happened {
 			continue
@@ -61,7 +61,7 @@ func NarrowToDrift(p *Plan) *Plan {
 		case it.isMissing():
 			it.Fix = cmp.Or(it.Fix, fmt.Sprintf("create it with trueup apply --target %s, or remove its manifest from git", it.Key))
 		default:
-			it.Fix = cmp.Or(it.Fix, it.undoOrKeep())
+			it.Fix = cmp.Or(it.Fix, it.undoOrKeepFix())
 			it.Changes = drift
 		}
 		it.Hints = slices.DeleteFunc(slices.Clone(it.Hints), func(h string) bool { return h != hintRefused && h != hintKept && h != hintReplaced })
@@ -70,13 +70,13 @@ func NarrowToDrift(p *Plan) *Plan {
 		it.Request = nil
 		d.Items = append(d.Items, it)
 	}
-	d.sayRequestsOutside()
+	d.setRequestDrift()
 	d.Items = append(d.Items, waiting...)
-	if !d.isExplained() {
+	if !d.hasGitCause() {
 		d.Blame = nil
 	}
 	d.Summary = d.CountItems()
-	d.Summary.Unchanged = unchangedOutside(p)
+	d.Summary.Unchanged = countUnchanged(p)
 	return &d
 }
 
@@ -92,8 +92,8 @@ func (it Item) narrowToWaiting() (Item, bool) {
 	return it, it.Waits
 }
 
-// orUndo completes the fix of an item that waits. An older commit has none: apply would send nothing of it.
-func (it Item) orUndo(happened, older bool) Item {
+// withUndoFix completes the fix of an item that waits. An older commit has none: apply would send nothing of it.
+func (it Item) withUndoFix(happened, older bool) Item {
 	switch sends := it.Op == Create || it.Op == Patch; {
 	case sends && older:
 		it.Fix = ""
@@ -113,7 +113,7 @@ func (it Item) isToSend(hasOwn bool) bool {
 	case Patch:
 		return hasOwn
 	case Blocked:
-		return hasOwn || k.SentOnce() && !isGone
+		return hasOwn || k.IsSendOnce() && !isGone
 	case Post, Delete, Deferred:
 		return true
 	case None, InFlight, Kept:
@@ -121,9 +121,9 @@ func (it Item) isToSend(hasOwn bool) bool {
 	return false
 }
 
-// DoubtListed returns a function that reports whether to read a listed object by name: trueup wrote it lately, and it seems to
+// NeedsReread returns a function that reports whether to read a listed object by name: trueup wrote it lately, and it seems to
 // be changed outside git. The list may lag behind.
-func DoubtListed(in Inputs, now time.Time) func(kind.Key, kind.LiveObject) bool {
+func NeedsReread(in Inputs, now time.Time) func(kind.Key, kind.LiveObject) bool {
 	p := sync.OnceValue(func() *Planner { return NewPlanner(in) })
 	return func(key kind.Key, listed kind.LiveObject) bool {
 		if !in.Ledger.Records[key].WrittenLately(now) || in.Set.Find(key) == nil {
@@ -134,8 +134,8 @@ func DoubtListed(in Inputs, now time.Time) func(kind.Key, kind.LiveObject) bool 
 	}
 }
 
-// sayRequestsOutside says which requests live answers otherwise than git.
-func (p *Plan) sayRequestsOutside() {
+// setRequestDrift says which requests live answers otherwise than git.
+func (p *Plan) setRequestDrift() {
 	if p.Requests = nil; p.outside == nil {
 		return
 	}
@@ -152,14 +152,14 @@ func (p *Plan) sayRequestsOutside() {
 // isMissing reports whether live lacks the object, and no record shows whether it ever had it.
 func (it Item) isMissing() bool {
 	k, ok := kind.FindKind(it.Kind)
-	return ok && !k.RequestOnly() && it.Cause == FromUnknown && !it.Live.Exists
+	return ok && !k.IsRequestOnly() && it.Cause == FromUnknown && !it.Live.Exists
 }
 
-// SaysMissing reports whether a report of drift says so.
-func (it Item) SaysMissing() bool { return it.Happened && it.isMissing() }
+// IsReportedMissing reports whether a report of drift says so.
+func (it Item) IsReportedMissing() bool { return it.Happened && it.isMissing() }
 
-// unchangedOutside counts the objects that are in git, and live or done, and as git says.
-func unchangedOutside(p *Plan) (n int) {
+// countUnchanged counts the objects that are in git, and live or done, and as git says.
+func countUnchanged(p *Plan) (n int) {
 	for _, it := range p.Items {
 		if _, waits := it.narrowToWaiting(); !waits && (it.Live.Exists || it.Op == None) && it.Op != Kept && it.Op != Delete && len(driftOf(it)) == 0 {
 			n++
@@ -182,24 +182,24 @@ const (
 // DriftPolicies are their names, the default first.
 func DriftPolicies() []DriftPolicy { return []DriftPolicy{OverwriteDrift, FailOnDrift, ReportDrift} }
 
-// leaveDeleted keeps an object away that another client deleted; false
+// keepDeleted keeps an object away that another client deleted; false
 // means that it is made again.
-func (d *decision) leaveDeleted() bool {
+func (d *objectPlanner) keepDeleted() bool {
 	if !d.item.Deleted || d.in.Options.Drift != ReportDrift || d.in.Options.AllowRecreate[d.item.Key] {
 		return false
 	}
-	d.item.Op, d.item.Reason, d.item.Fix = Kept, "it was deleted outside git, and trueup leaves it so (--drift report)", d.item.orRecreate()
+	d.item.Op, d.item.Reason, d.item.Fix = Kept, "it was deleted outside git, and trueup leaves it so (--drift report)", d.item.recreateFix()
 	return true
 }
 
-// orRecreate is what to do about an object that was deleted outside git.
-func (it Item) orRecreate() string {
+// recreateFix is what to do about an object that was deleted outside git.
+func (it Item) recreateFix() string {
 	return fmt.Sprintf("remove its manifest from git, or create it again with apply --accept recreate=%s", it.Key)
 }
 
-// undoOrKeep is what to do about what was changed outside git, or may have been. Replacing the manifest would lose
+// undoOrKeepFix is what to do about what was changed outside git, or may have been. Replacing the manifest would lose
 // what git changed.
-func (it Item) undoOrKeep() string {
+func (it Item) undoOrKeepFix() string {
 	undo, keep := "undo it", "keep it with trueup pull %[1]s --replace"
 	for _, c := range it.Changes {
 		cause := causeOf(c.Class)
@@ -213,12 +213,12 @@ func (it Item) undoOrKeep() string {
 	return fmt.Sprintf(undo+" with trueup apply --target %[1]s, or "+keep, it.Key)
 }
 
-// leaveAll keeps an object that nothing is sent for, because everything that
+// keepDrifted keeps an object that nothing is sent for, because everything that
 // differs was changed outside git, or may have been.
-func (d *decision) leaveAll() {
+func (d *objectPlanner) keepDrifted() {
 	d.item.Op, d.item.Reason = Kept, "it was changed outside git, and trueup leaves it so (--drift report)"
-	d.item.Fix = d.item.undoOrKeep()
-	if areUnsure(d.item.Changes) {
+	d.item.Fix = d.item.undoOrKeepFix()
+	if areUnattributed(d.item.Changes) {
 		d.item.Reason = "trueup can't tell who changed it, and leaves it as it is (--drift report)"
 	}
 	if d.item.Changes[0].Class == merge.UnknownBase {
@@ -226,11 +226,11 @@ func (d *decision) leaveAll() {
 	}
 	// What git changed meanwhile is live already, and what a write without an
 	// answer was to do is not: the ledger learns of that.
-	d.item.Record = d.in.Ledger.Problem == "" && d.rec.Applied != nil && !d.isReplaced() && !d.appliedNow()
+	d.item.Record = d.in.Ledger.Problem == "" && d.rec.Applied != nil && !d.isReplaced() && !d.isLastApplied()
 }
 
-// areUnsure reports whether there are changes, and no record shows who made any of them.
-func areUnsure(changes []Change) bool {
+// areUnattributed reports whether there are changes, and no record shows who made any of them.
+func areUnattributed(changes []Change) bool {
 	return len(changes) > 0 && !slices.ContainsFunc(changes, func(c Change) bool {
 		return c.Class != merge.UnknownBase && c.Class != ServerNormalised
 	})
@@ -244,13 +244,13 @@ func (p *Planner) failOnDrift(out *Plan) {
 	for i := range out.Items {
 		it := &out.Items[i]
 		send := it.Op.sendsRequest()
-		what, fix := "live was changed outside git", it.undoOrKeep()
+		what, fix := "live was changed outside git", it.undoOrKeepFix()
 		switch {
 		case !p.hasDrifted(*it) || !send && it.Op != None:
 			what = ""
 		case it.Deleted:
-			what, fix = "it was deleted outside git", it.orRecreate()
-		case areUnsure(driftOf(*it)):
+			what, fix = "it was deleted outside git", it.recreateFix()
+		case areUnattributed(driftOf(*it)):
 			what = "trueup can't tell whether live was changed outside git"
 		}
 		if what != "" {
@@ -272,9 +272,9 @@ func (p *Planner) hasDrifted(it Item) bool {
 	return len(driftOf(it)) > 0
 }
 
-// HasRefused reports whether anything is left that the server may have made of what
+// LeavesServerValues reports whether anything is left that the server may have made of what
 // was sent.
-func (it Item) HasRefused() bool {
+func (it Item) LeavesServerValues() bool {
 	return it.hasRefills() || slices.ContainsFunc(it.Changes, func(c Change) bool { return c.Left && c.Class == ServerNormalised })
 }
 

@@ -47,7 +47,7 @@ func TestWhatARunLeft(t *testing.T) {
 		"the window is open":          {ledger.DefaultWindow - time.Second, true, true, plan.Post, true, false},
 		"the window is over":          {ledger.DefaultWindow, true, true, plan.Blocked, false, true},
 	} {
-		w := served(t, purge("rel", relSpec)).claimed(rel, relSpec, now().Add(-tt.age))
+		w := servingCDN(t, purge("rel", relSpec)).claimed(rel, relSpec, now().Add(-tt.age))
 		if tt.proven {
 			w.proven()
 		}
@@ -76,7 +76,7 @@ func TestWhatARunLeft(t *testing.T) {
 }
 
 func TestAnUnknownRequestIsNeverSent(t *testing.T) {
-	w := served(t, purge("rel", relSpec)).proven().sent(rel, ledger.Unknown, relSpec, now())
+	w := servingCDN(t, purge("rel", relSpec)).proven().sent(rel, ledger.Unknown, relSpec, now())
 	it := w.item(rel)
 	blocked(t, it, true, "its outcome is unknown")
 	if it.Lost {
@@ -88,7 +88,7 @@ func TestAnUnknownRequestIsNeverSent(t *testing.T) {
 func TestOpenRequestsThatLeftGit(t *testing.T) {
 	const old = "Purge/old"
 	left := func(state ledger.RequestState, at time.Time) *world {
-		return served(t).proven().sent(old, state, relSpec, at)
+		return servingCDN(t).proven().sent(old, state, relSpec, at)
 	}
 	for _, state := range []ledger.RequestState{ledger.Claimed, ledger.Unknown} {
 		p := left(state, ago()).make()
@@ -108,7 +108,7 @@ func TestOpenRequestsThatLeftGit(t *testing.T) {
 		}
 	}
 	// It comes back, and is what it was.
-	w := served(t, purge("old", relSpec)).sent(old, ledger.Claimed, relSpec, ago())
+	w := servingCDN(t, purge("old", relSpec)).sent(old, ledger.Claimed, relSpec, ago())
 	blocked(t, w.item(old), true, "may have been executed")
 	if it := w.proven().item(old); !it.Resend {
 		t.Errorf("back in git: %+v", it)
@@ -135,7 +135,7 @@ func TestOpenRequestsThatLeftGit(t *testing.T) {
 
 // listed adds a live snapshot that no manifest names.
 func (w *world) listed(name, disk, made string) *world {
-	o := object(w.t, "VolumeSnapshot/"+name, disked(disk), madeAt(made))
+	o := object(w.t, "VolumeSnapshot/"+name, disked(disk), creationTime(made))
 	w.in.Live.Unmanaged = append(w.in.Live.Unmanaged, o)
 	return w
 }
@@ -156,7 +156,7 @@ func (w *world) after(k string, names ...string) *world {
 	return w.record(k, func(r *ledger.Record) { r.Before = &before })
 }
 
-func madeAt(text string) func(*kind.LiveObject) {
+func creationTime(text string) func(*kind.LiveObject) {
 	return func(o *kind.LiveObject) { o.CreationTimestamp = text }
 }
 
@@ -171,13 +171,13 @@ func TestASnapshotIsFound(t *testing.T) {
 		set   func(*world)
 		found string
 	}{
-		"by its name":                  {func(w *world) { w.has(db, disked("data"), madeAt(soon)) }, "db"},
+		"by its name":                  {func(w *world) { w.has(db, disked("data"), creationTime(soon)) }, "db"},
 		"by the list":                  {func(w *world) { w.listed("content-7", "data", soon) }, "content-7"},
 		"with what the server added":   {func(w *world) { w.listed("content-7", "data, x: 1", soon) }, "content-7"},
-		"while another run is at it":   {func(w *world) { w.claimed(db, disked("data"), now()).has(db, disked("data"), madeAt(soon)) }, ""},
-		"one of before the intent":     {func(w *world) { w.has(db, disked("data"), madeAt(before)) }, ""},
+		"while another run is at it":   {func(w *world) { w.claimed(db, disked("data"), now()).has(db, disked("data"), creationTime(soon)) }, ""},
+		"one of before the intent":     {func(w *world) { w.has(db, disked("data"), creationTime(before)) }, ""},
 		"one of no age":                {func(w *world) { w.has(db, disked("data")) }, ""},
-		"one of another disk":          {func(w *world) { w.has(db, disked("other"), madeAt(soon)) }, ""},
+		"one of another disk":          {func(w *world) { w.has(db, disked("other"), creationTime(soon)) }, ""},
 		"listed, of before the intent": {func(w *world) { w.listed("content-7", "data", before) }, ""},
 		"listed, of another disk":      {func(w *world) { w.listed("content-7", "other", soon) }, ""},
 		"listed, made too late":        {func(w *world) { w.listed("content-7", "data", late) }, ""},
@@ -197,9 +197,9 @@ func TestASnapshotIsFound(t *testing.T) {
 				record("VolumeSnapshot/left", func(r *ledger.Record) { r.UID = "uid-x" })
 		}, ""},
 		"listed, made so long ago that another record may speak of it": {func(w *world) {
-			w.listed("content-7", "data", soon).in.At = ledger.ObserveTimes(now().Add(activeDay), now().Add(activeDay))
+			w.listed("content-7", "data", soon).in.At = ledger.NewInstant(now().Add(activeDay), now().Add(activeDay))
 		}, ""},
-		"one that is being deleted": {func(w *world) { w.has(db, disked("data"), madeAt(soon), terminating) }, ""},
+		"one that is being deleted": {func(w *world) { w.has(db, disked("data"), creationTime(soon), terminating) }, ""},
 		"one of a list that is cut off": {func(w *world) {
 			w.listed("x", "data", soon).in.Live.Lists = map[string]kind.ListInfo{"VolumeSnapshot": {}}
 		}, ""},
@@ -244,6 +244,6 @@ func TestAnUnansweredSnapshotIsMadeAgain(t *testing.T) {
 	if it := w.item(db); it.Op != plan.Create || !it.Resend || it.Recreate {
 		t.Errorf("item %+v", it)
 	}
-	w = git(t, snapshot("db", "other")).proven().claimed(db, disked("data"), ago()).has(db, disked("data"), madeAt("2026-11-21T08:51:00Z"))
+	w = git(t, snapshot("db", "other")).proven().claimed(db, disked("data"), ago()).has(db, disked("data"), creationTime("2026-11-21T08:51:00Z"))
 	blocked(t, w.item(db), true, "another spec since", "ledger resolve "+db)
 }

@@ -28,7 +28,7 @@ func now() time.Time { return time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC) }
 func ago() time.Time { return now().Add(-ledger.Lease) }
 
 // terms are those of a platform that was never seen to refuse a duplicate.
-func terms() ledger.Terms { return ledger.Terms{Window: ledger.DefaultWindow} }
+func terms() ledger.ResendTerms { return ledger.ResendTerms{Window: ledger.DefaultWindow} }
 
 // tester is what testing.T and rapid.T both have.
 type tester interface {
@@ -53,9 +53,9 @@ func git(t tester, documents ...string) *world {
 		},
 		Ledger: ledger.View{
 			ID: "ledger-1", Records: map[kind.Key]ledger.Record{},
-			Terms: map[kind.Area]ledger.Terms{kind.Delivery: terms(), kind.Compute: terms()},
+			Terms: map[kind.Area]ledger.ResendTerms{kind.Delivery: terms(), kind.Compute: terms()},
 		},
-		At: ledger.ObserveTimes(now(), now()),
+		At: ledger.NewInstant(now(), now()),
 	}}
 }
 
@@ -112,7 +112,7 @@ func tree(t tester, text string) any {
 
 func spec(t tester, text string) []byte {
 	t.Helper()
-	return canon.Bytes(tree(t, text))
+	return canon.Encode(tree(t, text))
 }
 
 // object is a live object, as a server would answer it.
@@ -120,7 +120,7 @@ func object(t tester, name, spec string, more ...func(*kind.LiveObject)) kind.Li
 	t.Helper()
 	k := key(t, name)
 	of, _ := kind.FindKind(k.Kind)
-	o, err := of.ReadObject(canon.Bytes(map[string]any{
+	o, err := of.ReadObject(canon.Encode(map[string]any{
 		"kind": k.Kind, "metadata": map[string]any{"name": k.Name, "uid": "uid-" + k.Name}, "spec": tree(t, spec),
 	}))
 	if err != nil {
@@ -172,7 +172,7 @@ func (w *world) applied(name, text string) *world {
 }
 
 func (w *world) pending(name, text string) *world {
-	return w.record(name, func(r *ledger.Record) { r.Pending = []ledger.JSON{spec(w.t, text)} })
+	return w.record(name, func(r *ledger.Record) { r.Pending = []ledger.CanonicalJSON{spec(w.t, text)} })
 }
 
 // sent records that a request was sent with a spec, and came to a state at a time.
@@ -292,7 +292,7 @@ func changes(it plan.Item) map[string]merge.ChangeKind {
 	return m
 }
 
-func paths(values []merge.Value) []string {
+func paths(values []merge.PathValue) []string {
 	m := map[string]bool{}
 	for _, v := range values {
 		m[v.Path] = true

@@ -36,7 +36,7 @@ type Inputs struct {
 	// Project is trueup.yaml; it has no Path where there is none.
 	Project ProjectSettings
 	// Base proves that manifests were in git before; only deletions rest on it.
-	Base Base
+	Base PruneBase
 }
 
 // Options are what the user allowed or narrowed.
@@ -110,32 +110,32 @@ func choicesOf(in Inputs) map[string]any {
 // batch is how many objects are planned before the results of all are collected.
 const batch = 512
 
-// study is what follows from each manifest, its live object and its record, before the plan as a whole is known.
-type study struct {
+// plannedObjects is what follows from each manifest, its live object and its record, before the plan as a whole is known.
+type plannedObjects struct {
 	// items and findings are in the order of the manifests.
 	items    []Item
 	findings diag.List
 	ops      map[kind.Key]Op
 	// advice is for the objects that have any. It counts if the plan sends something for them.
-	advice map[kind.Key]advised
+	advice map[kind.Key]objectAdvice
 	// waiting are the requests that are still to be sent, by the kind.HostKey of their hostname.
 	waiting  map[string][]*manifest.Object
-	requests *requests
+	requests *requestComparer
 }
 
-// advised is the advice on one object, and what comments silence of it.
-type advised struct{ shown, silenced diag.List }
+// objectAdvice is the advice on one object, and what comments silence of it.
+type objectAdvice struct{ shown, silenced diag.List }
 
 // planObjects plans each object alone, several at once. The result does not depend on their order.
-func (p *Planner) planObjects(decide func(*decision)) *study {
+func (p *Planner) planObjects(decide func(*objectPlanner)) *plannedObjects {
 	objects := p.in.Set.Objects
-	s := &study{
+	s := &plannedObjects{
 		items: make([]Item, len(objects)), ops: make(map[kind.Key]Op, len(objects)),
-		advice: map[kind.Key]advised{}, waiting: map[string][]*manifest.Object{}, requests: p.newRequests(),
+		advice: map[kind.Key]objectAdvice{}, waiting: map[string][]*manifest.Object{}, requests: p.newRequests(),
 	}
 	var requests, others []int
 	for i, o := range objects {
-		if o.Kind.RequestOnly() {
+		if o.Kind.IsRequestOnly() {
 			requests = append(requests, i)
 		} else {
 			others = append(others, i)
@@ -143,17 +143,17 @@ func (p *Planner) planObjects(decide func(*decision)) *study {
 	}
 	// The advice on other objects says what no request purges.
 	for i := range slices.Chunk(requests, batch) {
-		p.studyBatch(s, i, decide)
+		p.planBatch(s, i, decide)
 	}
 	purged := map[kind.Key]bool{}
 	for _, i := range requests {
 		if op := s.items[i].Op; op == Post || op == Blocked || op == InFlight {
 			host := kind.HostKey(objects[i].Host)
-			s.waiting[host], purged[p.servedBy(host)] = append(s.waiting[host], objects[i]), true
+			s.waiting[host], purged[p.servingObject(host)] = append(s.waiting[host], objects[i]), true
 		}
 	}
 	for i := range slices.Chunk(others, batch) {
-		p.studyBatch(s, i, decide)
+		p.planBatch(s, i, decide)
 		p.dropLiveSpecs(s, i, purged)
 	}
 	return s
@@ -161,27 +161,27 @@ func (p *Planner) planObjects(decide func(*decision)) *study {
 
 // dropLiveSpecs drops the specs of live objects that were planned. The advice on requests needs those that they purge, and
 // other objects may claim the hosts of some.
-func (p *Planner) dropLiveSpecs(s *study, indices []int, purged map[kind.Key]bool) {
+func (p *Planner) dropLiveSpecs(s *plannedObjects, indices []int, purged map[kind.Key]bool) {
 	for _, i := range indices {
 		key := s.items[i].Key
-		if o, live := p.in.Live.Objects[key]; p.in.Release && live && !purged[key] && !s.requests.site().Shares(key) {
+		if o, live := p.in.Live.Objects[key]; p.in.Release && live && !purged[key] && !s.requests.site().SharesHosts(key) {
 			o.Spec = nil
 			p.in.Live.Objects[key] = o
 		}
 	}
 }
 
-func (p *Planner) studyBatch(s *study, indices []int, decide func(*decision)) {
-	findings, advice := make([]diag.List, len(indices)), make([]advised, len(indices))
+func (p *Planner) planBatch(s *plannedObjects, indices []int, decide func(*objectPlanner)) {
+	findings, advice := make([]diag.List, len(indices)), make([]objectAdvice, len(indices))
 	diag.InParallel(len(indices), func(n int) {
 		o := p.in.Set.Objects[indices[n]]
-		d := &decision{Planner: p, manifest: o, rec: p.in.Ledger.Records[o.Key()]}
+		d := &objectPlanner{Planner: p, manifest: o, rec: p.in.Ledger.Records[o.Key()]}
 		d.live, d.exists = p.in.Live.Objects[o.Key()]
 		decide(d)
 		switch {
-		case o.Kind.RequestOnly() || !p.isTargeted(o.Key()):
+		case o.Kind.IsRequestOnly() || !p.isTargeted(o.Key()):
 		case p.in.ForDrift:
-			s.requests.addOutside(d)
+			s.requests.addDrift(d)
 		case d.item.Op.sendsRequest():
 			advice[n] = d.collectAdvice(s.requests)
 		}
@@ -197,27 +197,27 @@ func (p *Planner) studyBatch(s *study, indices []int, decide func(*decision)) {
 }
 
 // collectAdvice collects the advice on what is created or changed, and compares what that does to requests.
-func (d *decision) collectAdvice(r *requests) advised {
+func (d *objectPlanner) collectAdvice(r *requestComparer) objectAdvice {
 	a := d.adviseOnManifest(d.manifest, d.manifestSpec())
 	if c, ok := d.routingChange(); ok {
 		r.addChange(c)
-		a.addFindings(d.manifest.Sift(d.adviseSharedHost(r)))
+		a.addFindings(d.manifest.SplitSilenced(d.adviseSharedHost(r)))
 	}
 	return a
 }
 
 // adviseOnManifest runs the rules that need nothing but the manifest.
-func (p *Planner) adviseOnManifest(o *manifest.Object, spec map[string]any) (a advised) {
+func (p *Planner) adviseOnManifest(o *manifest.Object, spec map[string]any) (a objectAdvice) {
 	a.shown, a.silenced = manifest.Advise(o, spec, manifest.LoadSettings{Precedence: p.in.Project.Platform.Precedence})
 	return a
 }
 
-func (a *advised) addFindings(shown, silenced diag.List) {
+func (a *objectAdvice) addFindings(shown, silenced diag.List) {
 	a.shown, a.silenced = append(a.shown, shown...), append(a.silenced, silenced...)
 }
 
 // manifestSpec returns the spec of the manifest.
-func (d *decision) manifestSpec() map[string]any {
+func (d *objectPlanner) manifestSpec() map[string]any {
 	if d.git == nil && len(d.manifest.Spec) > 0 {
 		d.git = canon.MustDecode(d.manifest.Spec)
 	}

@@ -78,11 +78,11 @@ func (p *Plan) CountItems() Summary {
 }
 
 // RemovalLines returns the lines of what a patch takes out of live. What is renamed stays.
-func (it Item) RemovalLines() []Line {
+func (it Item) RemovalLines() []ChangeLine {
 	if it.Op != Patch || it.Happened {
 		return nil
 	}
-	return slices.DeleteFunc(it.Lines(), func(l Line) bool { return l.Left || !isRemoval(l.Change) })
+	return slices.DeleteFunc(it.Lines(), func(l ChangeLine) bool { return l.Left || !isRemoval(l.Change) })
 }
 
 // HasDifferences reports whether live is not what git says, or something is to be sent, now or later, or is blocked. What
@@ -114,9 +114,9 @@ func (p *Plan) Destination() string {
 	return text + " at " + strings.Join(slices.Compact(origins), " and ")
 }
 
-// OpenOnly is the part of a plan whose requests were begun and have no outcome (docs/design.md 0.12).
+// NarrowToUnanswered is the part of a plan whose requests were begun and have no outcome (docs/design.md 0.12).
 // One that waits for an object which is not in sync goes on waiting.
-func (p *Plan) OpenOnly(records map[kind.Key]ledger.Record) *Plan {
+func (p *Plan) NarrowToUnanswered(records map[kind.Key]ledger.Record) *Plan {
 	var items []Item
 	for _, it := range p.Items {
 		if !records[it.Key].IsOpen() {
@@ -133,8 +133,8 @@ func (p *Plan) OpenOnly(records map[kind.Key]ledger.Record) *Plan {
 	return out
 }
 
-// OnlyObject is the part of a plan that concerns one object, which then waits for nothing else.
-func (p *Plan) OnlyObject(key kind.Key) *Plan {
+// NarrowToObject is the part of a plan that concerns one object, which then waits for nothing else.
+func (p *Plan) NarrowToObject(key kind.Key) *Plan {
 	var items []Item
 	for _, it := range p.Items {
 		if it.Key == key {
@@ -149,39 +149,39 @@ func (p *Plan) OnlyObject(key kind.Key) *Plan {
 func (p *Plan) withItems(items []Item) *Plan {
 	out := *p
 	out.Items, out.Unmanaged, out.Digest = items, nil, ""
-	out.Requests = slices.DeleteFunc(slices.Clone(p.Requests), func(l routing.RequestLine) bool {
+	out.Requests = slices.DeleteFunc(slices.Clone(p.Requests), func(l routing.RequestChange) bool {
 		return !slices.ContainsFunc(items, func(it Item) bool { return slices.Contains(l.Objects, it.Key) })
 	})
 	out.Summary = out.CountItems()
 	return &out
 }
 
-// ObjectStanding says in a few words how an object of git and the live one compare.
-type ObjectStanding string
+// ObjectStatus says in a few words how an object of git and the live one compare.
+type ObjectStatus string
 
 // The values of State. status asks for no deletion, so none is to come.
 const (
-	Unchanged ObjectStanding = "unchanged"
-	ToCreate  ObjectStanding = "to create"
-	ToChange  ObjectStanding = "to change"
-	ToPost    ObjectStanding = "to post"
-	NotRead   ObjectStanding = "not read" // the platform could not be asked
-	Drifted   ObjectStanding = "drifted"  // only another client changed it
-	Posted    ObjectStanding = "posted"
-	NotReady  ObjectStanding = "not ready"
-	Failed    ObjectStanding = "failed"
-	Stopped   ObjectStanding = "blocked"
-	Claimed   ObjectStanding = "in flight"
-	Later     ObjectStanding = "deferred"
-	LeftAlone ObjectStanding = "kept"
-	LeftGit   ObjectStanding = "not in git now"
-	NotInGit  ObjectStanding = "not in git"
+	Unchanged ObjectStatus = "unchanged"
+	ToCreate  ObjectStatus = "to create"
+	ToChange  ObjectStatus = "to change"
+	ToPost    ObjectStatus = "to post"
+	NotRead   ObjectStatus = "not read" // the platform could not be asked
+	Drifted   ObjectStatus = "drifted"  // only another client changed it
+	Posted    ObjectStatus = "posted"
+	NotReady  ObjectStatus = "not ready"
+	Failed    ObjectStatus = "failed"
+	Stopped   ObjectStatus = "blocked"
+	Claimed   ObjectStatus = "in flight"
+	Later     ObjectStatus = "deferred"
+	LeftAlone ObjectStatus = "kept"
+	LeftGit   ObjectStatus = "not in git now"
+	NotInGit  ObjectStatus = "not in git"
 )
 
 // ObjectState is the state of one object of git or live.
 type ObjectState struct {
 	kind.Key
-	State ObjectStanding `json:"state"`
+	State ObjectStatus `json:"state"`
 	// Path and Line are where the manifest is; empty where there is none.
 	Path string `json:"path,omitempty"`
 	Line int    `json:"line,omitempty"`
@@ -192,10 +192,10 @@ type ObjectState struct {
 	Conflicts int `json:"inConflict"`
 	// By and Commit say which change of git created or removed the manifest, if that is known; Reason and
 	// Fix are those of the item.
-	By     By      `json:"by,omitempty"`
-	Commit *Commit `json:"commit,omitempty"`
-	Reason string  `json:"reason,omitempty"`
-	Fix    string  `json:"fix,omitempty"`
+	By     ChangeOrigin `json:"by,omitempty"`
+	Commit *Commit      `json:"commit,omitempty"`
+	Reason string       `json:"reason,omitempty"`
+	Fix    string       `json:"fix,omitempty"`
 	// Applied says which run applied it last, if the ledger knows.
 	Applied *ledger.Applied `json:"applied,omitempty"`
 }
@@ -220,10 +220,10 @@ func ObjectStates(p *Plan, set *manifest.Set, unread kind.Unread, records map[ki
 	}
 	for _, it := range p.Items {
 		s := ObjectState{
-			Key: it.Key, State: it.stateOf(), Path: it.Path, Line: it.Line, Changes: len(it.Changes),
+			Key: it.Key, State: it.standing(), Path: it.Path, Line: it.Line, Changes: len(it.Changes),
 			By: it.By, Commit: it.Commit, Reason: it.Reason, Fix: it.Fix, Applied: records[it.Key].LastApplied(),
 		}
-		if !areUnsure(it.Changes) {
+		if !areUnattributed(it.Changes) {
 			s.Outside = len(driftOf(it))
 		}
 		for _, c := range it.Changes {
@@ -243,20 +243,20 @@ func ObjectStates(p *Plan, set *manifest.Set, unread kind.Unread, records map[ki
 	return all
 }
 
-// LeftGit reports whether trueup applied the object and git has it no longer.
-func (it Item) LeftGit() bool {
+// IsRemovedFromGit reports whether trueup applied the object and git has it no longer.
+func (it Item) IsRemovedFromGit() bool {
 	departs := it.Op == Kept || it.Op == Delete || it.Op == InFlight
 	return it.Cause == FromRemoval || it.Cause == FromThisChange && departs && it.Path == ""
 }
 
-func (it Item) stateOf() ObjectStanding {
+func (it Item) standing() ObjectStatus {
 	k, _ := kind.FindKind(it.Kind)
 	switch {
 	case it.Failed:
 		return Failed
-	case it.Op == Kept && it.LeftGit():
+	case it.Op == Kept && it.IsRemovedFromGit():
 		return LeftGit
-	case it.Op == None && k.RequestOnly():
+	case it.Op == None && k.IsRequestOnly():
 		return Posted
 	case it.Op == None && slices.Contains(it.Hints, notReady):
 		return NotReady
@@ -265,7 +265,7 @@ func (it Item) stateOf() ObjectStanding {
 }
 
 // tableOfStates has the state of an operation, unless Item.state finds a more exact one.
-var tableOfStates = map[Op]ObjectStanding{
+var tableOfStates = map[Op]ObjectStatus{
 	None: Unchanged, Create: ToCreate, Patch: ToChange, Post: ToPost,
 	Blocked: Stopped, InFlight: Claimed, Deferred: Later, Kept: LeftAlone,
 }

@@ -12,8 +12,8 @@ import (
 	"trueup/internal/routing"
 )
 
-// Line is a change that reports show as one.
-type Line struct {
+// ChangeLine is a change that reports show as one.
+type ChangeLine struct {
 	Change
 	// Elements are the names of the elements of List in which one field changes in the same way. If there are
 	// any, there are several, and Path has no element: locations.host.
@@ -34,30 +34,30 @@ const (
 )
 
 // AllLines returns all that a report may show of an item: its Lines, its notes, and lines of the classes above.
-func (it Item) AllLines() []Line {
+func (it Item) AllLines() []ChangeLine {
 	lines := it.Lines()
 	for _, c := range it.Notes {
-		lines = append(lines, Line{Change: c})
+		lines = append(lines, ChangeLine{Change: c})
 	}
 	if len(it.FirstContact) > 0 {
 		lost := make(map[string]bool, len(it.FirstContact))
 		for _, v := range it.FirstContact {
 			lost[v.Path] = true
 		}
-		lines = slices.DeleteFunc(lines, func(l Line) bool { return l.Desired == nil && lost[l.Path] })
+		lines = slices.DeleteFunc(lines, func(l ChangeLine) bool { return l.Desired == nil && lost[l.Path] })
 	}
 	lines = append(append(lines, it.addedLines()...), it.linesOf(Lost, it.FirstContact)...)
 	return append(append(lines, it.linesOf(Stays, it.Preserved)...), it.linesOf(NotSent, it.Collateral)...)
 }
 
-func (it Item) linesOf(class merge.ChangeKind, values []merge.Value) []Line {
+func (it Item) linesOf(class merge.ChangeKind, values []merge.PathValue) []ChangeLine {
 	k, known := kind.FindKind(it.Kind)
-	return mapList(values, func(v merge.Value) Line {
+	return mapList(values, func(v merge.PathValue) ChangeLine {
 		c := Change{Difference: merge.Difference{Path: v.Path, At: v.At, Class: class, Live: v.Value}, Risk: kind.RiskServes}
 		if known {
 			c.Risk = k.Spec().FindField(v.Path).RiskOfRemoval(v.Value)
 		}
-		return Line{Change: c}
+		return ChangeLine{Change: c}
 	})
 }
 
@@ -66,7 +66,7 @@ type lineKey struct {
 	path                string // without the element
 	class               merge.ChangeKind
 	cause               Cause
-	by                  By
+	by                  ChangeOrigin
 	commit              string
 	base, live, desired any
 	left                bool
@@ -75,12 +75,12 @@ type lineKey struct {
 
 // Lines returns the changes of an item in their order. If one field changes from the same value to the same
 // other value in several elements of a list, that is one line, where the first of them is.
-func (it Item) Lines() []Line {
-	lines, first := make([]Line, 0, len(it.Changes)), map[lineKey]int{}
+func (it Item) Lines() []ChangeLine {
+	lines, first := make([]ChangeLine, 0, len(it.Changes)), map[lineKey]int{}
 	for _, c := range it.Changes {
-		list, element, field := inElement(c.Path)
+		list, element, field := splitAtElement(c.Path)
 		if field == "" || c.Moved || !isScalar(c.Live) || !isScalar(c.Desired) || c.Base != nil && !isScalar(c.Base) {
-			lines = append(lines, Line{Change: c})
+			lines = append(lines, ChangeLine{Change: c})
 			continue
 		}
 		id := lineKey{list + "." + field, c.Class, c.Cause, c.By, "", c.Base, c.Live, c.Desired, c.Left, c.Units}
@@ -90,12 +90,12 @@ func (it Item) Lines() []Line {
 		i, known := first[id]
 		if !known {
 			first[id] = len(lines)
-			lines = append(lines, Line{Change: c})
+			lines = append(lines, ChangeLine{Change: c})
 			continue
 		}
 		l := &lines[i]
 		if l.Elements == nil {
-			_, other, _ := inElement(l.Path)
+			_, other, _ := splitAtElement(l.Path)
 			l.List, l.Elements, l.Path, l.At = list, []string{other}, id.path, nil
 		}
 		l.Elements, l.Risk = append(l.Elements, element), max(l.Risk, c.Risk)
@@ -104,9 +104,9 @@ func (it Item) Lines() []Line {
 	return lines
 }
 
-// inElement splits the path of a field at its last list element; field is empty for other paths.
-func inElement(path string) (list, element, field string) {
-	parts := kind.PathParts(path)
+// splitAtElement splits the path of a field at its last list element; field is empty for other paths.
+func splitAtElement(path string) (list, element, field string) {
+	parts := kind.SplitAtDots(path)
 	for i := len(parts) - 2; i >= 0; i-- {
 		name, rest, ok := strings.Cut(parts[i], "[")
 		if !ok {
@@ -130,7 +130,7 @@ func isScalar(v any) bool {
 }
 
 // Parts returns what a line of an object is about: the list elements and fields of a value that goes or comes, or one field.
-func (l Line) Parts(kindName string) []kind.PartCount {
+func (l ChangeLine) Parts(kindName string) []kind.PartCount {
 	value := l.Live
 	if l.Moved || l.Live != nil && l.Desired != nil {
 		value = nil
@@ -141,25 +141,25 @@ func (l Line) Parts(kindName string) []kind.PartCount {
 	if !ok {
 		return []kind.PartCount{{Noun: "field", N: 1}}
 	}
-	return k.Parts(l.Path, value)
+	return k.CountParts(l.Path, value)
 }
 
 func isRemoval(c Change) bool { return c.Live != nil && c.Desired == nil && !c.Moved }
 
 // addedLines returns what a creation brings: each field of its BodySpec, and each element of a list of
 // objects, as a line. Fields with a single value come first.
-func (it Item) addedLines() []Line {
+func (it Item) addedLines() []ChangeLine {
 	k, ok := kind.FindKind(it.Kind)
 	if !ok || it.Op != Create {
 		return nil
 	}
 	rules, spec := RulesFor(k, nil), it.BodySpec()
-	var scalars, others []Line
+	var scalars, others []ChangeLine
 	for _, name := range canon.SortedKeys(spec) {
-		if isDisk(k.DiskField, name, spec[name]) {
+		if isOnlyDisk(k.DiskField, name, spec[name]) {
 			continue // the item has it
 		}
-		at := []merge.Step{{Field: name}}
+		at := []merge.PathStep{{Field: name}}
 		if _, isList := spec[name].([]any); !isList && isNoObject(spec[name]) {
 			scalars = append(scalars, additionLine(k, merge.FieldPath(at), spec[name]))
 		} else {
@@ -170,7 +170,7 @@ func (it Item) addedLines() []Line {
 }
 
 // appendAdditions appends a value, or what it consists of if there is a list of objects in it.
-func appendAdditions(found []Line, k *kind.Kind, rules *merge.Rules, at []merge.Step, value any) []Line {
+func appendAdditions(found []ChangeLine, k *kind.Kind, rules *merge.Rules, at []merge.PathStep, value any) []ChangeLine {
 	path := merge.FieldPath(at)
 	list, _ := value.([]any)
 	object, _ := value.(map[string]any)
@@ -181,7 +181,7 @@ func appendAdditions(found []Line, k *kind.Kind, rules *merge.Rules, at []merge.
 		}
 	case rules != nil && slices.ContainsFunc(slices.Collect(maps.Values(object)), isListOfObjects):
 		for _, name := range canon.SortedKeys(object) {
-			found = appendAdditions(found, k, rules.Fields[name], append(slices.Clone(at), merge.Step{Field: name}), object[name])
+			found = appendAdditions(found, k, rules.Fields[name], append(slices.Clone(at), merge.PathStep{Field: name}), object[name])
 		}
 	default:
 		found = append(found, additionLine(k, path, value))
@@ -189,9 +189,9 @@ func appendAdditions(found []Line, k *kind.Kind, rules *merge.Rules, at []merge.
 	return found
 }
 
-func additionLine(k *kind.Kind, path string, value any) Line {
+func additionLine(k *kind.Kind, path string, value any) ChangeLine {
 	risk := k.Spec().FindField(path).RiskOf(nil, value, nil)
-	return Line{Change: Change{Difference: merge.Difference{Path: path, Class: Added, Desired: value}, Risk: risk}}
+	return ChangeLine{Change: Change{Difference: merge.Difference{Path: path, Class: Added, Desired: value}, Risk: risk}}
 }
 
 func isListOfObjects(v any) bool {
@@ -204,8 +204,8 @@ func isNoObject(v any) bool {
 	return !ok
 }
 
-// isDisk reports whether a field of the spec has nothing but the disk, which is at the path.
-func isDisk(path []string, name string, value any) bool {
+// isOnlyDisk reports whether a field of the spec has nothing but the disk, which is at the path.
+func isOnlyDisk(path []string, name string, value any) bool {
 	if len(path) == 0 || path[0] != name {
 		return false
 	}
@@ -238,9 +238,9 @@ func decodedObject(text []byte) map[string]any {
 	return object
 }
 
-// StopsServing returns the hostnames and the paths of locations that the object no longer serves, or only in part, once
+// UnservedNames returns the hostnames and the paths of locations that the object no longer serves, or only in part, once
 // the request is sent.
-func (it Item) StopsServing() (names []string) {
+func (it Item) UnservedNames() (names []string) {
 	for _, s := range it.Stops {
 		if !slices.Contains(names, s.Name) {
 			names = append(names, s.Name)
@@ -251,28 +251,28 @@ func (it Item) StopsServing() (names []string) {
 
 // addUnserved adds to each line what it takes away. If the hostname changes, its line takes away what that served, and no line
 // of a location says it again.
-func (it Item) addUnserved(lines []Line) {
+func (it Item) addUnserved(lines []ChangeLine) {
 	if len(it.Stops) == 0 {
 		return
 	}
 	k, _ := kind.FindKind(it.Kind)
-	isHostname := func(l Line) bool { return k != nil && l.Path == k.HostField && !l.Left }
+	isHostname := func(l ChangeLine) bool { return k != nil && l.Path == k.HostField && !l.Left }
 	at := slices.IndexFunc(lines, isHostname)
 	for _, s := range it.Stops {
-		if at >= 0 && kind.HostKey(textAt(it.fromBefore(lines[at]).Live)) == s.Host {
+		if at >= 0 && kind.HostKey(textAt(it.withLiveBefore(lines[at]).Live)) == s.Host {
 			lines[at].Unserved = append(lines[at].Unserved, s.Name)
 			continue
 		}
 		for i := range lines {
-			if l := &lines[i]; !l.Left && it.fromBefore(*l).takesAway(s) {
+			if l := &lines[i]; !l.Left && it.withLiveBefore(*l).takesAway(s) {
 				l.Unserved = append(l.Unserved, s.Name)
 			}
 		}
 	}
 }
 
-// fromBefore returns a line whose Live is the value before: what happened outside git went from git's value to live's.
-func (it Item) fromBefore(l Line) Line {
+// withLiveBefore returns a line whose Live is the value before: what happened outside git went from git's value to live's.
+func (it Item) withLiveBefore(l ChangeLine) ChangeLine {
 	if it.Happened {
 		l.Live, l.Desired = l.Desired, l.Live
 	}
@@ -283,14 +283,14 @@ func (it Item) fromBefore(l Line) Line {
 const locations = "locations"
 
 // takesAway reports whether the line removes or renames a location that answered requests.
-func (l Line) takesAway(s routing.Stop) bool {
+func (l ChangeLine) takesAway(s routing.UnansweredRequests) bool {
 	was, _ := l.Live.(string)
 	isLocation := strings.HasPrefix(l.Path, locations+"[") && strings.HasSuffix(l.Path, "]")
 	if location, isObject := l.Live.(map[string]any); isObject && isRemoval(l.Change) && isLocation {
-		l := routing.Read(map[string]any{locations: []any{location}}).Locations[0]
-		return s.HadAnswerOf(l.Host, l.Path)
+		l := routing.ReadConfig(map[string]any{locations: []any{location}}).Locations[0]
+		return s.WasServedBy(l.Host, l.Path)
 	}
-	list, name, field := inElement(l.Path)
+	list, name, field := splitAtElement(l.Path)
 	names := []string{name}
 	if l.Elements != nil {
 		list, names, field = l.List, l.Elements, strings.TrimPrefix(l.Path, l.List+".")
@@ -298,6 +298,6 @@ func (l Line) takesAway(s routing.Stop) bool {
 	return list == locations && slices.ContainsFunc(names, func(element string) bool {
 		name, _ := kind.StepName("[" + element)
 		host, path, _ := strings.Cut(name, "/") // of the location, once it is renamed
-		return field == "host" && s.HadAnswerOf(was, "/"+path) || field == "path" && s.HadAnswerOf(host, was)
+		return field == "host" && s.WasServedBy(was, "/"+path) || field == "path" && s.WasServedBy(host, was)
 	})
 }

@@ -21,7 +21,7 @@ type platform struct {
 
 func (p platform) call(method, path string, body any) map[string]any {
 	p.t.Helper()
-	r := httptest.NewRequest(method, "/delivery/v2.1/global/workspaces/"+sandbox.WorkspaceUUID+"/cdns"+path, strings.NewReader(string(canon.Bytes(body))))
+	r := httptest.NewRequest(method, "/delivery/v2.1/global/workspaces/"+sandbox.WorkspaceUUID+"/cdns"+path, strings.NewReader(string(canon.Encode(body))))
 	r.Header.Set("Authorization", "Bearer "+sandbox.DeliveryToken)
 	r.Header.Set("Content-Type", map[string]string{http.MethodPatch: "application/merge-patch+json", http.MethodPost: "application/json"}[method])
 	w := httptest.NewRecorder()
@@ -47,7 +47,7 @@ func TestEachLossIsOneLine(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, list := platform{t, s}, rapid.SampledFrom([]string{"locations", "upstreams"}).Draw(t, "list")
 		round++
-		name := "c" + string(canon.Bytes(round))
+		name := "c" + string(canon.Encode(round))
 		spec := func(elements []map[string]any) map[string]any {
 			servers := anyOf([]map[string]any{{"host": "h", "port": "443"}})
 			upstreams := anyOf([]map[string]any{{"name": "o", "servers": servers}, {"name": "p", "servers": servers}})
@@ -61,7 +61,7 @@ func TestEachLossIsOneLine(t *testing.T) {
 			e.(map[string]any)["headers"] = map[string]any{"X-By": marker}
 		}
 		live = p.call(http.MethodPatch, "/"+name, map[string]any{"spec": map[string]any{list: marked}})
-		it := git(t, cdn("shop", string(canon.Bytes(spec(after))))).has(shop, string(canon.Bytes(live))).applied(shop, string(canon.Bytes(spec(before)))).item(shop)
+		it := git(t, cdn("shop", string(canon.Encode(spec(after))))).has(shop, string(canon.Encode(live))).applied(shop, string(canon.Encode(spec(before)))).item(shop)
 		if it.Op != plan.Patch {
 			return
 		}
@@ -75,7 +75,7 @@ func TestEachLossIsOneLine(t *testing.T) {
 			}
 		}
 		now := p.call(http.MethodPatch, "/"+name, canon.MustDecode(it.Request.Body))
-		if lost := len(marked) - strings.Count(string(canon.Bytes(now)), marker); lost != removed || len(it.Collateral) > 0 {
+		if lost := len(marked) - strings.Count(string(canon.Encode(now)), marker); lost != removed || len(it.Collateral) > 0 {
 			t.Fatalf("%d elements are lost, and %d lines say so: %v\n%v", lost, removed, it.Lines(), it.Collateral)
 		}
 		lines += removed

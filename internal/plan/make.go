@@ -24,7 +24,7 @@ type Planner struct {
 	hosts map[string][]*manifest.Object
 	// spelled are the hostnames of git and of live as they are written there.
 	spelled map[string]bool
-	areas   map[kind.Area]*area
+	areas   map[kind.Area]*areaState
 	// renamed maps the server's keys of objects without a manifest to those of the
 	// ledger, where they differ.
 	renamed map[kind.Key]kind.Key
@@ -38,7 +38,7 @@ func NewPlanner(in Inputs) *Planner {
 	}
 	for _, k := range kind.AllKinds() {
 		p.rules[k.Name] = RulesFor(k, in.Options.Overrides)
-		p.partly[k.Name] = p.rules[k.Name].LeaveSome()
+		p.partly[k.Name] = p.rules[k.Name].HasExcluded()
 	}
 	for _, o := range in.Set.Objects {
 		if o.Kind.CanPatch() && o.Host != "" {
@@ -68,7 +68,7 @@ func (p *Planner) MakePlan() (*Plan, diag.List) {
 		Format: Format, Tool: in.Tool, Sandbox: in.Sandbox, Target: in.Target,
 		Ledger: in.Ledger.ID, LedgerStore: in.LedgerStore, LedgerProblem: in.Ledger.Problem,
 	}
-	all := p.planObjects((*decision).planObject)
+	all := p.planObjects((*objectPlanner).planObject)
 	findings, ops, unsettled := all.findings, all.ops, map[kind.Key]bool{}
 	for _, it := range all.items { // kept although git may have changed it, because there is no record
 		if it.Op == Kept && slices.ContainsFunc(it.Changes, func(c Change) bool { return c.Class == merge.UnknownBase }) {
@@ -79,16 +79,16 @@ func (p *Planner) MakePlan() (*Plan, diag.List) {
 	for _, hold := range ledger.ActiveHolds(in.Ledger.Holds, in.At.Early) {
 		out.addNote("%s", hold)
 	}
-	p.manyCreates(out, ops)
-	p.lacksLedger(out)
+	p.blockManyCreates(out, ops)
+	p.noteLedgerProblem(out)
 	p.doubtWorkspace(out)
-	p.leftGit(out, findings.HasErrors())
-	p.openLeft(out)
+	p.planRemovedFromGit(out, findings.HasErrors())
+	p.addOpenWithoutManifest(out)
 	p.arrangeItems(out, ops, unsettled)
 	p.deferOverLimit(out.Items)
 	p.failOnDrift(out)
 	if in.ForDrift {
-		out.outside = all.requests.compareOutside
+		out.outside = all.requests.compareDrift
 	} else {
 		p.adviseOnPlan(out, all, out.addRequests(all.requests))
 	}
@@ -115,8 +115,8 @@ const noLedger = "the ledger can't be used"
 // UnseenLedger is the note of a plan if nothing on this machine remembers the ledger.
 const UnseenLedger = "this machine has not seen the ledger before, so it would not notice if an older version of it was restored"
 
-// lacksLedger notes what is wrong with the ledger, and what to do, unless an item says that.
-func (p *Planner) lacksLedger(out *Plan) {
+// noteLedgerProblem notes what is wrong with the ledger, and what to do, unless an item says that.
+func (p *Planner) noteLedgerProblem(out *Plan) {
 	view := p.in.Ledger
 	switch {
 	case view.NotKept != nil:
@@ -141,7 +141,7 @@ func (p *Planner) lacksLedger(out *Plan) {
 // doubtWorkspace notes that none of the objects that git is about is in the workspace: its UUID may be wrong.
 func (p *Planner) doubtWorkspace(out *Plan) {
 	for _, k := range p.emptyKinds() {
-		question, fix := p.in.Target.Workspace.NoneFound(k)
+		question, fix := p.in.Target.Workspace.EmptyListQuestion(k)
 		out.addNote("%s If not, %s", question, fix)
 	}
 }
@@ -149,20 +149,20 @@ func (p *Planner) doubtWorkspace(out *Plan) {
 // emptyKinds returns the kinds that the workspace has no objects of, although most have.
 func (p *Planner) emptyKinds() []*kind.Kind {
 	return slices.DeleteFunc(slices.Clone(kind.AllKinds()), func(k *kind.Kind) bool {
-		question, _ := p.in.Target.Workspace.NoneFound(k)
+		question, _ := p.in.Target.Workspace.EmptyListQuestion(k)
 		list := p.in.Live.Lists[k.Name] // the zero value where it was not read
 		return question == "" || !list.Complete || list.Items > 0 || p.in.Sandbox
 	})
 }
 
-// WorkspaceUnproven reports whether the workspace is empty, and trueup never applied to it: its UUID may be wrong.
-func (p *Planner) WorkspaceUnproven() bool {
+// IsWorkspaceUnproven reports whether the workspace is empty, and trueup never applied to it: its UUID may be wrong.
+func (p *Planner) IsWorkspaceUnproven() bool {
 	return slices.ContainsFunc(p.emptyKinds(), func(k *kind.Kind) bool { return !p.areas[k.Area].applied })
 }
 
 // RemakeItem plans one object again, as if live were the given object (nil: none).
 func (p *Planner) RemakeItem(key kind.Key, obj *kind.LiveObject) (Item, diag.List) {
-	d := &decision{Planner: p, manifest: p.in.Set.Find(key), rec: p.in.Ledger.Records[key]}
+	d := &objectPlanner{Planner: p, manifest: p.in.Set.Find(key), rec: p.in.Ledger.Records[key]}
 	if obj != nil {
 		d.live, d.exists = *obj, true
 	}
@@ -176,18 +176,18 @@ func (p *Planner) RulesOf(k *kind.Kind) *merge.Rules { return p.rules[k.Name] }
 // ManagedSpec returns git's part of a manifest's spec, as canonical JSON. If an override's fields were
 // recorded as applied, lifting the override would look like taking over.
 func (p *Planner) ManagedSpec(o *manifest.Object) []byte {
-	if o.Kind.SentOnce() || !p.partly[o.Kind.Name] {
+	if o.Kind.IsSendOnce() || !p.partly[o.Kind.Name] {
 		return o.Spec
 	}
-	return canon.Bytes(merge.ManagedPart(p.rules[o.Kind.Name], canon.MustDecode(o.Spec)))
+	return canon.Encode(merge.ManagedPart(p.rules[o.Kind.Name], canon.MustDecode(o.Spec)))
 }
 
 func (p *Planner) isTargeted(key kind.Key) bool {
 	return p.in.Options.Targets == nil || p.in.Options.Targets(key)
 }
 
-// decision is the planning of one object.
-type decision struct {
+// objectPlanner is the planning of one object.
+type objectPlanner struct {
 	*Planner
 	item     Item
 	manifest *manifest.Object
@@ -201,7 +201,7 @@ type decision struct {
 }
 
 // beginItem begins the item of an object. It copies the digests, because a pointer would keep the whole object in memory.
-func (d *decision) beginItem() {
+func (d *objectPlanner) beginItem() {
 	o := d.manifest
 	d.item = Item{Key: o.Key(), Path: o.Path, Line: o.Line, Op: None, DesiredDigest: new(o.Digest)}
 	if d.exists {
@@ -210,7 +210,7 @@ func (d *decision) beginItem() {
 }
 
 // planObject plans an object by the policy of its kind.
-func (d *decision) planObject() {
+func (d *objectPlanner) planObject() {
 	d.beginItem()
 	if d.exists && d.live.Name != d.manifest.Name {
 		d.item.RemoteName = d.live.Name
@@ -224,18 +224,18 @@ func (d *decision) planObject() {
 	case kind.Converge:
 		d.planConverging()
 	case kind.CreateOnly:
-		d.createOnly()
+		d.planCreateOnly()
 	case kind.RequestOnly:
-		d.planOnce()
+		d.planSendOnce()
 	}
 	if d.item.Op.sendsRequest() || d.item.leavesChange() {
 		d.blockOnWrongTarget()
 	}
-	d.item.Cause = d.reasonOf()
+	d.item.Cause = d.objectCause()
 }
 
 // blockOnWrongTarget blocks an item if this may be the wrong place.
-func (d *decision) blockOnWrongTarget() {
+func (d *objectPlanner) blockOnWrongTarget() {
 	if view := d.in.Ledger; view.Elsewhere {
 		d.item.blockForPerson("this may be the wrong workspace or platform: "+view.Problem, view.Fix)
 	} else if a := d.areas[d.manifest.Kind.Area]; a.known > 0 && !a.present && !d.in.Options.AllowEmptyLive {
@@ -245,16 +245,16 @@ func (d *decision) blockOnWrongTarget() {
 }
 
 // addMistake adds an error at a place of the manifest, and blocks the object.
-func (d *decision) addMistake(rule, field, message, fix string) {
+func (d *objectPlanner) addMistake(rule, field, message, fix string) {
 	found := newAdvice(d.manifest, rule, field, message, fix)
 	found.Severity = diag.Error
 	d.findings = append(d.findings, found)
 	d.item.blockForNow("its manifest has an error: "+rule, "") // the finding has the fix
 }
 
-// openLeft reports requests without an outcome whose manifest has left git: they are never sent, and
+// addOpenWithoutManifest reports requests without an outcome whose manifest has left git: they are never sent, and
 // never forgotten (docs/design.md 0.10).
-func (p *Planner) openLeft(out *Plan) {
+func (p *Planner) addOpenWithoutManifest(out *Plan) {
 	elsewhere := 0
 	for key, rec := range p.in.Ledger.Records {
 		k, ok := kind.FindKind(key.Kind)
@@ -267,9 +267,9 @@ func (p *Planner) openLeft(out *Plan) {
 		}
 		item := Item{Key: key, Op: InFlight, Cause: FromRemoval}
 		if rec.ClaimStatus(p.in.At, p.in.Ledger.Terms[k.Area]) == ledger.InFlight {
-			item.Reason, item.Fix = ledger.ExplainFlight(rec)
+			item.Reason, item.Fix = ledger.ExplainInFlight(rec)
 		} else {
-			item.blockForPerson(ledger.ExplainLeft(rec))
+			item.blockForPerson(ledger.ExplainOpenRemoved(rec))
 		}
 		out.Items = append(out.Items, item)
 	}

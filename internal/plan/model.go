@@ -66,7 +66,7 @@ type Plan struct {
 	Options   map[string]any `json:"options,omitempty"`
 	Items     []Item         `json:"items"`
 	// Requests is what the plan does to requests, the worst first.
-	Requests []routing.RequestLine `json:"requests,omitempty"`
+	Requests []routing.RequestChange `json:"requests,omitempty"`
 	// HidesRequests says that Requests is left out, because it may have sensitive values.
 	HidesRequests bool `json:"hidesRequests,omitempty"`
 	// Unmanaged are live objects that are not in git.
@@ -81,8 +81,8 @@ type Plan struct {
 	Advice   diag.List `json:"advice,omitempty"`
 	Silenced diag.List `json:"silenced,omitempty"`
 	// Blame is nil where nothing was compared with git's past.
-	Blame   *Blame  `json:"blame,omitempty"`
-	Summary Summary `json:"summary"`
+	Blame   *ComparedCommits `json:"blame,omitempty"`
+	Summary Summary          `json:"summary"`
 
 	// outside returns how live answers requests otherwise than git; nil unless the plan is for that.
 	outside func() routing.SiteEffects
@@ -102,8 +102,8 @@ type Item struct {
 	Line int    `json:"line,omitempty"`
 	Op   Op     `json:"op"`
 	// Cause and By are why the object as a whole is made, posted, deleted or kept.
-	Cause Cause `json:"cause,omitempty"`
-	By    By    `json:"by,omitempty"`
+	Cause Cause        `json:"cause,omitempty"`
+	By    ChangeOrigin `json:"by,omitempty"`
 	// Commit is the newest that gave it its manifest, or removed it, as in a Change.
 	Commit *Commit `json:"commit,omitempty"`
 	// Risk is the gravest of all lines.
@@ -119,13 +119,13 @@ type Item struct {
 	// them.
 	Notes []Change `json:"already,omitempty"`
 	// Preserved, Collateral and Lists are the side effects of sending a list whole.
-	Preserved  []merge.Value    `json:"preserved,omitempty"`
-	Collateral []merge.Value    `json:"collateral,omitempty"`
-	Lists      []merge.SentList `json:"lists,omitempty"`
+	Preserved  []merge.PathValue `json:"preserved,omitempty"`
+	Collateral []merge.PathValue `json:"collateral,omitempty"`
+	Lists      []merge.SentList  `json:"lists,omitempty"`
 	// Stops is what the object no longer answers, and no other one does.
-	Stops []routing.Stop `json:"stops,omitempty"`
+	Stops []routing.UnansweredRequests `json:"stops,omitempty"`
 	// FirstContact are live list elements that only a take-over may drop.
-	FirstContact []merge.Value `json:"firstContact,omitempty"`
+	FirstContact []merge.PathValue `json:"firstContact,omitempty"`
 	// Purge is what a request invalidates, Disk the source of a snapshot.
 	Purge *PurgeInfo `json:"purge,omitempty"`
 	Disk  string     `json:"disk,omitempty"`
@@ -177,11 +177,11 @@ type Item struct {
 	DesiredDigest *canon.Sum `json:"desiredDigest,omitempty"`
 	// Recorded is how far the ledger's record of the object was; nil where there
 	// was none.
-	Recorded *Recorded `json:"recorded,omitempty"`
+	Recorded *RecordVersion `json:"recorded,omitempty"`
 }
 
-// Recorded names a transition of a record of the ledger.
-type Recorded struct {
+// RecordVersion names a transition of a record of the ledger.
+type RecordVersion struct {
 	// Seq counts the transitions of the record from 1.
 	Seq   int                 `json:"seq"`
 	State ledger.RequestState `json:"state,omitempty"`

@@ -13,7 +13,7 @@ import (
 
 // MakeOffline compares git with the base only, as if that were live and applied. The plan has no requests,
 // because apply decides them against live, and asserts nothing.
-func MakeOffline(in Inputs, past Past) *Plan {
+func MakeOffline(in Inputs, past BaseState) *Plan {
 	in.Live.Objects, in.Ledger.Records = map[kind.Key]kind.LiveObject{}, map[kind.Key]ledger.Record{}
 	unclear := map[kind.Key]bool{}
 	for _, o := range in.Set.Objects {
@@ -31,8 +31,8 @@ func MakeOffline(in Inputs, past Past) *Plan {
 		Format: Format, Tool: in.Tool, Offline: true, Target: in.Target, LedgerStore: in.LedgerStore, Blame: &past.Blame,
 		Notes: []string{"trueup compared git with git only: drift and earlier unfinished applies are not shown"},
 	}
-	all := p.planObjects(func(d *decision) {
-		d.sinceBase()
+	all := p.planObjects(func(d *objectPlanner) {
+		d.planAgainstBase()
 		if unclear[d.item.Key] {
 			d.item.Cause, d.item.By = FromUnknown, ""
 		} else {
@@ -43,21 +43,21 @@ func MakeOffline(in Inputs, past Past) *Plan {
 	if n := len(unclear); n > 0 {
 		out.addNote("some manifests of the base have errors, so trueup can't tell whether %s existed before", countNoun(n, "object"))
 	}
-	p.goneSinceBase(out, past)
+	p.addGoneSinceBase(out, past)
 	p.arrangeItems(out, all.ops, nil)
 	p.adviseOnPlan(out, all, out.addRequests(all.requests))
-	out.Settings = append(p.compareSettings(past.Project), p.newSilences(out, past)...)
+	out.Settings = append(p.compareSettings(past.Project), p.addedSilences(out, past)...)
 	out.WeighRisks()
 	out.Summary = out.CountItems()
 	return out
 }
 
-// sinceBase plans one object against the base.
-func (d *decision) sinceBase() {
+// planAgainstBase plans one object against the base.
+func (d *objectPlanner) planAgainstBase() {
 	d.beginItem()
 	o, item := d.manifest, &d.item
 	if !d.exists {
-		d.isNew(item, o)
+		d.planObjectNewInGit(item, o)
 		return
 	}
 	if SpecDigest(o.Kind, d.live.Spec) == SpecDigest(o.Kind, o.Spec) {
@@ -88,7 +88,7 @@ func (d *decision) sinceBase() {
 // blockTakenHost blocks an object that comes to a hostname which another has in git.
 func (p *Planner) blockTakenHost(item *Item, o *manifest.Object) {
 	host := kind.HostKey(o.Host)
-	if was, ok := p.in.Live.Objects[o.Key()]; ok && kind.HostKey(was.Host) == host || o.Kind.SentOnce() {
+	if was, ok := p.in.Live.Objects[o.Key()]; ok && kind.HostKey(was.Host) == host || o.Kind.IsSendOnce() {
 		return
 	}
 	in := p.hosts[host]
@@ -97,11 +97,11 @@ func (p *Planner) blockTakenHost(item *Item, o *manifest.Object) {
 	}
 }
 
-// isNew plans an object that git did not have.
-func (p *Planner) isNew(item *Item, o *manifest.Object) {
+// planObjectNewInGit plans an object that git did not have.
+func (p *Planner) planObjectNewInGit(item *Item, o *manifest.Object) {
 	item.Op, item.Cause, item.By = Create, FromThisChange, ByThisChange
 	item.Spec = p.specToSend(o)
-	if !o.Kind.RequestOnly() {
+	if !o.Kind.IsRequestOnly() {
 		item.Disk = textAt(canon.MustDecode(o.Spec), o.Kind.DiskField...)
 		return
 	}
@@ -114,8 +114,8 @@ func (p *Planner) isNew(item *Item, o *manifest.Object) {
 	}
 }
 
-// goneSinceBase adds the objects that git had and does not have any more.
-func (p *Planner) goneSinceBase(out *Plan, past Past) {
+// addGoneSinceBase adds the objects that git had and does not have any more.
+func (p *Planner) addGoneSinceBase(out *Plan, past BaseState) {
 	var gone []Item
 	for _, o := range past.Set.Objects {
 		if p.in.Set.Find(o.Key()) != nil || !p.isTargeted(o.Key()) {
@@ -123,7 +123,7 @@ func (p *Planner) goneSinceBase(out *Plan, past Past) {
 		}
 		item := Item{Key: o.Key(), Op: Kept, Cause: FromThisChange, By: ByThisChange, Live: Fingerprint{Exists: true, Digest: new(o.Digest)}}
 		switch {
-		case o.Kind.RequestOnly():
+		case o.Kind.IsRequestOnly():
 			item.Live = Fingerprint{}
 			item.Reason = "if it was not sent before, trueup never sends it"
 		case o.Kind.Documents(kind.Delete):

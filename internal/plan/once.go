@@ -24,9 +24,9 @@ const allPaths = "/*"
 // SpecDigest is the digest that a record holds. That of a send-once request does not depend on the
 // order of lists (docs/design.md A2).
 func SpecDigest(k *kind.Kind, spec []byte) canon.Sum {
-	if k.RequestOnly() {
+	if k.IsRequestOnly() {
 		if parsed, err := purge.ParseSpec(decodedObject(spec)); err == nil {
-			return canon.Digest(canon.Bytes(parsed.Canonical().Tree()))
+			return canon.Digest(canon.Encode(parsed.Canonical().Tree()))
 		}
 	}
 	return canon.Digest(spec)
@@ -38,10 +38,10 @@ func parseSpec(spec []byte) purge.Spec {
 	return parsed
 }
 
-// planOnce plans a request that is sent once, by the ledger alone: live forgets (docs/design.md A5).
-func (d *decision) planOnce() {
+// planSendOnce plans a request that is sent once, by the ledger alone: live forgets (docs/design.md A5).
+func (d *objectPlanner) planSendOnce() {
 	switch {
-	case d.isSpent(), d.planUnsettled(), d.wasMade():
+	case d.rejectSpentName(), d.planUnsettled(), d.wasMade():
 	case d.rec.State == ledger.Abandoned:
 		d.item.Op, d.item.Reason = Kept, "a person abandoned it; trueup does not send it"
 	case d.blockUnrecorded():
@@ -59,7 +59,7 @@ func (d *decision) planOnce() {
 
 // blockUnserved rejects, or blocks, a request whose hostname no object has, letter by letter
 // (docs/platform.md 2.3).
-func (d *decision) blockUnserved(hostname string) bool {
+func (d *objectPlanner) blockUnserved(hostname string) bool {
 	if d.spelled[hostname] {
 		return false
 	}
@@ -82,7 +82,7 @@ func (d *decision) blockUnserved(hostname string) bool {
 }
 
 // blockUnrecorded blocks a request whose record can't be read, or must have been lost.
-func (d *decision) blockUnrecorded() bool {
+func (d *objectPlanner) blockUnrecorded() bool {
 	if d.in.Ledger.Problem != "" {
 		d.item.blockForPerson(noLedger, d.in.Ledger.Fix)
 		return true
@@ -91,7 +91,7 @@ func (d *decision) blockUnrecorded() bool {
 	if d.rec.Seq > 0 || !finished.HadRequest(d.item.Key) {
 		return false
 	}
-	name := ledger.ShellWord(d.item.String())
+	name := ledger.ShellQuote(d.item.String())
 	d.item.blockForPerson(fmt.Sprintf("git had %s at %s, but the ledger has no record of it. The record was lost, and the request may have been executed", d.item.Key, finished),
 		fmt.Sprintf("restore the ledger from a copy. Or, if it was executed, run trueup ledger adopt %s. If not, run "+
 			"trueup ledger resolve %s --repost --reason TEXT: the next apply sends it", name, name))
@@ -99,17 +99,17 @@ func (d *decision) blockUnrecorded() bool {
 }
 
 // claimStatus is what this run may do with the object's record.
-func (d *decision) claimStatus() ledger.Standing {
+func (d *objectPlanner) claimStatus() ledger.ClaimStatus {
 	return d.rec.ClaimStatus(d.in.At, d.in.Ledger.Terms[d.manifest.Kind.Area])
 }
 
 // planUnsettled plans an item whose request must not be sent now: it is in flight, or only a person can
 // decide (docs/design.md 0.7).
-func (d *decision) planUnsettled() bool {
+func (d *objectPlanner) planUnsettled() bool {
 	switch d.claimStatus() {
 	case ledger.InFlight:
 		d.item.Op = InFlight
-		d.item.Reason, d.item.Fix = ledger.ExplainFlight(d.rec)
+		d.item.Reason, d.item.Fix = ledger.ExplainInFlight(d.rec)
 	case ledger.Lost:
 		d.item.blockForPerson(ledger.ExplainRecord(d.rec))
 		d.item.Lost = d.rec.State == ledger.Claimed
@@ -120,7 +120,7 @@ func (d *decision) planUnsettled() bool {
 }
 
 // markResend marks what a run that is gone may have sent.
-func (d *decision) markResend() {
+func (d *objectPlanner) markResend() {
 	if d.claimStatus() == ledger.Resendable {
 		d.item.Resend = true
 		reason, _ := ledger.ExplainRecord(d.rec)
@@ -128,8 +128,8 @@ func (d *decision) markResend() {
 	}
 }
 
-// isSpent finds a request that was sent, or may have been, with another spec.
-func (d *decision) isSpent() bool {
+// rejectSpentName finds a request that was sent, or may have been, with another spec.
+func (d *objectPlanner) rejectSpentName() bool {
 	o, rec := d.manifest, d.rec
 	free := rec.State == "" || rec.State == ledger.Rejected
 	if free || rec.SpecDigest == nil || *rec.SpecDigest == SpecDigest(o.Kind, o.Spec) {
@@ -206,8 +206,8 @@ type RequestStatus struct {
 	Fix  string `json:"fix,omitempty"`
 }
 
-// Waits reports whether the next apply sends it.
-func (r RequestStatus) Waits() bool {
+// WillBeSent reports whether the next apply sends it.
+func (r RequestStatus) WillBeSent() bool {
 	return r.Manifest != nil && slices.Contains([]OnceStatus{Due, Rejected, Again}, r.Status)
 }
 
@@ -224,10 +224,10 @@ type HostUsage struct {
 // ReadRequests returns all send-once requests of git and the ledger, those that need a person first, and
 // the usage of the limits of their hostnames. It asks the platform nothing.
 func ReadRequests(set *manifest.Set, view ledger.View, now time.Time) ([]RequestStatus, []HostUsage) {
-	at := ledger.ObserveTimes(time.Time{}, now)
+	at := ledger.NewInstant(time.Time{}, now)
 	var all []RequestStatus
 	for _, o := range set.Objects {
-		if !o.Kind.RequestOnly() {
+		if !o.Kind.IsRequestOnly() {
 			continue
 		}
 		own := newUse(o.Key(), o.Spec)
@@ -240,7 +240,7 @@ func ReadRequests(set *manifest.Set, view ledger.View, now time.Time) ([]Request
 		all = append(all, r)
 	}
 	for key, rec := range view.Records {
-		if k, ok := kind.FindKind(key.Kind); ok && k.RequestOnly() && set.Find(key) == nil {
+		if k, ok := kind.FindKind(key.Kind); ok && k.IsRequestOnly() && set.Find(key) == nil {
 			r := RequestStatus{Key: key}
 			r.readRecord(rec, at, view.Terms[k.Area])
 			all = append(all, r)
@@ -249,7 +249,7 @@ func ReadRequests(set *manifest.Set, view ledger.View, now time.Time) ([]Request
 	slices.SortFunc(all, func(a, b RequestStatus) int {
 		return cmp.Or(a.sortRank()-b.sortRank(), b.AcceptedAt.Compare(a.AcceptedAt), cmp.Compare(a.Name, b.Name))
 	})
-	return all, addUsages(all)
+	return all, sumUsages(all)
 }
 
 // sortRank sorts the requests: first those that a person must decide about, last those that are over.
@@ -263,9 +263,9 @@ func (r RequestStatus) sortRank() int {
 }
 
 // readRecord fills in what the ledger says. What was sent counts, even if the manifest changed.
-func (r *RequestStatus) readRecord(rec ledger.Record, at ledger.Instant, terms ledger.Terms) {
+func (r *RequestStatus) readRecord(rec ledger.Record, at ledger.Instant, terms ledger.ResendTerms) {
 	r.Status = cmp.Or(
-		map[ledger.Standing]OnceStatus{ledger.InFlight: Begun, ledger.Resendable: Again, ledger.Lost: Unknown}[rec.ClaimStatus(at, terms)],
+		map[ledger.ClaimStatus]OnceStatus{ledger.InFlight: Begun, ledger.Resendable: Again, ledger.Lost: Unknown}[rec.ClaimStatus(at, terms)],
 		map[ledger.RequestState]OnceStatus{
 			ledger.Rejected: Rejected, ledger.Posted: Accepted, ledger.Adopted: Done, ledger.Abandoned: GivenUp,
 		}[rec.State], Due)
@@ -286,11 +286,11 @@ func (r *RequestStatus) readRecord(rec ledger.Record, at ledger.Instant, terms l
 	}
 }
 
-// addUsages add up what counts against the limits of each hostname, sorted by name.
-func addUsages(all []RequestStatus) []HostUsage {
+// sumUsages add up what counts against the limits of each hostname, sorted by name.
+func sumUsages(all []RequestStatus) []HostUsage {
 	byHost := map[string]*HostUsage{}
 	for _, r := range all {
-		if !r.Active && !r.Waits() || r.Spec.Hostname == "" {
+		if !r.Active && !r.WillBeSent() || r.Spec.Hostname == "" {
 			continue
 		}
 		host := kind.HostKey(r.Spec.Hostname)
@@ -301,7 +301,7 @@ func addUsages(all []RequestStatus) []HostUsage {
 		if r.Active {
 			h.Active = h.Active.Add(r.Usage)
 		}
-		spent := spending{h.WithDue, h.AtMost}.addUse(use{spec: r.Spec, usage: r.Usage})
+		spent := usageBounds{h.WithDue, h.AtMost}.addUse(countedRequest{spec: r.Spec, usage: r.Usage})
 		h.WithDue, h.AtMost = spent.once, spent.each
 	}
 	var list []HostUsage

@@ -16,13 +16,13 @@ const (
 	shopSpec = `{hostname: shop.example.com}`
 )
 
-// served is a world whose CDN is live in sync.
-func served(t tester, documents ...string) *world {
+// servingCDN is a world whose CDN is live in sync.
+func servingCDN(t tester, documents ...string) *world {
 	return git(t, append(documents, cdn("shop", shopSpec))...).has(shop, shopSpec).applied(shop, shopSpec)
 }
 
 func TestAPurgeIsPosted(t *testing.T) {
-	it := served(t, purge("rel", relSpec)).item(rel)
+	it := servingCDN(t, purge("rel", relSpec)).item(rel)
 	if it.Op != plan.Post || it.Request.Method != "POST" || it.Request.Path != "/purges" || len(it.After) != 0 {
 		t.Errorf("item %+v", it)
 	}
@@ -35,7 +35,7 @@ func TestAPurgeIsPosted(t *testing.T) {
 		Budget: plan.HostBudget{Requests: 1, Paths: 2, Prefixes: 1},
 		Limits: plan.HostBudget{Requests: 100, Paths: 20000, Prefixes: 1000},
 	})
-	it = served(t, purge("rel", `{hostname: shop.example.com, subdomains: null, paths: `+list(0, 12, "")+`}`)).item(rel)
+	it = servingCDN(t, purge("rel", `{hostname: shop.example.com, subdomains: null, paths: `+list(0, 12, "")+`}`)).item(rel)
 	if _, sent := body(t, it)["spec"].(map[string]any)["subdomains"]; sent || len(it.Purge.Sample) != 10 || it.Purge.Paths != 12 {
 		t.Errorf("what must be absent is sent, or the sample is long: %s", it.Request.Body)
 	}
@@ -74,7 +74,7 @@ func TestOnlyTheLedgerDecides(t *testing.T) {
 		{ledger.Rejected, again, plan.Post, ""},
 		{ledger.Rejected, other, plan.Post, ""},
 	} {
-		w := served(t, purge("rel", tt.spec)).sent(rel, tt.state, relSpec, ago())
+		w := servingCDN(t, purge("rel", tt.spec)).sent(rel, tt.state, relSpec, ago())
 		p, findings := plan.NewPlanner(w.in).MakePlan()
 		it := find(t, p, rel)
 		if it.Op != tt.op || (it.Request != nil) != (tt.op == plan.Post) {
@@ -97,17 +97,17 @@ func TestOnlyTheLedgerDecides(t *testing.T) {
 
 func TestAnotherEnvelopeIsTheSamePurge(t *testing.T) {
 	doc := "apiVersion: delivery.acme.cloud/v1beta1\nkind: Purge\nmetadata: {name: rel, namespace: acme}\nspec: " + relSpec
-	it := served(t, doc).sent(rel, ledger.Posted, relSpec, now()).item(rel)
+	it := servingCDN(t, doc).sent(rel, ledger.Posted, relSpec, now()).item(rel)
 	if it.Op != plan.None {
 		t.Errorf("item %+v", it)
 	}
-	if got := body(t, served(t, doc).item(rel))["apiVersion"]; got != "delivery/v2.1" {
+	if got := body(t, servingCDN(t, doc).item(rel))["apiVersion"]; got != "delivery/v2.1" {
 		t.Errorf("it is sent as %v", got)
 	}
 }
 
 func TestARefusedPurgeSaysWhy(t *testing.T) {
-	w := served(t, purge("rel", relSpec)).sent(rel, ledger.Rejected, relSpec, now()).
+	w := servingCDN(t, purge("rel", relSpec)).sent(rel, ledger.Rejected, relSpec, now()).
 		record(rel, func(r *ledger.Record) {
 			r.Outcome = &ledger.Outcome{How: ledger.RejectedByPlatform, Message: ledger.QuoteMessage("limit reached")}
 		})
@@ -117,7 +117,7 @@ func TestARefusedPurgeSaysWhy(t *testing.T) {
 }
 
 func TestWithoutALedgerNoPurgeIsSent(t *testing.T) {
-	w := served(t, purge("rel", relSpec))
+	w := servingCDN(t, purge("rel", relSpec))
 	w.in.Ledger = ledger.View{Problem: "it is lost", Fix: "find it"}
 	blocked(t, w.item(rel), true, "the ledger can't be used", "find it")
 	if notes := w.make().Notes; len(notes) != 1 || !strings.Contains(notes[0], "it is lost") || strings.Contains(notes[0], "find it") {
@@ -200,7 +200,7 @@ func TestHostnamesHaveNoCase(t *testing.T) {
 	if it := moved.item(rel); len(it.After) != 1 {
 		t.Errorf("what serves it live is changed, and it comes after %v", it.After)
 	}
-	p := served(t, purge("rel", `{hostname: shop.example.com, paths: [/a]}`), purge("rel-2", `{hostname: shop.example.com, paths: [/b]}`)).
+	p := servingCDN(t, purge("rel", `{hostname: shop.example.com, paths: [/a]}`), purge("rel-2", `{hostname: shop.example.com, paths: [/b]}`)).
 		sent("Purge/old", ledger.Posted, `{hostname: SHOP.example.com, paths: [/c]}`, now()).make()
 	if got := find(t, p, "Purge/rel-2").Purge.Budget; got != (plan.HostBudget{Requests: 3, Paths: 3}) {
 		t.Errorf("the budget of one hostname is %+v", got)

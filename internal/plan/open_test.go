@@ -11,18 +11,18 @@ import (
 // settling is a world with something of every kind to do, and with requests
 // that have no outcome on a platform that refuses duplicates.
 func settling(t tester) *world {
-	w := served(t, purge("rel", relSpec), purge("new", relSpec), purge("unknown", relSpec), snapshot("db", "disk-1"),
+	w := servingCDN(t, purge("rel", relSpec), purge("new", relSpec), purge("unknown", relSpec), snapshot("db", "disk-1"),
 		cdn("docs", `{hostname: docs.example.com}`)).
 		sent(rel, ledger.Claimed, relSpec, ago()).sent("Purge/unknown", ledger.Unknown, relSpec, ago()).
 		sent("Purge/left", ledger.Claimed, relSpec, now())
-	w.in.Ledger.Terms[kind.Delivery] = ledger.Terms{Window: ledger.DefaultWindow, Proven: true}
+	w.in.Ledger.Terms[kind.Delivery] = ledger.ResendTerms{Window: ledger.DefaultWindow, Proven: true}
 	return w
 }
 
 func TestOpenOnlyKeepsWhatHasNoOutcome(t *testing.T) {
 	w := settling(t)
 	all := w.make()
-	p := all.OpenOnly(w.in.Ledger.Records)
+	p := all.NarrowToUnanswered(w.in.Ledger.Records)
 	if len(p.Items) != 3 || p.Summary.Create != 0 || p.Summary.Purge != 1 || p.Unmanaged != nil {
 		t.Fatalf("items %+v, %+v", p.Items, p.Summary)
 	}
@@ -44,7 +44,7 @@ func TestOpenOnlyKeepsWhatHasNoOutcome(t *testing.T) {
 // waits for it.
 func TestOpenOnlySendsNothingElse(t *testing.T) {
 	w := settling(t).has(shop, `{hostname: old.example.com}`)
-	it := find(t, w.make().OpenOnly(w.in.Ledger.Records), rel)
+	it := find(t, w.make().NarrowToUnanswered(w.in.Ledger.Records), rel)
 	blocked(t, it, false, "this waits for CDN/shop, which still differs from git", "apply")
 	if len(it.After) > 0 || it.Request != nil {
 		t.Errorf("%+v", it)
@@ -53,7 +53,7 @@ func TestOpenOnlySendsNothingElse(t *testing.T) {
 
 func TestOnlyIsOneItemThatWaitsForNothing(t *testing.T) {
 	w := settling(t).has(shop, `{hostname: old.example.com}`)
-	p := w.make().OnlyObject(key(t, "Purge/new"))
+	p := w.make().NarrowToObject(key(t, "Purge/new"))
 	if len(p.Items) != 1 || p.Items[0].Op != plan.Post || p.Items[0].After != nil || p.Summary.Purge != 1 {
 		t.Errorf("%+v", p)
 	}

@@ -14,22 +14,22 @@ import (
 )
 
 // liveBefore returns what the ledger keeps of live with a patch.
-func (d *decision) liveBefore(patch map[string]any, have any) *ledger.LiveBefore {
-	diff := differenceBefore(d.objectOf(d.rec.Applied), d.objectOf(d.ManagedSpec(d.manifest)), asObject(have), patch)
-	return &ledger.LiveBefore{Diff: canon.Bytes(diff), Sum: sumOfLive(d.rules[d.manifest.Kind.Name], have)}
+func (d *objectPlanner) liveBefore(patch map[string]any, have any) *ledger.LiveBefore {
+	diff := differenceBefore(d.decodeSpec(d.rec.Applied), d.decodeSpec(d.ManagedSpec(d.manifest)), asObject(have), patch)
+	return &ledger.LiveBefore{Diff: canon.Encode(diff), Sum: liveFingerprint(d.rules[d.manifest.Kind.Name], have)}
 }
 
-// objectOf decodes a spec, unless it is that of the manifest, which is decoded once.
-func (d *decision) objectOf(spec []byte) map[string]any {
+// decodeSpec decodes a spec, unless it is that of the manifest, which is decoded once.
+func (d *objectPlanner) decodeSpec(spec []byte) map[string]any {
 	if bytes.Equal(spec, d.manifest.Spec) {
 		return d.manifestSpec()
 	}
 	return decodedObject(spec)
 }
 
-// sumOfLive identifies a live spec, without what the server owns.
-func sumOfLive(rules *merge.Rules, have any) string {
-	sum := canon.Digest(canon.Bytes(merge.TakeLive(rules, have)))
+// liveFingerprint identifies a live spec, without what the server owns.
+func liveFingerprint(rules *merge.Rules, have any) string {
+	sum := canon.Digest(canon.Encode(merge.NormalizeLive(rules, have)))
 	return fmt.Sprintf("%x", sum[:8])
 }
 
@@ -37,7 +37,7 @@ func sumOfLive(rules *merge.Rules, have any) string {
 // or the request has. A value that is neither sent nor changed in git is as in base: otherwise it would be sent.
 func differenceBefore(base, want, have, request map[string]any) map[string]any {
 	out := map[string]any{}
-	for name := range withAbsent(base, want, request) {
+	for name := range withNulls(base, want, request) {
 		was, is := base[name], have[name]
 		sent, isSent := request[name]
 		if !isSent && reflect.DeepEqual(was, want[name]) {
@@ -77,24 +77,24 @@ func SpecBefore(writes []ledger.LogEntry) (spec []byte, err error) {
 		case w.Live == nil:
 			return nil, fmt.Errorf("the ledger does not have what live was before entry %d: an older version of trueup wrote it", w.Entry)
 		default:
-			past = effect.Apply(patchToPast(w), past)
+			past = effect.ApplyPatch(patchToPast(w), past)
 		}
 	}
 	if past == nil {
 		return nil, nil
 	}
-	return canon.Bytes(past), nil
+	return canon.Encode(past), nil
 }
 
 // patchToPast returns the merge patch that turns what live has after a write into what it had before.
 func patchToPast(w ledger.LogEntry) map[string]any {
 	applied, diff := decodedObject(w.Applied), decodedObject(w.Live.Diff)
-	before := asObject(effect.Apply(diff, any(applied)))
-	return withAbsent(before, decodedObject(w.Sent), applied, diff)
+	before := asObject(effect.ApplyPatch(diff, any(applied)))
+	return withNulls(before, decodedObject(w.Sent), applied, diff)
 }
 
-// withAbsent returns an object with null for each field that only others have.
-func withAbsent(object map[string]any, others ...map[string]any) map[string]any {
+// withNulls returns an object with null for each field that only others have.
+func withNulls(object map[string]any, others ...map[string]any) map[string]any {
 	out := map[string]any{}
 	maps.Copy(out, object)
 	for _, other := range others {
@@ -103,7 +103,7 @@ func withAbsent(object map[string]any, others ...map[string]any) map[string]any 
 			if _, has := out[name]; !has {
 				out[name] = nil
 			} else if isObject && asObject(value) != nil {
-				out[name] = withAbsent(field, asObject(value))
+				out[name] = withNulls(field, asObject(value))
 			}
 		}
 	}
@@ -116,23 +116,23 @@ func SumAfter(k *kind.Kind, overrides []Override, rec ledger.Record, spec []byte
 	in, _ := mergeInputOf(rules, rec, spec, now)
 	after := in.Live
 	if patch := merge.Compare(in).Patch; patch != nil {
-		after = effect.Apply(patch, after)
+		after = effect.ApplyPatch(patch, after)
 	}
-	return sumOfLive(rules, after)
+	return liveFingerprint(rules, after)
 }
 
-// Logged is an entry of the ledger's log with what it changed.
-type Logged struct {
+// LoggedChanges is an entry of the ledger's log with what it changed.
+type LoggedChanges struct {
 	ledger.LogEntry
 	Changes []Change `json:"changes,omitempty"`
 }
 
 // ChangesOf returns what a write changed, with digests of sensitive values. Of a write whose live value before it is
 // unknown, that is what git changed.
-func ChangesOf(ws kind.Workspace, e ledger.LogEntry) Logged {
+func ChangesOf(ws kind.Workspace, e ledger.LogEntry) LoggedChanges {
 	k, ok := kind.FindKind(e.Kind)
 	if !ok || e.Did != ledger.DidChange {
-		return Logged{LogEntry: e}
+		return LoggedChanges{LogEntry: e}
 	}
 	before, rules := any(decodedObject(e.Applied)), RulesFor(k, nil)
 	if e.Live != nil {
@@ -143,5 +143,5 @@ func ChangesOf(ws kind.Workspace, e ledger.LogEntry) Logged {
 		it.Changes = append(it.Changes, Change{Difference: c})
 	}
 	redactItem(&it, kind.NewRedactor(ws, e.Key))
-	return Logged{e, it.Changes}
+	return LoggedChanges{e, it.Changes}
 }

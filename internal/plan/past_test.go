@@ -94,7 +94,7 @@ func (p *shopPast) apply(spec []byte) {
 	if p.live != nil {
 		was = canon.MustDecode(p.live)
 	}
-	p.live = canon.Bytes(effect.Apply(any(item.BodySpec()), was))
+	p.live = canon.Encode(effect.ApplyPatch(any(item.BodySpec()), was))
 }
 
 // meddle changes live outside git: all of it, or one field.
@@ -103,7 +103,7 @@ func (p *shopPast) meddle() {
 	if rapid.Bool().Draw(p.t, "one field") {
 		change = map[string]any{"extra": rapid.SampledFrom([]any{nil, "x", "y"}).Draw(p.t, "extra")}
 	}
-	now := canon.Bytes(effect.Apply(change, canon.MustDecode(p.live)))
+	now := canon.Encode(effect.ApplyPatch(change, canon.MustDecode(p.live)))
 	if !bytes.Equal(now, p.live) {
 		p.foreign[len(p.foreign)-1]++
 	}
@@ -116,12 +116,12 @@ func TestUndoOfAnyEntry(t *testing.T) {
 	k, _ := kind.FindKind("cdn")
 	rapid.Check(t, func(t *rapid.T) {
 		p := &shopPast{t: t}
-		p.apply(canon.Bytes(drawShop(t, "git")))
+		p.apply(canon.Encode(drawShop(t, "git")))
 		for range 20 {
 			if rapid.IntRange(0, 2).Draw(t, "who") == 0 {
 				p.meddle()
 			} else {
-				p.apply(canon.Bytes(drawShop(t, "git")))
+				p.apply(canon.Encode(drawShop(t, "git")))
 			}
 		}
 		if len(p.writes) < 2 {
@@ -133,10 +133,10 @@ func TestUndoOfAnyEntry(t *testing.T) {
 		if err != nil || spec == nil {
 			t.Fatalf("%s: %v", spec, err)
 		}
-		taken := plan.TakeLive(k, nil, spec, false).Spec
+		taken := plan.ManageableSpec(k, nil, spec, false).Spec
 		said := plan.SumAfter(k, nil, p.rec, taken, kind.LiveObject{Spec: p.live}) != since[len(since)-1].Live.Sum
 		p.apply(taken)
-		is, was := plan.TakeLive(k, nil, p.live, true).Spec, plan.TakeLive(k, nil, p.before[n], true).Spec
+		is, was := plan.ManageableSpec(k, nil, p.live, true).Spec, plan.ManageableSpec(k, nil, p.before[n], true).Spec
 		foreign := 0
 		for _, count := range p.foreign[n-1 : len(p.foreign)-1] {
 			foreign += count

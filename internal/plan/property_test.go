@@ -61,14 +61,14 @@ func TestAPatchIsSentOnce(t *testing.T) {
 			}
 			return
 		}
-		if it.Op != plan.Patch || len(it.Changes) == 0 || !plan.IsWithin(it, it) {
+		if it.Op != plan.Patch || len(it.Changes) == 0 || !plan.IsCoveredBy(it, it) {
 			t.Fatalf("%s: %v", it.Op, it.Changes)
 		}
-		after := effect.Apply(body(t, it)["spec"], tree(t, have))
+		after := effect.ApplyPatch(body(t, it)["spec"], tree(t, have))
 		if got := after.(map[string]any)["unmanaged"]; got == nil {
-			t.Fatalf("what git does not mention went: %s", canon.Bytes(after))
+			t.Fatalf("what git does not mention went: %s", canon.Encode(after))
 		}
-		w.has(shop, string(canon.Bytes(after))).applied(shop, want)
+		w.has(shop, string(canon.Encode(after))).applied(shop, want)
 		w.with(func(o *plan.Options) { o.TakeOver = nil })
 		if again := w.item(shop); again.Op != plan.None || again.Record {
 			t.Fatalf("again: %s %v", again.Op, again.Changes)
@@ -86,11 +86,11 @@ func TestFirstContactLosesNothing(t *testing.T) {
 		if it.Op != plan.Patch {
 			return
 		}
-		after := effect.Apply(body(t, it)["spec"], tree(t, have)).(map[string]any)
+		after := effect.ApplyPatch(body(t, it)["spec"], tree(t, have)).(map[string]any)
 		for _, list := range []string{"upstreams", "locations"} {
 			for _, e := range tree(t, have).(map[string]any)[list].([]any) {
 				if !holds(after[list].([]any), e.(map[string]any)) {
-					t.Fatalf("%s lost %s", list, canon.Bytes(e))
+					t.Fatalf("%s lost %s", list, canon.Encode(e))
 				}
 			}
 		}

@@ -12,9 +12,9 @@ import (
 	"trueup/internal/manifest"
 )
 
-// Base is what git had before. It proves that a manifest left git, and nothing else
+// PruneBase is what git had before. It proves that a manifest left git, and nothing else
 // (docs/design.md C6).
-type Base struct {
+type PruneBase struct {
 	// Trees are looked at one after the other.
 	Trees []BaseTree
 	// Newer are trees that prove nothing. A manifest may have been marked there since, so
@@ -34,8 +34,8 @@ type BaseTree struct {
 	Set *manifest.Set
 }
 
-// departed is a live object that the ledger knows and no manifest names.
-type departed struct {
+// pruneCandidate is a live object that the ledger knows and no manifest names.
+type pruneCandidate struct {
 	*Planner
 	key  kind.Key
 	live kind.LiveObject
@@ -45,7 +45,7 @@ type departed struct {
 }
 
 // planDeparted deletes an object that trueup provably created and that has left git, else keeps it.
-func (d *departed) planDeparted() Item {
+func (d *pruneCandidate) planDeparted() Item {
 	item := Item{Key: d.key, Cause: FromRemoval, Live: Fingerprint{Exists: true, UID: d.live.UID}, Made: d.live.CreationTimestamp, Hostname: d.live.Host}
 	if d.live.Name != d.key.Name {
 		item.RemoteName = d.live.Name
@@ -64,7 +64,7 @@ func (d *departed) planDeparted() Item {
 
 // whyKept returns what a deletion lacks, beside a whole list and a whole project, and what to do; or
 // nothing (docs/design.md C6).
-func (d *departed) whyKept() (why, fix string) {
+func (d *pruneCandidate) whyKept() (why, fix string) {
 	const mark, noBase = "marked " + kind.KeepAnnotation, "it stays, because nothing proves that it was in git: "
 	o, base, elsewhere, foreign := d.in.Options, d.in.Base, d.in.Base.Elsewhere[d.key], d.whyForeign()
 	byHand := "delete " + d.live.Kind.Name + " " + d.live.Name + " by hand"
@@ -109,7 +109,7 @@ func (d *departed) whyKept() (why, fix string) {
 }
 
 // whyForeign returns why no record shows that a request of trueup created the live object, or nothing.
-func (d *departed) whyForeign() string {
+func (d *pruneCandidate) whyForeign() string {
 	rec := d.rec
 	switch {
 	case !rec.IsOurs():
@@ -123,7 +123,7 @@ func (d *departed) whyForeign() string {
 }
 
 func whyUnproven(rec ledger.Record) string {
-	how := ledger.How("")
+	how := ledger.OutcomeStatus("")
 	if rec.State == ledger.Posted && rec.Outcome != nil {
 		how = rec.Outcome.How
 	}
@@ -143,7 +143,7 @@ func whyUnproven(rec ledger.Record) string {
 }
 
 // findManifest returns the manifest of the first tree that has it, or nil.
-func (d *departed) findManifest(trees []BaseTree) *manifest.Object {
+func (d *pruneCandidate) findManifest(trees []BaseTree) *manifest.Object {
 	for _, t := range trees {
 		if o := t.Set.Find(d.key); o != nil {
 			return o
@@ -152,15 +152,15 @@ func (d *departed) findManifest(trees []BaseTree) *manifest.Object {
 	return nil
 }
 
-// leftGit reports live objects that no manifest names: it deletes or keeps those of the ledger
+// planRemovedFromGit reports live objects that no manifest names: it deletes or keeps those of the ledger
 // (docs/design.md C6), and only counts the others.
-func (p *Planner) leftGit(out *Plan, broken bool) {
+func (p *Planner) planRemovedFromGit(out *Plan, broken bool) {
 	elsewhere, unsure := 0, map[string]int{}
 	for _, obj := range p.in.Live.Unmanaged {
 		key := cmp.Or(p.renamed[obj.Key()], obj.Key())
 		rec := p.in.Ledger.Records[key]
 		switch {
-		case rec.IsOpen(): // openLeft asks about it
+		case rec.IsOpen(): // addOpenWithoutManifest asks about it
 		case rec.IsBlank() || rec.IsForgotten() || rec.IsGone() && rec.UID != obj.UID:
 			if !p.in.Options.PartOfTree { // otherwise a manifest that was not read may name it
 				out.Unmanaged = append(out.Unmanaged, obj.Key())
@@ -170,15 +170,15 @@ func (p *Planner) leftGit(out *Plan, broken bool) {
 		case p.in.Options.PartOfTree:
 			elsewhere++
 		case p.isTargeted(key):
-			d := &departed{Planner: p, key: key, live: obj, rec: rec, broken: broken}
+			d := &pruneCandidate{Planner: p, key: key, live: obj, rec: rec, broken: broken}
 			out.Items = append(out.Items, d.planDeparted())
 		}
 	}
-	if elsewhere > 0 && !p.in.Set.OnlyRequests() {
+	if elsewhere > 0 && !p.in.Set.HasOnlyRequests() {
 		out.addNote("trueup read only part of the project, so the plan does not show %s that the ledger knows", countNoun(elsewhere, "more live object"))
 	}
 	p.noteUnlisted(out, unsure)
-	p.fewDeletes(out)
+	p.blockManyDeletes(out)
 }
 
 // isIncomplete reports whether the list of a kind is known to leave something out.
@@ -204,8 +204,8 @@ func (p *Planner) noteUnlisted(out *Plan, unsure map[string]int) {
 	}
 }
 
-// fewDeletes blocks all deletions if there are more than allowed.
-func (p *Planner) fewDeletes(out *Plan) {
+// blockManyDeletes blocks all deletions if there are more than allowed.
+func (p *Planner) blockManyDeletes(out *Plan) {
 	var deletes []*Item
 	for i := range out.Items {
 		if out.Items[i].Op == Delete {
@@ -230,8 +230,8 @@ const (
 	hundredPercent = 100
 )
 
-// area is what git and the ledger have of an area, without requests that are sent once.
-type area struct {
+// areaState is what git and the ledger have of an area, without requests that are sent once.
+type areaState struct {
 	// objects counts the objects in git. known counts those of them that were live according to the ledger, and that
 	// are not known to be gone.
 	objects, known int
@@ -241,13 +241,13 @@ type area struct {
 	applied bool
 }
 
-func newAreas(in Inputs) map[kind.Area]*area {
-	areas := map[kind.Area]*area{}
+func newAreas(in Inputs) map[kind.Area]*areaState {
+	areas := map[kind.Area]*areaState{}
 	for _, k := range kind.AllKinds() {
-		areas[k.Area] = &area{}
+		areas[k.Area] = &areaState{}
 	}
 	for _, o := range in.Set.Objects {
-		if o.Kind.RequestOnly() {
+		if o.Kind.IsRequestOnly() {
 			continue
 		}
 		a, rec := areas[o.Kind.Area], in.Ledger.Records[o.Key()]
@@ -261,7 +261,7 @@ func newAreas(in Inputs) map[kind.Area]*area {
 	}
 	for key, rec := range in.Ledger.Records {
 		// In the sandbox, objects that are not in git are samples.
-		if k, ok := kind.FindKind(key.Kind); ok && !k.RequestOnly() && wasLive(rec) && (!in.Sandbox || in.Set.Find(key) != nil) {
+		if k, ok := kind.FindKind(key.Kind); ok && !k.IsRequestOnly() && wasLive(rec) && (!in.Sandbox || in.Set.Find(key) != nil) {
 			areas[k.Area].applied = true
 		}
 	}
@@ -273,9 +273,9 @@ func wasLive(rec ledger.Record) bool {
 	return rec.Applied != nil || rec.State == ledger.Posted || rec.State == ledger.Adopted
 }
 
-// manyCreates blocks many creations in an area that was applied to before: live, or git, may be the
+// blockManyCreates blocks many creations in an area that was applied to before: live, or git, may be the
 // wrong place. A first apply is free (docs/design.md C4).
-func (p *Planner) manyCreates(out *Plan, ops map[kind.Key]Op) {
+func (p *Planner) blockManyCreates(out *Plan, ops map[kind.Key]Op) {
 	creates := map[kind.Area][]*Item{}
 	for i := range out.Items {
 		if it := &out.Items[i]; it.Op == Create {

@@ -13,8 +13,8 @@ import (
 
 const old = "VolumeSnapshot/old"
 
-// departed is a world in which a snapshot may be deleted: every proof is there.
-func departed(t tester) *world {
+// pruneCandidate is a world in which a snapshot may be deleted: every proof is there.
+func pruneCandidate(t tester) *world {
 	t.Helper()
 	w := git(t, snapshot("db", "data")).has(db, disked("data")).
 		leaves(old, "uid-old").
@@ -46,9 +46,9 @@ func (w *world) live(name string, change func(*kind.LiveObject)) *world {
 }
 
 // stood is a base in which the documents stood.
-func stood(t tester, ref string, documents ...string) plan.Base {
+func stood(t tester, ref string, documents ...string) plan.PruneBase {
 	t.Helper()
-	return plan.Base{Trees: []plan.BaseTree{{Ref: ref, Set: load(t, documents...)}}}
+	return plan.PruneBase{Trees: []plan.BaseTree{{Ref: ref, Set: load(t, documents...)}}}
 }
 
 func kept(name, disk string) string {
@@ -70,7 +70,7 @@ func missingProofs() []missingProof {
 	live := func(change func(*kind.LiveObject)) func(*world) {
 		return func(w *world) { w.live(old, change) }
 	}
-	how := func(how ledger.How) func(*world) {
+	how := func(how ledger.OutcomeStatus) func(*world) {
 		return rec(func(r *ledger.Record) { r.Outcome = &ledger.Outcome{How: how} })
 	}
 	opt := func(change func(*plan.Options)) func(*world) {
@@ -98,7 +98,7 @@ func missingProofs() []missingProof {
 		{"not in base", func(w *world) { w.in.Base = stood(w.t, "HEAD", snapshot("else", "data")) }, "its manifest is not in HEAD", "--base-ref"},
 		{"kept since", func(w *world) { w.in.Base.Newer = stood(w.t, "HEAD^", kept("old", "data")).Trees }, "its manifest was marked trueup.dev/keep", "later commit"},
 		{"moved", func(w *world) { w.in.Base.Elsewhere = map[kind.Key]string{key(w.t, old): "b/old.yaml"} }, "its manifest is in b/old.yaml", "remove it there"},
-		{"no base", func(w *world) { w.in.Base = plan.Base{Problem: "no repository", Fix: "clone it"} }, "nothing proves that it was in git: no repository", "clone it"},
+		{"no base", func(w *world) { w.in.Base = plan.PruneBase{Problem: "no repository", Fix: "clone it"} }, "nothing proves that it was in git: no repository", "clone it"},
 		{"kept in git", func(w *world) { w.in.Base = stood(w.t, "HEAD", kept("old", "data")) }, "its manifest was marked trueup.dev/keep", "later commit"},
 		{"kept live", live(func(o *kind.LiveObject) { o.Keep = true }), "live is marked trueup.dev/keep", "remove the annotation "},
 		{"terminating", live(terminating), "being deleted", "wait"},
@@ -107,7 +107,7 @@ func missingProofs() []missingProof {
 
 // TestADeletion is what is planned where every proof is there.
 func TestADeletion(t *testing.T) {
-	w := departed(t)
+	w := pruneCandidate(t)
 	p := w.make()
 	it := find(t, p, old)
 	if it.Op != plan.Delete || it.Request == nil || it.Request.Method != "DELETE" || it.Request.Path != "/volumesnapshots/old" ||
@@ -131,7 +131,7 @@ func TestADeletion(t *testing.T) {
 // TestWithoutOneProofNothingIsDeleted: each row lacks just one.
 func TestWithoutOneProofNothingIsDeleted(t *testing.T) {
 	for _, c := range missingProofs() {
-		w := departed(t)
+		w := pruneCandidate(t)
 		c.remove(w)
 		p := w.make()
 		it := find(t, p, old)
@@ -158,7 +158,7 @@ func TestNotEvenMentioned(t *testing.T) {
 			w.record(old, func(r *ledger.Record) { r.Outcome, r.UID = &ledger.Outcome{How: ledger.Removed}, "uid-of-ours" })
 		}, ""},
 	} {
-		w := departed(t)
+		w := pruneCandidate(t)
 		c.remove(w)
 		p := w.make()
 		for _, it := range p.Items {
@@ -170,14 +170,14 @@ func TestNotEvenMentioned(t *testing.T) {
 			t.Errorf("%s: %q", name, p.Notes)
 		}
 	}
-	if w := departed(t); len(w.make().Notes) != 0 {
+	if w := pruneCandidate(t); len(w.make().Notes) != 0 {
 		t.Error("a note without a cause")
 	}
 }
 
 // TestAnErrorAnywhereKeepsEverything: an error may hide a manifest.
 func TestAnErrorAnywhereKeepsEverything(t *testing.T) {
-	w := departed(t)
+	w := pruneCandidate(t)
 	w.in.Set = load(t, snapshot("db", "other"))
 	p, findings := plan.NewPlanner(w.in).MakePlan()
 	if it := find(t, p, old); !findings.HasErrors() || it.Op != plan.Kept || !strings.Contains(it.Reason, "while manifests have errors") {
@@ -187,7 +187,7 @@ func TestAnErrorAnywhereKeepsEverything(t *testing.T) {
 
 // TestTooManyDeletions: none of them is done.
 func TestTooManyDeletions(t *testing.T) {
-	w := departed(t).leaves("VolumeSnapshot/older", "uid-older")
+	w := pruneCandidate(t).leaves("VolumeSnapshot/older", "uid-older")
 	w.in.Base = stood(t, "HEAD", snapshot("old", "data"), snapshot("older", "data"))
 	for _, name := range []string{old, "VolumeSnapshot/older"} {
 		blocked(t, w.item(name), true, "would delete 2", "maxDeletes is 1", "maxDeletes: 2")
@@ -199,7 +199,7 @@ func TestTooManyDeletions(t *testing.T) {
 
 // TestAServerThatRenames: the ledger knows the object by git's name.
 func TestAServerThatRenames(t *testing.T) {
-	w := departed(t)
+	w := pruneCandidate(t)
 	w.live(old, func(o *kind.LiveObject) { o.Name = "content-1" }).record(old, func(r *ledger.Record) { r.RemoteName = "content-1" })
 	if it := w.item(old); it.Op != plan.Delete || it.RemoteName != "content-1" || it.Request.Path != "/volumesnapshots/content-1" {
 		t.Errorf("planned %+v", it)
@@ -211,7 +211,7 @@ func TestAServerThatRenames(t *testing.T) {
 func TestDroppingAnyProof(t *testing.T) {
 	all := missingProofs()
 	rapid.Check(t, func(t *rapid.T) {
-		w := departed(t)
+		w := pruneCandidate(t)
 		dropped := rapid.SliceOfDistinct(rapid.IntRange(0, len(all)-1), rapid.ID[int]).Draw(t, "dropped")
 		for _, i := range dropped {
 			all[i].remove(w)

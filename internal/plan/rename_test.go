@@ -17,7 +17,7 @@ import (
 func shortText(it plan.Item) string {
 	var lines []string
 	for _, l := range it.Lines() {
-		line := fmt.Sprintf("%s %s: %s -> %s", l.Class, l.Path, canon.Bytes(l.Live), canon.Bytes(l.Desired))
+		line := fmt.Sprintf("%s %s: %s -> %s", l.Class, l.Path, canon.Encode(l.Live), canon.Encode(l.Desired))
 		if len(l.Elements) > 0 {
 			line += fmt.Sprintf(" in %d of %s: %s", len(l.Elements), l.List, strings.Join(l.Elements, ", "))
 		}
@@ -120,7 +120,7 @@ func TestLinesAreExact(t *testing.T) {
 		before := drawElements(t, list)
 		after := edited(t, list, before)
 		of := func(elements []map[string]any) string {
-			return string(canon.Bytes(map[string]any{"hostname": "h.example.com", list: anyOf(elements)}))
+			return string(canon.Encode(map[string]any{"hostname": "h.example.com", list: anyOf(elements)}))
 		}
 		it := git(t, cdn("shop", of(after))).has(shop, of(before)).applied(shop, of(before)).item(shop)
 		shown := 0
@@ -134,7 +134,7 @@ func TestLinesAreExact(t *testing.T) {
 		if shown != len(it.Changes) {
 			t.Fatalf("%d changes are shown, want %d", shown, len(it.Changes))
 		}
-		if it.Op == plan.Patch && it.Unshown(it.Request.Body, canon.MustDecode([]byte(of(before)))) != "" {
+		if it.Op == plan.Patch && it.FindUnshownChange(it.Request.Body, canon.MustDecode([]byte(of(before)))) != "" {
 			t.Fatalf("the lines are not what is sent: %v", it.Lines())
 		}
 	})
@@ -144,7 +144,7 @@ func TestLinesAreExact(t *testing.T) {
 }
 
 // checkRename: the elements of live had the old value, those of git have the new one, and git has no element of the old key.
-func checkRename(t *rapid.T, it plan.Item, l plan.Line, field string, before, after []map[string]any) {
+func checkRename(t *rapid.T, it plan.Item, l plan.ChangeLine, field string, before, after []map[string]any) {
 	count := func(list []map[string]any, value any) (n int) {
 		for _, e := range list {
 			if e[field] == value {

@@ -67,7 +67,7 @@ func TestRequests(t *testing.T) {
 		t.Errorf("%+v", h)
 	}
 	// Where the platform was seen to refuse duplicates, what a run left is sent again.
-	w.in.Ledger.Terms["delivery"] = ledger.Terms{Window: ledger.DefaultWindow, Proven: true}
+	w.in.Ledger.Terms["delivery"] = ledger.ResendTerms{Window: ledger.DefaultWindow, Proven: true}
 	if all, _ := plan.ReadRequests(w.in.Set, w.in.Ledger, now()); all[3].Name != "lost" || all[3].Status != plan.Again {
 		t.Errorf("a claim that can be sent again is %+v", all[3])
 	}
@@ -81,7 +81,7 @@ func TestRequests(t *testing.T) {
 // TestRequestsCountAsThePlanDoes: what is due leaves the budget that the plan ends
 // with.
 func TestRequestsCountAsThePlanDoes(t *testing.T) {
-	w := served(t, purge("a", onePath), purge("b", otherPath)).
+	w := servingCDN(t, purge("a", onePath), purge("b", otherPath)).
 		sent("Purge/x", ledger.Posted, otherPath, now().Add(-time.Hour)).
 		sent("Purge/y", ledger.Unknown, onePath, now().Add(-26*time.Hour))
 	_, hosts := plan.ReadRequests(w.in.Set, w.in.Ledger, now())

@@ -66,7 +66,7 @@ func TestRiskOfObjects(t *testing.T) {
 	for i := range 20 {
 		many = append(many, fmt.Sprintf("/p%d", i))
 	}
-	w := served(t, cdn("new", `{hostname: new.example.com}`), snapshot("db", "data"),
+	w := servingCDN(t, cdn("new", `{hostname: new.example.com}`), snapshot("db", "data"),
 		purge("some", `{hostname: shop.example.com, paths: [/a]}`),
 		purge("all", `{hostname: shop.example.com, paths: [`+strings.Join(many, ", ")+`, /*]}`))
 	p := w.make()

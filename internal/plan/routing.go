@@ -15,8 +15,8 @@ import (
 	"trueup/internal/rules"
 )
 
-// requests is what a plan does to requests. Objects whose hosts no other one may claim are compared alone.
-type requests struct {
+// requestComparer is what a plan does to requests. Objects whose hosts no other one may claim are compared alone.
+type requestComparer struct {
 	site        func() *routing.Site
 	precedences []routing.Precedence
 	mutex       sync.Mutex
@@ -28,14 +28,14 @@ type requests struct {
 // requestEffects are the effects of changes, of whose classes only those with outdated copies are needed.
 type requestEffects struct {
 	routing.SiteEffects
-	outdated []outdated
+	outdated []outdatedClasses
 }
 
 // compareRequests compares changes, of which others may have all CDNs. The result does not keep their configs in memory.
-func (r *requests) compareRequests(changes []routing.CDNChange, others *routing.Site) (all requestEffects) {
+func (r *requestComparer) compareRequests(changes []routing.CDNChange, others *routing.Site) (all requestEffects) {
 	all.SiteEffects = routing.Compare(changes, others, r.precedences)
 	for _, c := range all.Classes {
-		if out, ok := outdatedBy(c); ok {
+		if out, ok := newOutdated(c); ok {
 			all.outdated = append(all.outdated, out)
 		}
 	}
@@ -43,8 +43,8 @@ func (r *requests) compareRequests(changes []routing.CDNChange, others *routing.
 	return all
 }
 
-func (p *Planner) newRequests() *requests {
-	return &requests{
+func (p *Planner) newRequests() *requestComparer {
+	return &requestComparer{
 		site: sync.OnceValue(p.newSite), precedences: routing.PrecedencesOf(p.in.Project.Platform.Precedence),
 		alone: map[kind.Key]requestEffects{},
 	}
@@ -67,7 +67,7 @@ func (p *Planner) newSite() *routing.Site {
 			c.Key = o.Key()
 		}
 		hosts[i] = kind.HostKey(o.Host)
-		c.Read, c.Claims = p.readLive, routing.AppendHosts(hosts[i:i+1:i+1], o.Spec)
+		c.Read, c.Claims = p.readLiveConfig, routing.AppendHosts(hosts[i:i+1:i+1], o.Spec)
 		if i < len(set) && set[i].Digest != o.Digest {
 			c.Claims = append(c.Claims, routing.ClaimsOf(set[i].Spec)...)
 		}
@@ -78,8 +78,8 @@ func (p *Planner) newSite() *routing.Site {
 
 func answersRequests(k *kind.Kind) bool { return k.CanPatch() && k.HostField != "" }
 
-// ChangesRequests reports whether apply changes an object that answers requests.
-func (it Item) ChangesRequests() bool {
+// ChangesServedObject reports whether apply changes an object that answers requests.
+func (it Item) ChangesServedObject() bool {
 	k, ok := kind.FindKind(it.Kind)
 	return ok && answersRequests(k) && (it.Op == Patch || it.Op == Create) && !it.Happened
 }
@@ -92,20 +92,20 @@ func (p *Planner) findLive(key kind.Key) kind.LiveObject {
 	return kind.LiveObject{}
 }
 
-// readLive returns the config of a live object, which study releases only if nobody else may claim its hosts.
-func (p *Planner) readLive(key kind.Key) *routing.CDNConfig {
+// readLiveConfig returns the config of a live object, which study releases only if nobody else may claim its hosts.
+func (p *Planner) readLiveConfig(key kind.Key) *routing.CDNConfig {
 	o := p.findLive(key)
 	if i := slices.IndexFunc(p.in.Live.Unmanaged, func(o kind.LiveObject) bool { return o.Key() == key }); o.Kind == nil && i >= 0 {
 		o = p.in.Live.Unmanaged[i]
 	}
 	if o.Spec == nil {
-		return routing.Read(map[string]any{"hostname": o.Host})
+		return routing.ReadConfig(map[string]any{"hostname": o.Host})
 	}
-	return routing.ReadSpec(o.Spec)
+	return routing.ReadConfigJSON(o.Spec)
 }
 
 // routingChange returns what a decision does to a CDN; ok is false if it changes none.
-func (d *decision) routingChange() (c routing.CDNChange, ok bool) {
+func (d *objectPlanner) routingChange() (c routing.CDNChange, ok bool) {
 	if !answersRequests(d.manifest.Kind) || d.item.Op != Create && d.item.Op != Patch {
 		return c, false
 	}
@@ -113,17 +113,17 @@ func (d *decision) routingChange() (c routing.CDNChange, ok bool) {
 	if d.item.Op == Patch {
 		was, _ := d.was.(map[string]any)
 		if d.item.Request != nil {
-			is, _ = effect.Apply(d.patch, was).(map[string]any)
+			is, _ = effect.ApplyPatch(d.patch, was).(map[string]any)
 		}
-		c.Before = routing.ConfigCDN(d.item.Key, routing.Read(was))
+		c.Before = routing.NewCDNFromConfig(d.item.Key, routing.ReadConfig(was))
 	}
-	c.After = routing.ConfigCDN(d.item.Key, routing.Read(is))
+	c.After = routing.NewCDNFromConfig(d.item.Key, routing.ReadConfig(is))
 	return c, true
 }
 
 // addChange compares a change, now or together with others. It is safe for concurrent use.
-func (r *requests) addChange(c routing.CDNChange) {
-	isAlone := !r.site().Shares(c.Key())
+func (r *requestComparer) addChange(c routing.CDNChange) {
+	isAlone := !r.site().SharesHosts(c.Key())
 	var result requestEffects
 	if isAlone {
 		result = r.compareRequests([]routing.CDNChange{c}, nil)
@@ -138,7 +138,7 @@ func (r *requests) addChange(c routing.CDNChange) {
 }
 
 // compareShared compares the rest, and returns what the plan does to requests.
-func (r *requests) compareShared() (all requestEffects) {
+func (r *requestComparer) compareShared() (all requestEffects) {
 	byKey := func(a, b kind.Key) int { return strings.Compare(a.String(), b.String()) }
 	if slices.SortFunc(r.shared, func(a, b routing.CDNChange) int { return byKey(a.Key(), b.Key()) }); len(r.shared) > 0 {
 		all = r.compareRequests(r.shared, r.site())
@@ -147,13 +147,13 @@ func (r *requests) compareShared() (all requestEffects) {
 		all.Append(r.alone[key].SiteEffects)
 		all.outdated = append(all.outdated, r.alone[key].outdated...)
 	}
-	all.Lines = routing.JoinLines(all.Lines, false)
+	all.Lines = routing.MergeLines(all.Lines, false)
 	return all
 }
 
-// addOutside compares, for NarrowToDrift, how live answers requests otherwise than git because of an object that was changed
+// addDrift compares, for NarrowToDrift, how live answers requests otherwise than git because of an object that was changed
 // outside git alone, or deleted there.
-func (r *requests) addOutside(d *decision) {
+func (r *requestComparer) addDrift(d *objectPlanner) {
 	if d.item.Deleted && answersRequests(d.manifest.Kind) {
 		r.addChange(routing.CDNChange{Before: routing.NewCDN(d.item.Key, d.manifest.Spec)})
 	} else if d.item.isDriftAlone() {
@@ -163,8 +163,8 @@ func (r *requests) addOutside(d *decision) {
 	}
 }
 
-// compareOutside returns what addOutside compares.
-func (r *requests) compareOutside() routing.SiteEffects {
+// compareDrift returns what addDrift compares.
+func (r *requestComparer) compareDrift() routing.SiteEffects {
 	result := r.compareShared()
 	for i := range result.Lines {
 		result.Lines[i].Drift = true
@@ -183,7 +183,7 @@ func (it *Item) isDriftAlone() bool {
 
 // addRequests adds to a plan what it does to requests, and to its items what they stop serving. It returns the classes
 // whose cached copies are outdated, by object.
-func (p *Plan) addRequests(r *requests) map[kind.Key][]outdated {
+func (p *Plan) addRequests(r *requestComparer) map[kind.Key][]outdatedClasses {
 	result := r.compareShared()
 	sent := map[kind.Key]*Item{}
 	for i := range p.Items {
@@ -198,7 +198,7 @@ func (p *Plan) addRequests(r *requests) map[kind.Key][]outdated {
 		}
 	}
 	addStops(sent, result.Stops)
-	classes := map[kind.Key][]outdated{}
+	classes := map[kind.Key][]outdatedClasses{}
 	for _, c := range result.outdated {
 		for _, key := range c.objects {
 			classes[key] = append(classes[key], c)
@@ -207,7 +207,7 @@ func (p *Plan) addRequests(r *requests) map[kind.Key][]outdated {
 	return classes
 }
 
-func addStops(items map[kind.Key]*Item, stops []routing.Stop) {
+func addStops(items map[kind.Key]*Item, stops []routing.UnansweredRequests) {
 	for _, stop := range stops {
 		for _, key := range stop.Objects {
 			if it := items[key]; it != nil {
@@ -218,7 +218,7 @@ func addStops(items map[kind.Key]*Item, stops []routing.Stop) {
 }
 
 // adviseSharedHost advises on a new hostname that a location of another CDN has: one of both answers its requests.
-func (d *decision) adviseSharedHost(r *requests) (found diag.List) {
+func (d *objectPlanner) adviseSharedHost(r *requestComparer) (found diag.List) {
 	o, host := d.manifest, kind.HostKey(d.manifest.Host)
 	if d.exists && kind.HostKey(d.live.Host) == host {
 		return nil

@@ -14,7 +14,7 @@ import (
 
 // RulesFor returns how specs of the kind are compared, by the schema and the project's overrides.
 func RulesFor(k *kind.Kind, overrides []Override) *merge.Rules {
-	rules := fromField(k.Spec())
+	rules := rulesFromField(k.Spec())
 	for _, o := range overrides {
 		if strings.EqualFold(o.Kind, k.Name) && len(o.Undocumented) == 0 {
 			applyOverride(rules, o)
@@ -25,11 +25,11 @@ func RulesFor(k *kind.Kind, overrides []Override) *merge.Rules {
 
 // tableOfTypes and tableOfTypeNames are the types of scalars in the schema and in overrides.
 var (
-	tableOfTypes     = map[kind.Type]merge.ScalarType{kind.Text: merge.Text, kind.Bool: merge.Bool, kind.Number: merge.Number}
+	tableOfTypes     = map[kind.FieldType]merge.ScalarType{kind.Text: merge.Text, kind.Bool: merge.Bool, kind.Number: merge.Number}
 	tableOfTypeNames = map[string]merge.ScalarType{"text": merge.Text, "boolean": merge.Bool, "number": merge.Number}
 )
 
-func fromField(f *kind.Field) *merge.Rules {
+func rulesFromField(f *kind.Field) *merge.Rules {
 	r := &merge.Rules{Type: tableOfTypes[f.Type], ReadOnly: f.ReadOnly, Discriminator: f.Discriminator}
 	if f.List != nil {
 		r.Key, r.Join, r.Set = f.List.Key, f.List.Join, !f.List.Ordered
@@ -37,18 +37,18 @@ func fromField(f *kind.Field) *merge.Rules {
 	if len(f.Fields) > 0 {
 		r.Fields = make(map[string]*merge.Rules, len(f.Fields))
 		for name, child := range f.Fields {
-			r.Fields[name] = fromField(child)
+			r.Fields[name] = rulesFromField(child)
 		}
 	}
 	if f.Item != nil {
-		r.Item = fromField(f.Item)
+		r.Item = rulesFromField(f.Item)
 	}
 	return r
 }
 
 // applyOverride applies an override to the rules at its path.
 func applyOverride(root *merge.Rules, o Override) {
-	node := nodeAt(root, o.Path)
+	node := ensureNodeAt(root, o.Path)
 	node.Ignore = node.Ignore || o.Ignore
 	node.ReadOnly = node.ReadOnly || o.ReadOnly
 	node.Omit = node.Omit || o.Omit
@@ -68,8 +68,8 @@ func applyOverride(root *merge.Rules, o Override) {
 	}
 }
 
-// nodeAt walks to a path, through lists, and makes nodes that the schema does not have.
-func nodeAt(root *merge.Rules, path string) *merge.Rules {
+// ensureNodeAt walks to a path, through lists, and makes nodes that the schema does not have.
+func ensureNodeAt(root *merge.Rules, path string) *merge.Rules {
 	node := root
 	for _, step := range pathSteps(path) {
 		for node.Item != nil {
@@ -122,8 +122,8 @@ func (o Override) HidesDocumented() bool {
 	return !field.ReadOnly
 }
 
-// Taken is the manifest of a live object that is adopted.
-type Taken struct {
+// AdoptedSpec is the manifest of a live object that is adopted.
+type AdoptedSpec struct {
 	// Spec is canonical JSON.
 	Spec []byte
 	// Left are the fields that live has and the manifest lacks because the schema
@@ -131,15 +131,15 @@ type Taken struct {
 	Left []string
 }
 
-// TakeLive returns the part of a live spec, canonical JSON, that is worth managing: the fields that the
+// ManageableSpec returns the part of a live spec, canonical JSON, that is worth managing: the fields that the
 // schema knows, in the documented types. In a list without keys all fields stay, because a later write
 // would lose them (docs/design.md B3). With all, Take leaves out only nulls and excluded fields.
-func TakeLive(k *kind.Kind, overrides []Override, live []byte, all bool) Taken {
-	t := taker{all: all, left: map[string]bool{}}
+func ManageableSpec(k *kind.Kind, overrides []Override, live []byte, all bool) AdoptedSpec {
+	t := specAdopter{all: all, left: map[string]bool{}}
 	rules := RulesFor(k, overrides)
 	spec := t.dropUnknown(k.Spec(), rules, "", withTypedEmpties(k.Spec(), canon.MustDecode(live)))
-	return Taken{
-		Spec: canon.Bytes(merge.TakeLive(rules, spec)),
+	return AdoptedSpec{
+		Spec: canon.Encode(merge.NormalizeLive(rules, spec)),
 		Left: slices.Sorted(maps.Keys(t.left)),
 	}
 }
@@ -170,15 +170,15 @@ func withTypedEmpties(f *kind.Field, v any) any {
 	return v
 }
 
-// InOrder returns a spec with the lists whose order means nothing in that of Take.
-func InOrder(k *kind.Kind, overrides []Override, spec []byte) []byte {
+// SortSpecSets returns a spec with the lists whose order means nothing in that of Take.
+func SortSpecSets(k *kind.Kind, overrides []Override, spec []byte) []byte {
 	tree := canon.MustDecode(spec)
 	merge.SortSets(RulesFor(k, overrides), tree)
-	return canon.Bytes(tree)
+	return canon.Encode(tree)
 }
 
-// IsSettled reports whether a live object needs no request if git has the spec.
-func IsSettled(k *kind.Kind, overrides []Override, rec ledger.Record, spec []byte, live kind.LiveObject) bool {
+// NeedsNoRequest reports whether a live object needs no request if git has the spec.
+func NeedsNoRequest(k *kind.Kind, overrides []Override, rec ledger.Record, spec []byte, live kind.LiveObject) bool {
 	in, _ := mergeInputOf(RulesFor(k, overrides), rec, spec, live)
 	return merge.Compare(in).Patch == nil
 }
@@ -194,13 +194,13 @@ func UnappliedFields(k *kind.Kind, overrides []Override, rec ledger.Record, spec
 	return fields
 }
 
-type taker struct {
+type specAdopter struct {
 	all  bool
 	left map[string]bool
 }
 
 // dropUnknown leaves out of a value what the schema does not know.
-func (t *taker) dropUnknown(f *kind.Field, rules *merge.Rules, path string, v any) any {
+func (t *specAdopter) dropUnknown(f *kind.Field, rules *merge.Rules, path string, v any) any {
 	if f == nil || t.all {
 		return v
 	}

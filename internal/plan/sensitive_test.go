@@ -38,9 +38,9 @@ func TestNoSecretIsShown(t *testing.T) {
 			{Difference: merge.Difference{Path: "name", Live: "me", Desired: nil}},
 		},
 		Notes:        []Change{{Difference: merge.Difference{Path: "list[x].key", Desired: secret}}},
-		Preserved:    []merge.Value{{Path: "list[x]", Value: value(`{"key":"hunter2","path":"/x"}`)}},
-		Collateral:   []merge.Value{{Path: "login.password", Value: secret}},
-		FirstContact: []merge.Value{{Path: "list[x].key", Value: secret}},
+		Preserved:    []merge.PathValue{{Path: "list[x]", Value: value(`{"key":"hunter2","path":"/x"}`)}},
+		Collateral:   []merge.PathValue{{Path: "login.password", Value: secret}},
+		FirstContact: []merge.PathValue{{Path: "list[x].key", Value: secret}},
 		Request:      &Request{Body: []byte(`{"metadata":{"name":"a"},"spec":{"list":[{"key":"hunter2","path":"/x"}],"login":{"user":"me"},"token":"hunter2"}}`)},
 	}
 	before := mustEncode(item)

@@ -26,7 +26,7 @@ func onlyKind(name string) func(kind.Key) bool {
 
 // TestWhatLeftGitIsKept is docs/design.md C6.
 func TestWhatLeftGitIsKept(t *testing.T) {
-	w := served(t).
+	w := servingCDN(t).
 		foreign("CDN/old", `{hostname: old.example.com}`).applied("CDN/old", `{hostname: old.example.com}`).
 		foreign("CDN/begun", `{hostname: begun.example.com}`).pending("CDN/begun", `{hostname: begun.example.com}`).
 		foreign(db, disked("data")).sent(db, ledger.Posted, disked("data"), now()).
@@ -85,7 +85,7 @@ func TestNothingThatTheLedgerKnowsIsLive(t *testing.T) {
 }
 
 func TestTargetsNarrow(t *testing.T) {
-	w := served(t, snapshot("db", "data"), cdn("docs", `{hostname: docs.example.com}`))
+	w := servingCDN(t, snapshot("db", "data"), cdn("docs", `{hostname: docs.example.com}`))
 	w.with(func(o *plan.Options) {
 		o.Targets = func(k kind.Key) bool { return k.Name == "docs" }
 	})
@@ -166,7 +166,7 @@ func TestDriftNarrowsToWhatWasDoneOutsideGit(t *testing.T) {
 }
 
 func TestNoDrift(t *testing.T) {
-	if d := plan.NarrowToDrift(served(t).make()); len(d.Items) != 0 || d.Summary != (plan.Summary{Unchanged: 1}) {
+	if d := plan.NarrowToDrift(servingCDN(t).make()); len(d.Items) != 0 || d.Summary != (plan.Summary{Unchanged: 1}) {
 		t.Errorf("drift: %+v", d)
 	}
 }
@@ -194,7 +194,7 @@ func TestAPlanRoundTrips(t *testing.T) {
 }
 
 func TestRemake(t *testing.T) {
-	w := served(t, purge("rel", relSpec))
+	w := servingCDN(t, purge("rel", relSpec))
 	planner := plan.NewPlanner(w.in)
 	if _, findings := planner.MakePlan(); len(findings) > 0 {
 		t.Fatal(findings)
@@ -223,9 +223,9 @@ func TestDiffers(t *testing.T) {
 		"a creation":               {git(t, cdn("shop", shopSpec)), true},
 		"a creation held back":     {held, true},
 		"a first contact":          {git(t, cdn("shop", `{hostname: h, upstreams: []}`)).has(shop, `{hostname: h, upstreams: [{name: a}]}`), true},
-		"in sync":                  {served(t), false},
-		"an old question":          {served(t, purge("rel", relSpec)).sent(rel, ledger.Claimed, relSpec, now().Add(-ledger.Lease)), true},
-		"in flight elsewhere":      {served(t, purge("rel", relSpec)).sent(rel, ledger.Claimed, relSpec, now()), false},
+		"in sync":                  {servingCDN(t), false},
+		"an old question":          {servingCDN(t, purge("rel", relSpec)).sent(rel, ledger.Claimed, relSpec, now().Add(-ledger.Lease)), true},
+		"in flight elsewhere":      {servingCDN(t, purge("rel", relSpec)).sent(rel, ledger.Claimed, relSpec, now()), false},
 		"a question of a snapshot": {git(t, snapshot("db", "data")).sent(db, ledger.Unknown, disked("data"), now()), true},
 		"one that left git":        {git(t).foreign(shop, shopSpec).applied(shop, shopSpec), false},
 	} {

@@ -144,7 +144,7 @@ func orNil(text string) any {
 
 // compareOverrides returns the overrides that differ, with the differences that each hides.
 func (p *Planner) compareOverrides(was []Override) []ChangedSetting {
-	before, after := byPlace(was), byPlace(p.in.Options.Overrides)
+	before, after := overridesByPlace(was), overridesByPlace(p.in.Options.Overrides)
 	var found []ChangedSetting
 	for _, place := range keysOfBoth(before, after) {
 		if mustEncode(before[place]) != mustEncode(after[place]) {
@@ -171,16 +171,16 @@ func (p *Planner) compareOverrides(was []Override) []ChangedSetting {
 }
 
 // ChangesOverrides reports whether the overrides of the inputs are not those of the base.
-func (past Past) ChangesOverrides(in Inputs) bool {
+func (past BaseState) ChangesOverrides(in Inputs) bool {
 	var was []Override
 	if past.Project != nil {
 		was = past.Project.Overrides
 	}
-	return past.Blame.Base != "" && mustEncode(byPlace(was)) != mustEncode(byPlace(in.Options.Overrides))
+	return past.Blame.Base != "" && mustEncode(overridesByPlace(was)) != mustEncode(overridesByPlace(in.Options.Overrides))
 }
 
-// byPlace returns overrides by their places, "KIND PATH": an object, or a list of several.
-func byPlace(overrides []Override) map[string]any {
+// overridesByPlace returns overrides by their places, "KIND PATH": an object, or a list of several.
+func overridesByPlace(overrides []Override) map[string]any {
 	places := map[string]any{}
 	for _, o := range overrides {
 		rest, _ := encodedTree(o).(map[string]any)
@@ -207,7 +207,7 @@ func (p *Planner) addHidden(settings []ChangedSetting, was []Override) {
 	}
 	for _, o := range p.in.Set.Objects {
 		live, rec := p.in.Live.Objects[o.Key()], p.in.Ledger.Records[o.Key()]
-		if live.Spec == nil || live.Digest == o.Digest || o.Kind.RequestOnly() || !p.isTargeted(o.Key()) {
+		if live.Spec == nil || live.Digest == o.Digest || o.Kind.IsRequestOnly() || !p.isTargeted(o.Key()) {
 			continue
 		}
 		shown := map[string]bool{}
@@ -231,9 +231,9 @@ func (p *Planner) addHidden(settings []ChangedSetting, was []Override) {
 	}
 }
 
-// newSilences returns the comments that silence rules and that the base lacks, with what they hide. Of
+// addedSilences returns the comments that silence rules and that the base lacks, with what they hide. Of
 // equal ones, those are new that are more than before.
-func (p *Planner) newSilences(out *Plan, past Past) []ChangedSetting {
+func (p *Planner) addedSilences(out *Plan, past BaseState) []ChangedSetting {
 	hushed := slices.Concat(p.in.Set.Silenced, out.Silenced)
 	var found []ChangedSetting
 	for _, o := range p.in.Set.Objects {

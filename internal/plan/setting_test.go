@@ -140,7 +140,7 @@ func TestANullThatTheServerReplaced(t *testing.T) {
 	const nulls, have = `{hostname: a.example.com, tls: {forced: null, auto: null}}`, `{hostname: a.example.com, tls: {forced: "x", auto: "y"}}`
 	w := git(t, cdn("a", nulls)).has("CDN/a", have).applied("CDN/a", nulls).record("CDN/a", func(r *ledger.Record) { r.NotConverged = true })
 	it := w.item("CDN/a")
-	if it.Op != plan.None || len(it.Notes) != 2 || !it.HasRefused() || !it.LeavesDifference() ||
+	if it.Op != plan.None || len(it.Notes) != 2 || !it.LeavesServerValues() || !it.LeavesDifference() ||
 		!strings.Contains(strings.Join(it.Hints, ""), "git has null for tls.auto and 1 more field: the server replaced it") {
 		t.Errorf("%+v", it)
 	}
@@ -164,7 +164,7 @@ func TestAdded(t *testing.T) {
 
 // TestMoreDifferences of plans: those that no single value explains.
 func TestMoreDifferences(t *testing.T) {
-	gone := departed(t)
+	gone := pruneCandidate(t)
 	planned := gone.make()
 	gone.in.Live.Unmanaged = nil
 	without := gone.make()
@@ -191,16 +191,16 @@ func TestChangesOverrides(t *testing.T) {
 	now := plan.Inputs{Options: plan.Options{Overrides: []plan.Override{{Kind: "CDN", Path: "spec.tls.auto", Ignore: true}}}}
 	same := &plan.ProjectSettings{Overrides: []plan.Override{{Kind: "cdn", Path: "tls.auto", Ignore: true}}}
 	other := &plan.ProjectSettings{Overrides: []plan.Override{{Kind: "CDN", Path: "tls.auto", Omit: true}}}
-	base := plan.Blame{Base: "abc"}
+	base := plan.ComparedCommits{Base: "abc"}
 	for i, c := range []struct {
-		past plan.Past
+		past plan.BaseState
 		want bool
 	}{
-		{plan.Past{}, false},
-		{plan.Past{Blame: base, Project: same}, false},
-		{plan.Past{Blame: base, Project: other}, true},
-		{plan.Past{Blame: base}, true},
-		{plan.Past{Project: other}, false},
+		{plan.BaseState{}, false},
+		{plan.BaseState{Blame: base, Project: same}, false},
+		{plan.BaseState{Blame: base, Project: other}, true},
+		{plan.BaseState{Blame: base}, true},
+		{plan.BaseState{Project: other}, false},
 	} {
 		if got := c.past.ChangesOverrides(now); got != c.want {
 			t.Errorf("%d: %t", i, got)

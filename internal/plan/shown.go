@@ -12,9 +12,9 @@ import (
 	"trueup/internal/merge"
 )
 
-// IsWithin reports whether an item that was planned again changes, keeps and loses nothing that the
+// IsCoveredBy reports whether an item that was planned again changes, keeps and loses nothing that the
 // shown one did not show with the same values (docs/design.md 0.23).
-func IsWithin(now, shown Item) bool {
+func IsCoveredBy(now, shown Item) bool {
 	if now.Op == None || now.Op == Kept {
 		return true
 	}
@@ -26,8 +26,8 @@ func IsWithin(now, shown Item) bool {
 		return slices.DeleteFunc(slices.Clone(it.Changes), func(c Change) bool { return c.Left })
 	}
 	return isSubset(changes(now), changes(shown), func(c Change) any { return c.Difference }) &&
-		isSubset(now.Preserved, shown.Preserved, func(v merge.Value) any { return v }) &&
-		isSubset(now.Collateral, shown.Collateral, func(v merge.Value) any { return v }) &&
+		isSubset(now.Preserved, shown.Preserved, func(v merge.PathValue) any { return v }) &&
+		isSubset(now.Collateral, shown.Collateral, func(v merge.PathValue) any { return v }) &&
 		isSubset(now.Lists, shown.Lists, func(l merge.SentList) any { return l.Path })
 }
 
@@ -48,9 +48,9 @@ func mustEncode(v any) string {
 	return string(b)
 }
 
-// Unshown returns what the body would change in the live spec although no line of the item shows it, or
+// FindUnshownChange returns what the body would change in the live spec although no line of the item shows it, or
 // nothing. Reports read creations and purges from the request itself.
-func (it Item) Unshown(body []byte, live any) string {
+func (it Item) FindUnshownChange(body []byte, live any) string {
 	if it.Op != Patch {
 		return ""
 	}
@@ -65,7 +65,7 @@ func (it Item) Unshown(body []byte, live any) string {
 			lines = append(lines, effect.ShownChange{Path: v.Path, At: v.At, Live: v.Value})
 		}
 	}
-	found := effect.Unshown(body, live, lines)
+	found := effect.UnshownChanges(body, live, lines)
 	if len(found) > 1 {
 		return fmt.Sprintf("%s; and %d more", found[0], len(found)-1)
 	}
@@ -75,10 +75,10 @@ func (it Item) Unshown(body []byte, live any) string {
 // UnshownFix is what a person can do about a request that does more than the plan shows.
 const UnshownFix = "this is a bug in trueup: report it with the manifest and the output of plan -o json. Do not send the change by other means"
 
-// Touches reports whether the item changes what a finding at a field of its manifest is about, such as
+// ChangesField reports whether the item changes what a finding at a field of its manifest is about, such as
 // spec.locations[2].path. Of a list, that is the whole element. An item that was read from JSON does not know the places
 // of its changes, so it touches all of its manifest.
-func (it Item) Touches(field string) bool {
+func (it Item) ChangesField(field string) bool {
 	switch {
 	case len(it.Changes) == 0:
 		return it.Op != None && it.Op != Kept
@@ -90,7 +90,7 @@ func (it Item) Touches(field string) bool {
 		return before
 	}
 	return slices.ContainsFunc(it.Changes, func(c Change) bool {
-		onlyInLive := slices.ContainsFunc(c.At, merge.Step.OnlyLive)
+		onlyInLive := slices.ContainsFunc(c.At, merge.PathStep.IsLiveOnly)
 		return len(c.At) == 0 || !onlyInLive && areRelated(toElement(field), toElement("spec."+merge.FormatPlace(c.At)))
 	})
 }
@@ -139,14 +139,14 @@ func redactItem(it *Item, by kind.Redactor) {
 	for ch := range it.allChanges() {
 		ch.Base, ch.Live, ch.Desired = by.RedactAt(ch.Path, ch.Base), by.RedactAt(ch.Path, ch.Live), by.RedactAt(ch.Path, ch.Desired)
 	}
-	for _, list := range []*[]merge.Value{&it.Preserved, &it.Collateral, &it.FirstContact} {
-		*list = mapList(*list, func(v merge.Value) merge.Value {
+	for _, list := range []*[]merge.PathValue{&it.Preserved, &it.Collateral, &it.FirstContact} {
+		*list = mapList(*list, func(v merge.PathValue) merge.PathValue {
 			v.Value = by.RedactAt(v.Path, v.Value)
 			return v
 		})
 	}
 	if it.Spec != nil {
-		it.Spec = canon.Bytes(by.RedactAt("", canon.MustDecode(it.Spec)))
+		it.Spec = canon.Encode(by.RedactAt("", canon.MustDecode(it.Spec)))
 	}
 	if it.Request == nil || it.Request.Body == nil {
 		return
@@ -154,6 +154,6 @@ func redactItem(it *Item, by kind.Redactor) {
 	request := *it.Request
 	body := canon.MustDecode(request.Body).(map[string]any)
 	body["spec"] = by.RedactAt("", body["spec"])
-	request.Body = canon.Bytes(body)
+	request.Body = canon.Encode(body)
 	it.Request = &request
 }

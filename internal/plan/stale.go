@@ -25,7 +25,7 @@ func Differences(expected, now *Plan) []string {
 			d = append(d, changedSentence(what, then[what], current[what]))
 		}
 	}
-	before, after := byKey(expected), byKey(now)
+	before, after := itemsByKey(expected), itemsByKey(now)
 	for _, name := range keysOfBoth(before, after) {
 		for _, text := range itemDifferences(before[name], after[name]) {
 			d = append(d, name+": "+text)
@@ -44,7 +44,7 @@ func changedSentence(what, then, now string) string {
 	return fmt.Sprintf("%s changed from %s to %s", what, cmp.Or(then, "none"), cmp.Or(now, "none"))
 }
 
-func byKey(p *Plan) map[string]*Item {
+func itemsByKey(p *Plan) map[string]*Item {
 	items := make(map[string]*Item, len(p.Items))
 	for i := range p.Items {
 		items[p.Items[i].String()] = &p.Items[i]
@@ -94,7 +94,7 @@ func shortText(v any) string {
 	if v == nil {
 		return ""
 	}
-	text := string(canon.Bytes(v))
+	text := string(canon.Encode(v))
 	if len(text) > maxSaid {
 		text = strings.ToValidUTF8(text[:maxSaid], "") + "..."
 	}
@@ -113,9 +113,9 @@ func itemDifferences(then, now *Item) []string {
 	case now == nil:
 		return []string{"the plan would " + then.describeOp() + "; now there is nothing to do"}
 	}
-	a, b := then.assertItem(), now.assertItem()
+	a, b := then.assertedFields(), now.assertedFields()
 	fields := slices.DeleteFunc(keysOfBoth(a, b), func(name string) bool {
-		return bytes.Equal(canon.Bytes(a[name]), canon.Bytes(b[name]))
+		return bytes.Equal(canon.Encode(a[name]), canon.Encode(b[name]))
 	})
 	if len(fields) == 0 {
 		return nil
@@ -142,7 +142,7 @@ func listedDifferences(then, now *Item, fields []string) (d []string) {
 	if len(d) == 0 && source == "git: " {
 		d = append(d, "git: its manifest changed")
 	}
-	if was, is := recordOf(then), recordOf(now); was != is {
+	if was, is := describeRecord(then), describeRecord(now); was != is {
 		d = append(d, changedSentence("ledger: its record", was, is))
 	}
 	if then.Op != now.Op {
@@ -194,8 +194,8 @@ func valueDifferences(then, now *Item, source string) (d []string) {
 	return d
 }
 
-// recordOf names the last transition of a record.
-func recordOf(it *Item) string {
+// describeRecord names the last transition of a record.
+func describeRecord(it *Item) string {
 	if it.Recorded == nil {
 		return ""
 	}

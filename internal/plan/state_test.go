@@ -24,7 +24,7 @@ func TestStates(t *testing.T) {
 			Objects struct {
 				Items struct {
 					Properties struct {
-						State struct{ Enum []plan.ObjectStanding }
+						State struct{ Enum []plan.ObjectStatus }
 					}
 				}
 			}
@@ -41,10 +41,10 @@ func TestStates(t *testing.T) {
 	}
 	p := plan.Plan{Unmanaged: []kind.Key{{Kind: "CDN", Name: "a"}}}
 	unread := load(t, cdn("read", "{hostname: a.example.com}"), snapshot("unread", "d"))
-	want := []plan.ObjectStanding{plan.NotInGit}
+	want := []plan.ObjectStatus{plan.NotInGit}
 	for _, it := range []struct {
 		plan.Item
-		state plan.ObjectStanding
+		state plan.ObjectStatus
 	}{
 		{plan.Item{Op: plan.None}, plan.Unchanged},
 		{plan.Item{Op: plan.Create, Deleted: true}, plan.ToCreate},
@@ -68,7 +68,7 @@ func TestStates(t *testing.T) {
 		p.Items, want = append(p.Items, it.Item), append(want, it.state)
 	}
 	slices.Reverse(p.Items)
-	var got []plan.ObjectStanding
+	var got []plan.ObjectStatus
 	want = append(want, plan.NotRead) // a snapshot comes last
 	for _, s := range plan.ObjectStates(&p, unread, kind.Unread{kind.Compute: errors.New("no")}, nil) {
 		got = append(got, s.State)

@@ -29,28 +29,28 @@ func TestAPulledObjectPlansEmpty(t *testing.T) {
 		"upstreams": [{"name": "o", "scheme": "https", "servers": [{"host": "a.example.net", "port": "443", "weight": "1"}]}],
 		"locations": [{"path": "/*", "action": "proxy_http", "upstream": "o", "cache": {"edgeTTL": "60", "more": "a: b"}}]}`))
 	for _, all := range []bool{false, true} {
-		if !isTaken(t, cdn, canon.Bytes(plain), all) {
-			t.Errorf("with all fields %t the loader refuses what is taken of %s", all, canon.Bytes(plain))
+		if !isTaken(t, cdn, canon.Encode(plain), all) {
+			t.Errorf("with all fields %t the loader refuses what is taken of %s", all, canon.Encode(plain))
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		tree := liveObject(cdn.Spec(), 4).Draw(t, "live").(map[string]any)
 		tree["hostname"] = "shop.example.com"
-		decoded, err := canon.Decode(canon.Bytes(tree))
+		decoded, err := canon.Decode(canon.Encode(tree))
 		if err != nil {
 			t.Skip(err)
 		}
-		isTaken(t, cdn, canon.Bytes(decoded), rapid.Bool().Draw(t, "all"))
+		isTaken(t, cdn, canon.Encode(decoded), rapid.Bool().Draw(t, "all"))
 	})
 }
 
 // isTaken takes what is live, and tells whether the loader takes that.
 func isTaken(t rapid.TB, cdn *kind.Kind, live []byte, all bool) bool {
-	taken := plan.TakeLive(cdn, nil, live, all)
-	if !plan.IsSettled(cdn, nil, ledger.Record{}, taken.Spec, kind.LiveObject{Spec: live}) {
+	taken := plan.ManageableSpec(cdn, nil, live, all)
+	if !plan.NeedsNoRequest(cdn, nil, ledger.Record{}, taken.Spec, kind.LiveObject{Spec: live}) {
 		t.Fatalf("%s does not cover %s", taken.Spec, live)
 	}
-	text, err := yamledit.Write(yamledit.Draft{Kind: cdn, Name: "shop", Spec: taken.Spec, Silence: "live has it"})
+	text, err := yamledit.WriteManifest(yamledit.Draft{Kind: cdn, Name: "shop", Spec: taken.Spec, Silence: "live has it"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,8 +67,8 @@ func isTaken(t rapid.TB, cdn *kind.Kind, live []byte, all bool) bool {
 		}
 	}
 	after := applied(cdn, taken.Spec, live)
-	kept := plan.TakeLive(cdn, nil, after, false).Left
-	for _, field := range plan.TakeLive(cdn, nil, live, false).Left {
+	kept := plan.ManageableSpec(cdn, nil, after, false).Left
+	for _, field := range plan.ManageableSpec(cdn, nil, live, false).Left {
 		if !slices.Contains(kept, field) {
 			t.Fatalf("with\n%s in git a change of every list makes\n%s of\n%s", taken.Spec, after, live)
 		}
@@ -90,7 +90,7 @@ func applied(k *kind.Kind, git, live []byte) []byte {
 	patch := merge.Compare(merge.Sides{
 		Rules: rules, Applied: canon.MustDecode(git), Desired: changed, Live: canon.MustDecode(live),
 	}).Patch
-	return canon.Bytes(effect.Apply(patch, canon.MustDecode(live)))
+	return canon.Encode(effect.ApplyPatch(patch, canon.MustDecode(live)))
 }
 
 // touch changes the elements of every list, and not what they are known by.

@@ -63,12 +63,12 @@ func TestTake(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			live := canon.Bytes(tree)
-			got := plan.TakeLive(cdn, overrides, live, tt.all)
+			live := canon.Encode(tree)
+			got := plan.ManageableSpec(cdn, overrides, live, tt.all)
 			if string(got.Spec) != tt.want || !slices.Equal(got.Left, tt.left) {
 				t.Errorf("Take gives %s and leaves %q, want\n%s and %q", got.Spec, got.Left, tt.want, tt.left)
 			}
-			if !plan.IsSettled(cdn, overrides, ledger.Record{}, got.Spec, kind.LiveObject{Spec: live}) {
+			if !plan.NeedsNoRequest(cdn, overrides, ledger.Record{}, got.Spec, kind.LiveObject{Spec: live}) {
 				t.Error("a plan of it would not be empty")
 			}
 		})
@@ -77,7 +77,7 @@ func TestTake(t *testing.T) {
 
 func TestInOrder(t *testing.T) {
 	cdn, _ := kind.FindKind("cdn")
-	got := plan.InOrder(cdn, nil, []byte(`{"locations":[{"path":"/b"},{"path":"/a"}],"upstreams":[{"name":"b","servers":null},{"name":"a"}]}`))
+	got := plan.SortSpecSets(cdn, nil, []byte(`{"locations":[{"path":"/b"},{"path":"/a"}],"upstreams":[{"name":"b","servers":null},{"name":"a"}]}`))
 	if want := `{"locations":[{"path":"/b"},{"path":"/a"}],"upstreams":[{"name":"a"},{"name":"b","servers":null}]}`; string(got) != want {
 		t.Errorf("in order it is %s", got)
 	}

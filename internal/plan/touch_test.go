@@ -17,14 +17,14 @@ func TestTouches(t *testing.T) {
 		"spec.locations[1].path": true, "spec.locations[1].cache.level": true, "spec.locations[0].path": false, "spec.locations[10].path": false,
 		"spec.locations": true, "spec.hostname": false,
 	} {
-		if it.Op != plan.Patch || it.Touches(field) != touched {
+		if it.Op != plan.Patch || it.ChangesField(field) != touched {
 			t.Errorf("%s of %q: %v", it.Op, field, !touched)
 		}
 	}
-	if it := git(t, cdn("shop", want)).item(shop); !it.Touches("spec.hostname") {
+	if it := git(t, cdn("shop", want)).item(shop); !it.ChangesField("spec.hostname") {
 		t.Error("all of what is made is new")
 	}
-	if it := git(t, cdn("shop", want)).has(shop, want).applied(shop, want).item(shop); it.Touches("") || it.Touches("spec.hostname") {
+	if it := git(t, cdn("shop", want)).has(shop, want).applied(shop, want).item(shop); it.ChangesField("") || it.ChangesField("spec.hostname") {
 		t.Error("nothing of what stays changes")
 	}
 }

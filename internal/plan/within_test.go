@@ -61,7 +61,7 @@ func TestWithin(t *testing.T) {
 			if len(findings) > 0 {
 				t.Fatal(findings)
 			}
-			if plan.IsWithin(now, shown) != tt.want {
+			if plan.IsCoveredBy(now, shown) != tt.want {
 				t.Errorf("within: %v\nnow %v\nshown %v", !tt.want, now.Changes, shown.Changes)
 			}
 		})
@@ -74,15 +74,15 @@ func TestNotWithin(t *testing.T) {
 	p, _ := planner.MakePlan()
 	for name, change := range map[string]func(*kind.LiveObject){"terminating": terminating, "without a spec": bare} {
 		obj := object(t, shop, live, change)
-		if now, _ := planner.RemakeItem(key(t, shop), &obj); plan.IsWithin(now, find(t, p, shop)) {
+		if now, _ := planner.RemakeItem(key(t, shop), &obj); plan.IsCoveredBy(now, find(t, p, shop)) {
 			t.Errorf("%s: %s", name, now.Op)
 		}
 	}
-	if now, _ := planner.RemakeItem(key(t, shop), nil); plan.IsWithin(now, find(t, p, shop)) {
+	if now, _ := planner.RemakeItem(key(t, shop), nil); plan.IsCoveredBy(now, find(t, p, shop)) {
 		t.Errorf("gone: %s", now.Op)
 	}
 	obj := object(t, shop, want)
-	if now, _ := planner.RemakeItem(key(t, shop), &obj); now.Op != plan.None || !plan.IsWithin(now, find(t, p, shop)) {
+	if now, _ := planner.RemakeItem(key(t, shop), &obj); now.Op != plan.None || !plan.IsCoveredBy(now, find(t, p, shop)) {
 		t.Errorf("in sync: %s", now.Op)
 	}
 }

@@ -73,7 +73,7 @@ func oneEntry(text string) (string, error) {
 }
 
 func pathAddress(host, path string) (Address, error) {
-	a := Address{Host: host, Path: asAsked(path)}
+	a := Address{Host: host, Path: browserPath(path)}
 	switch {
 	case host == "" && strings.HasPrefix(a.Path, "//"):
 		return a, errors.New("begins with //, which browsers take for a host: write https://HOST/PATH, or a path with one slash")
@@ -86,12 +86,12 @@ func pathAddress(host, path string) (Address, error) {
 }
 
 // findPlaceholder returns the first placeholder of a path, perhaps an encoded one.
-func findPlaceholder(path string) string { return diag.FindPlaceholder(diag.UndoPercent(path)) }
+func findPlaceholder(path string) string { return diag.FindPlaceholder(diag.UnescapePercent(path)) }
 
 func beginsEntry(text string) bool { return text[0] == '/' || strings.Contains(text, "://") }
 
-// asAsked returns a path, perhaps with a query, as browsers request it.
-func asAsked(text string) string {
+// browserPath returns a path, perhaps with a query, as browsers request it.
+func browserPath(text string) string {
 	path, query, asks := strings.Cut(text, "?")
 	path = encodeText(strings.ReplaceAll(path, `\`, "/"), inPath)
 	if asks {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Wanted is a path to purge on a hostname or one of its subdomains.
-type Wanted struct {
+// WantedPath is a path to purge on a hostname or one of its subdomains.
+type WantedPath struct {
 	Hostname  string
 	Subdomain string // empty for the hostname itself
 	Path      string
@@ -17,18 +17,18 @@ type Wanted struct {
 // ReducedPurge is a request, and what it leaves out.
 type ReducedPurge struct {
 	Spec
-	Dropped   []Dropped   // the paths that another one covers
-	Collapsed []Collapsed // the directories that replace paths
+	Dropped   []DroppedPath    // the paths that another one covers
+	Collapsed []CollapsedPaths // the directories that replace paths
 }
 
-// Dropped is a path and the prefix path, in this or another request, that covers it.
-type Dropped struct {
+// DroppedPath is a path and the prefix path, in this or another request, that covers it.
+type DroppedPath struct {
 	Path string `json:"path"`
 	By   string `json:"coveredBy"`
 }
 
-// Collapsed is a prefix path, and the paths that it replaces.
-type Collapsed struct {
+// CollapsedPaths is a prefix path, and the paths that it replaces.
+type CollapsedPaths struct {
 	Prefix string
 	Paths  []string
 }
@@ -37,22 +37,22 @@ type Collapsed struct {
 // subdomains, sorted. They purge nothing else, except that each also purges the hostname itself
 // (docs/platform.md 2.3). It drops paths that a prefix path covers, in the same request or in one with more
 // subdomains. If pays is not 0, a directory replaces that many of its paths or more, but never everything.
-func ComposeRequests(wanted []Wanted, pays int) []ReducedPurge {
+func ComposeRequests(wanted []WantedPath, pays int) []ReducedPurge {
 	groups := groupByHost(wanted)
 	for i := range groups {
-		groups[i].dropWithin()
+		groups[i].dropCovered()
 		if pays > 0 {
 			groups[i].collapseFolders(pays)
-			groups[i].dropWithin()
+			groups[i].dropCovered()
 		}
 	}
 	for i := range groups {
-		groups[i].dropBeside(groups)
+		groups[i].dropCoveredByOthers(groups)
 	}
 	return slices.DeleteFunc(groups, func(c ReducedPurge) bool { return len(c.Paths) == 0 })
 }
 
-func groupByHost(wanted []Wanted) []ReducedPurge {
+func groupByHost(wanted []WantedPath) []ReducedPurge {
 	subdomains := map[[2]string][]string{}
 	for _, w := range wanted {
 		at := [2]string{w.Hostname, w.Path}
@@ -76,23 +76,23 @@ func groupByHost(wanted []Wanted) []ReducedPurge {
 	return groups
 }
 
-// dropWithin drops the paths that another one of the request covers.
-func (c *ReducedPurge) dropWithin() {
+// dropCovered drops the paths that another one of the request covers.
+func (c *ReducedPurge) dropCovered() {
 	var kept []string
 	from := 0
 	for _, r := range FindRedundant(c.Paths) {
 		kept = append(kept, c.Paths[from:r.Index]...)
 		from = r.Index + 1
 		if !r.Duplicate {
-			c.Dropped = append(c.Dropped, Dropped{c.Paths[r.Index], c.Paths[r.By]})
+			c.Dropped = append(c.Dropped, DroppedPath{c.Paths[r.Index], c.Paths[r.By]})
 		}
 	}
 	c.Paths = append(kept, c.Paths[from:]...)
 }
 
-// dropBeside drops the paths that a request of the same hostname covers, if it has all subdomains of this one
+// dropCoveredByOthers drops the paths that a request of the same hostname covers, if it has all subdomains of this one
 // and more.
-func (c *ReducedPurge) dropBeside(groups []ReducedPurge) {
+func (c *ReducedPurge) dropCoveredByOthers(groups []ReducedPurge) {
 	var wider [][]string
 	for _, g := range groups {
 		if g.Hostname == c.Hostname && len(g.Subdomains) > len(c.Subdomains) && hasAll(g.Subdomains, c.Subdomains) {
@@ -102,11 +102,11 @@ func (c *ReducedPurge) dropBeside(groups []ReducedPurge) {
 	if wider == nil {
 		return
 	}
-	cover := NewCover(wider...)
+	cover := NewPrefixIndex(wider...)
 	c.Paths = slices.DeleteFunc(c.Paths, func(path string) bool {
 		_, by, ok := cover.CoveredBy(path, nil)
 		if ok {
-			c.Dropped = append(c.Dropped, Dropped{path, by})
+			c.Dropped = append(c.Dropped, DroppedPath{path, by})
 		}
 		return ok
 	})
@@ -141,10 +141,10 @@ const Pays = MaxPaths / MaxPrefixes
 // collapseFolders replaces at least pays paths of a directory with the directory, the deepest first. A replaced
 // directory counts as one path of the one above it.
 func (c *ReducedPurge) collapseFolders(pays int) {
-	below := map[string][]Collapsed{}
+	below := map[string][]CollapsedPaths{}
 	for _, path := range c.Paths {
 		folder := folderOf(path)
-		below[folder] = append(below[folder], Collapsed{path, []string{path}})
+		below[folder] = append(below[folder], CollapsedPaths{path, []string{path}})
 		for folder != "/" {
 			folder = parentFolder(folder)
 			below[folder] = slices.Grow(below[folder], 1) // adds the key, too
@@ -157,11 +157,11 @@ func (c *ReducedPurge) collapseFolders(pays int) {
 	for _, folder := range slices.SortedFunc(maps.Keys(below), deepest) {
 		named := below[folder]
 		if folder != "/" && len(named) >= pays { // /* would be everything
-			all := Collapsed{Prefix: folder + "*"}
+			all := CollapsedPaths{Prefix: folder + "*"}
 			for _, each := range named {
 				all.Paths = append(all.Paths, each.Paths...)
 			}
-			named = []Collapsed{all}
+			named = []CollapsedPaths{all}
 		}
 		if folder != "/" {
 			below[parentFolder(folder)] = append(below[parentFolder(folder)], named...)
@@ -174,7 +174,7 @@ func (c *ReducedPurge) collapseFolders(pays int) {
 		}
 	}
 	slices.Sort(c.Paths)
-	slices.SortFunc(c.Collapsed, func(a, b Collapsed) int { return deepest(a.Prefix, b.Prefix) })
+	slices.SortFunc(c.Collapsed, func(a, b CollapsedPaths) int { return deepest(a.Prefix, b.Prefix) })
 }
 
 // folderOf returns the directory of a path, with a slash at its end. That of "/img/*" is "/", because the path

@@ -175,7 +175,7 @@ func TestReadLines(t *testing.T) {
 }
 
 func TestComposeKeepsHostsApart(t *testing.T) {
-	got := ComposeRequests([]Wanted{
+	got := ComposeRequests([]WantedPath{
 		{"b.com", "", "/x"},
 		{"a.com", "www", "/both"},
 		{"a.com", "", "/both"},
@@ -187,9 +187,9 @@ func TestComposeKeepsHostsApart(t *testing.T) {
 		{"a.com", "", "/own"},
 	}, 0)
 	want := []ReducedPurge{
-		{Spec: Spec{"a.com", nil, []string{"/own"}}, Dropped: []Dropped{{"/i/2", "/i/*"}}},
+		{Spec: Spec{"a.com", nil, []string{"/own"}}, Dropped: []DroppedPath{{"/i/2", "/i/*"}}},
 		{Spec: Spec{"a.com", []string{"img", "www"}, []string{"/i/*"}}},
-		{Spec: Spec{"a.com", []string{"www"}, []string{"/both"}}, Dropped: []Dropped{{"/i/1", "/i/*"}}},
+		{Spec: Spec{"a.com", []string{"www"}, []string{"/both"}}, Dropped: []DroppedPath{{"/i/1", "/i/*"}}},
 		{Spec: Spec{"b.com", nil, []string{"/x"}}},
 	}
 	for i := range got {
@@ -203,10 +203,10 @@ func TestComposeKeepsHostsApart(t *testing.T) {
 }
 
 func TestCollapse(t *testing.T) {
-	var wanted []Wanted
+	var wanted []WantedPath
 	add := func(format string, n int) {
 		for i := range n {
-			wanted = append(wanted, Wanted{"a.com", "", fmt.Sprintf(format, i)})
+			wanted = append(wanted, WantedPath{"a.com", "", fmt.Sprintf(format, i)})
 		}
 	}
 	add("/img/%d.png", 5)
@@ -230,7 +230,7 @@ func TestCollapse(t *testing.T) {
 }
 
 // covers is the definition: what the requests purge.
-func covers(all []ReducedPurge, w Wanted) bool {
+func covers(all []ReducedPurge, w WantedPath) bool {
 	return slices.ContainsFunc(all, func(c ReducedPurge) bool {
 		return c.Hostname == w.Hostname && (w.Subdomain == "" || slices.Contains(c.Subdomains, w.Subdomain)) &&
 			slices.ContainsFunc(c.Paths, func(p string) bool { return purges(p, w.Path) })
@@ -239,8 +239,8 @@ func covers(all []ReducedPurge, w Wanted) bool {
 
 func TestComposePurgesWhatIsWantedAndNoMore(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		wanted := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Wanted {
-			return Wanted{
+		wanted := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) WantedPath {
+			return WantedPath{
 				rapid.SampledFrom([]string{"a.com", "b.com"}).Draw(t, "host"),
 				rapid.SampledFrom([]string{"", "", "www", "img"}).Draw(t, "sub"),
 				rapid.StringMatching(`/([ab]/){0,3}[ab]?\*?`).Draw(t, "path"),
@@ -262,7 +262,7 @@ func TestComposePurgesWhatIsWantedAndNoMore(t *testing.T) {
 					t.Fatalf("%s of %+v is purged by %+v", p, c, by)
 				}
 				if pays == 0 || p == "/*" {
-					if !slices.ContainsFunc(wanted, func(w Wanted) bool { return w.Hostname == c.Hostname && w.Path == p }) {
+					if !slices.ContainsFunc(wanted, func(w WantedPath) bool { return w.Hostname == c.Hostname && w.Path == p }) {
 						t.Fatalf("nobody wanted %s", p)
 					}
 				}

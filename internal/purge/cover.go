@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// Redundant is a path that another path of the list covers.
-type Redundant struct {
+// RedundantPath is a path that another path of the list covers.
+type RedundantPath struct {
 	Index, By int  // Index is the path's, By that of the covering prefix or of the first duplicate
 	Duplicate bool // true if both are the same text
 }
 
 // FindRedundant returns the paths that a purge does not need, in the order of the list. By is never
 // redundant itself. It takes O((n+m) log m) for n absolute and m prefix paths.
-func FindRedundant(paths []string) []Redundant {
-	c := NewCover(paths)
+func FindRedundant(paths []string) []RedundantPath {
+	c := NewPrefixIndex(paths)
 	first := make(map[string]int, len(paths)-len(c.sorted))
-	var redundant []Redundant
+	var redundant []RedundantPath
 	for i, path := range paths {
 		by, covered := c.widestPrefix(path)
 		if !covered {
@@ -27,14 +27,14 @@ func FindRedundant(paths []string) []Redundant {
 			}
 		}
 		if by != i {
-			redundant = append(redundant, Redundant{Index: i, By: by, Duplicate: paths[by] == path})
+			redundant = append(redundant, RedundantPath{Index: i, By: by, Duplicate: paths[by] == path})
 		}
 	}
 	return redundant
 }
 
-// Cover finds which of the prefix paths of several lists cover a path.
-type Cover struct {
+// PrefixIndex finds which of the prefix paths of several lists cover a path.
+type PrefixIndex struct {
 	sorted []prefix
 	// common is what all stems begin with, heads the next bytes of each, because most of the time is
 	// spent on comparing them.
@@ -51,10 +51,10 @@ type prefix struct {
 	up, top int
 }
 
-// NewCover returns a Cover of the prefix paths in lists; it ignores other paths. It takes O(m log m) for m
+// NewPrefixIndex returns a Cover of the prefix paths in lists; it ignores other paths. It takes O(m log m) for m
 // prefix paths.
-func NewCover(lists ...[]string) Cover {
-	var c Cover
+func NewPrefixIndex(lists ...[]string) PrefixIndex {
+	var c PrefixIndex
 	for list, paths := range lists {
 		for i, path := range paths {
 			if IsPrefix(path) {
@@ -85,7 +85,7 @@ func NewCover(lists ...[]string) Cover {
 
 // CoveredBy returns the narrowest prefix path that covers path and for which counts is true (nil: any), and its list; of
 // equal ones that of the last list. It takes O(log m), and a step for each prefix inside another.
-func (c Cover) CoveredBy(path string, counts func(list int, prefix string) bool) (list int, by string, ok bool) {
+func (c PrefixIndex) CoveredBy(path string, counts func(list int, prefix string) bool) (list int, by string, ok bool) {
 	s := prefixStem(path)
 	for at := c.floorPrefix(s); at >= 0; at = c.sorted[at].up {
 		p := &c.sorted[at]
@@ -97,7 +97,7 @@ func (c Cover) CoveredBy(path string, counts func(list int, prefix string) bool)
 }
 
 // widestPrefix returns the index of the widest prefix that covers path, perhaps itself.
-func (c Cover) widestPrefix(path string) (index int, ok bool) {
+func (c PrefixIndex) widestPrefix(path string) (index int, ok bool) {
 	s := prefixStem(path)
 	at := c.floorPrefix(s)
 	if at < 0 {
@@ -109,7 +109,7 @@ func (c Cover) widestPrefix(path string) (index int, ok bool) {
 
 // floorPrefix returns the place of the last prefix whose stem is not greater than s, or -1. If a prefix covers s,
 // it is that one, or covers that one.
-func (c Cover) floorPrefix(s string) int {
+func (c PrefixIndex) floorPrefix(s string) int {
 	rest, ok := strings.CutPrefix(s, c.common)
 	if !ok {
 		return -1

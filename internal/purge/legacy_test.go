@@ -9,12 +9,12 @@ import (
 	"pgregory.net/rapid"
 )
 
-func legacy() LegacyList {
-	return LegacyList{Hosts: NewHosts([]string{"shop.example.com", "example.com", "Blog.Example.org.", "Bücher.example.com"}), Service: "https://purge.example.net/v1/"}
+func legacy() LegacyListParser {
+	return LegacyListParser{Hosts: NewHosts([]string{"shop.example.com", "example.com", "Blog.Example.org.", "Bücher.example.com"}), Service: "https://purge.example.net/v1/"}
 }
 
 // place places the entries of a list, and returns why the others have no place.
-func (l LegacyList) place(list ...ListEntry) (wanted []Wanted, unplaced []string) {
+func (l LegacyListParser) place(list ...ListEntry) (wanted []WantedPath, unplaced []string) {
 	for _, line := range list {
 		if found, err := l.ParseEntry(line.Text); err != nil {
 			unplaced = append(unplaced, err.Error())
@@ -187,7 +187,7 @@ func TestLegacyPurgesWhatIsAsked(t *testing.T) {
 		for _, c := range requests {
 			for _, p := range c.Paths {
 				for _, s := range c.Subdomains {
-					if !slices.Contains(wanted, Wanted{c.Hostname, s, p}) {
+					if !slices.Contains(wanted, WantedPath{c.Hostname, s, p}) {
 						t.Fatalf("nobody asked for %s on %s of %s", p, s, c.Hostname)
 					}
 				}

@@ -45,8 +45,8 @@ func ReadLines(r io.Reader) ([]ListEntry, error) {
 	return list, err
 }
 
-// LegacyList converts lists of the older purge service (docs/platform.md 9).
-type LegacyList struct {
+// LegacyListParser converts lists of the older purge service (docs/platform.md 9).
+type LegacyListParser struct {
 	Hosts Hosts // the hostnames that a purge may name
 	// Service is the address of the older service, or empty if unknown. The query of a request to it
 	// names what to purge.
@@ -71,7 +71,7 @@ var notAlone = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(
 
 // ParseEntry returns what an entry of a list asks to purge: an address, or all that a request to the older service
 // names. It guesses nothing, because a purge is sent once. Its errors say what to write instead.
-func (l LegacyList) ParseEntry(text string) (wanted []Wanted, err error) {
+func (l LegacyListParser) ParseEntry(text string) (wanted []WantedPath, err error) {
 	if notAlone().MatchString(text) {
 		return nil, errors.New("has more than one address: write one address a line, and comments on their own line")
 	}
@@ -79,7 +79,7 @@ func (l LegacyList) ParseEntry(text string) (wanted []Wanted, err error) {
 	switch {
 	case !isRequest:
 		w, err := l.parseAddress(text)
-		return []Wanted{w}, err
+		return []WantedPath{w}, err
 	case len(named) == 0:
 		return nil, errors.New("is a request to the older service without an address in its query: write the address that it purges: https://HOST/PATH")
 	}
@@ -95,7 +95,7 @@ func (l LegacyList) ParseEntry(text string) (wanted []Wanted, err error) {
 
 // namedAddresses returns the addresses in the query of a request to the older service. If that service is unknown, a
 // request is any address with such a query on another host than Hosts.
-func (l LegacyList) namedAddresses(text string) (named []string, isRequest bool) {
+func (l LegacyListParser) namedAddresses(text string) (named []string, isRequest bool) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" {
 		return nil, false
@@ -121,7 +121,7 @@ func isPageAddress(text string) bool {
 	return ok && (scheme == "" || scheme == "http:" || scheme == "https:")
 }
 
-func (l LegacyList) parseAddress(text string) (w Wanted, err error) {
+func (l LegacyListParser) parseAddress(text string) (w WantedPath, err error) {
 	text, _, _ = strings.Cut(text, "#")
 	text, query, asks := strings.Cut(text, "?")
 	if strings.HasSuffix(text, "**") {
@@ -155,22 +155,22 @@ func (l LegacyList) parseAddress(text string) (w Wanted, err error) {
 	return w, err
 }
 
-func (l LegacyList) wantedOn(host string) (Wanted, error) {
+func (l LegacyListParser) wantedOn(host string) (WantedPath, error) {
 	hostname, subdomain, ok := l.Hosts.FindHostname(host)
 	switch {
 	case host == "":
-		return Wanted{}, errors.New("names no host: write https://HOST/PATH, or name the host with --hostname HOST")
+		return WantedPath{}, errors.New("names no host: write https://HOST/PATH, or name the host with --hostname HOST")
 	case strings.Contains(host, "*"):
-		return Wanted{}, errors.New("has a * in its host, but a purge must name each subdomain: write one address for each subdomain")
+		return WantedPath{}, errors.New("has a * in its host, but a purge must name each subdomain: write one address for each subdomain")
 	case !ok:
-		return Wanted{}, fmt.Errorf("has the host %s, which no known CDN serves: check the host, or pull the manifest of its CDN", host)
+		return WantedPath{}, fmt.Errorf("has the host %s, which no known CDN serves: check the host, or pull the manifest of its CDN", host)
 	case !isSubdomain(subdomain, hostname):
-		return Wanted{}, fmt.Errorf("has the host %s, and the part before %s is not a subdomain: check the host", host, hostname)
+		return WantedPath{}, fmt.Errorf("has the host %s, and the part before %s is not a subdomain: check the host", host, hostname)
 	}
-	return Wanted{Hostname: hostname, Subdomain: subdomain}, nil
+	return WantedPath{Hostname: hostname, Subdomain: subdomain}, nil
 }
 
-func (l LegacyList) askedPath(path, query string) (string, error) {
+func (l LegacyListParser) askedPath(path, query string) (string, error) {
 	switch {
 	case l.Query == QueryDropped:
 		return path, nil

@@ -45,20 +45,20 @@ func TestFindRedundant(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		paths []string
-		want  []Redundant
+		want  []RedundantPath
 	}{
 		{"none", []string{"/a", "/b/*"}, nil},
 		{"empty", nil, nil},
-		{"below", []string{"/a/b", "/a/*"}, []Redundant{{Index: 0, By: 1}}},
-		{"prefix below", []string{"/a/*", "/a/b/*"}, []Redundant{{Index: 1, By: 0}}},
+		{"below", []string{"/a/b", "/a/*"}, []RedundantPath{{Index: 0, By: 1}}},
+		{"prefix below", []string{"/a/*", "/a/b/*"}, []RedundantPath{{Index: 1, By: 0}}},
 		{"the folder itself is not below", []string{"/a", "/a/*"}, nil},
-		{"the bare folder is", []string{"/a/", "/a/*"}, []Redundant{{Index: 0, By: 1}}},
-		{"without slash", []string{"/a", "/ab", "/a*"}, []Redundant{{Index: 0, By: 2}, {Index: 1, By: 2}}},
-		{"everything", []string{"/x", "/*", "/y/*"}, []Redundant{{Index: 0, By: 1}, {Index: 2, By: 1}}},
-		{"nested names the outermost", []string{"/a/b/c", "/a/b/*", "/a/*"}, []Redundant{{Index: 0, By: 2}, {Index: 1, By: 2}}},
-		{"twice", []string{"/a", "/a"}, []Redundant{{Index: 1, By: 0, Duplicate: true}}},
-		{"prefix twice", []string{"/a/*", "/a/*"}, []Redundant{{Index: 1, By: 0, Duplicate: true}}},
-		{"sibling between", []string{"/a/*", "/a!", "/a0/*", "/a/z"}, []Redundant{{Index: 3, By: 0}}},
+		{"the bare folder is", []string{"/a/", "/a/*"}, []RedundantPath{{Index: 0, By: 1}}},
+		{"without slash", []string{"/a", "/ab", "/a*"}, []RedundantPath{{Index: 0, By: 2}, {Index: 1, By: 2}}},
+		{"everything", []string{"/x", "/*", "/y/*"}, []RedundantPath{{Index: 0, By: 1}, {Index: 2, By: 1}}},
+		{"nested names the outermost", []string{"/a/b/c", "/a/b/*", "/a/*"}, []RedundantPath{{Index: 0, By: 2}, {Index: 1, By: 2}}},
+		{"twice", []string{"/a", "/a"}, []RedundantPath{{Index: 1, By: 0, Duplicate: true}}},
+		{"prefix twice", []string{"/a/*", "/a/*"}, []RedundantPath{{Index: 1, By: 0, Duplicate: true}}},
+		{"sibling between", []string{"/a/*", "/a!", "/a0/*", "/a/z"}, []RedundantPath{{Index: 3, By: 0}}},
 	} {
 		if got := FindRedundant(c.paths); !slices.Equal(got, c.want) {
 			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
@@ -195,7 +195,7 @@ func TestCoverEqualsTheDefinition(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		lists := rapid.SliceOfN(rapid.Custom(drawPaths), 0, 4).Draw(t, "lists")
 		allowed := rapid.SliceOfN(rapid.Bool(), len(lists), len(lists)).Draw(t, "allowed")
-		c := NewCover(lists...)
+		c := NewPrefixIndex(lists...)
 		for _, path := range drawPaths(t) {
 			want, of, found := narrowest(lists, allowed, path)
 			list, by, ok := c.CoveredBy(path, func(list int, prefix string) bool {
@@ -250,7 +250,7 @@ func BenchmarkFindRedundant(b *testing.B) {
 func BenchmarkCover(b *testing.B) {
 	paths, prefixes := atTheLimit()
 	for b.Loop() {
-		c, n := NewCover(prefixes), 0
+		c, n := NewPrefixIndex(prefixes), 0
 		for _, path := range paths {
 			if _, _, ok := c.CoveredBy(path, func(int, string) bool { return true }); ok {
 				n++

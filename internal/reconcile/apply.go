@@ -65,7 +65,7 @@ func (s *Session) ApplyPlan(ctx context.Context) (apply.Result, int) {
 	result := apply.Run(ctx, s.Plan, deps)
 	for i := range result.Outcomes {
 		if o := &result.Outcomes[i]; o.Field != "" {
-			o.Line, o.Column = s.inputs.Set.Find(o.Key).Place(o.Field)
+			o.Line, o.Column = s.inputs.Set.Find(o.Key).Position(o.Field)
 		}
 	}
 	code := ExitCode(result)
@@ -93,7 +93,7 @@ func (s *Session) ClockReader(client *api.Client) func(context.Context, *kind.Ki
 				s.env.Log(slog.LevelWarn, fmt.Sprintf("the platform's clock and this machine's clock differ by %s", skew.Round(time.Second)))
 			})
 		}
-		return ledger.ObserveTimes(read.Server, read.Wall), nil
+		return ledger.NewInstant(read.Server, read.Wall), nil
 	}
 }
 
@@ -135,39 +135,39 @@ func ExitCode(res apply.Result) int {
 	return diag.ExitOK
 }
 
-// Probe is a harmless purge, whose path does not exist. Session.SendProbe sends it again.
-type Probe struct {
+// PurgeProbe is a harmless purge, whose path does not exist. Session.SendProbe sends it again.
+type PurgeProbe struct {
 	kind   *kind.Kind
 	key    kind.Key
 	Source manifest.PathSource
 }
 
 // NewProbePurge returns a probe for a hostname.
-func NewProbePurge(hostname string) (Probe, error) {
-	k, name := kind.OfRequests(), "trueup-probe-"+uuid.NewString()[:8]
+func NewProbePurge(hostname string) (PurgeProbe, error) {
+	k, name := kind.RequestKind(), "trueup-probe-"+uuid.NewString()[:8]
 	text, err := json.Marshal(map[string]any{
 		"apiVersion": k.APIVersion, "kind": k.Name, "metadata": map[string]any{"name": name},
 		"spec": map[string]any{"hostname": hostname, "paths": []string{"/.well-known/" + name}},
 	})
-	return Probe{k, kind.Key{Kind: k.Name, Name: name}, manifest.PathSource{Data: text, Display: "--probe-duplicates"}}, err
+	return PurgeProbe{k, kind.Key{Kind: k.Name, Name: name}, manifest.PathSource{Data: text, Display: "--probe-duplicates"}}, err
 }
 
 // NarrowToProbe reduces the plan to the probe.
-func (s *Session) NarrowToProbe(p Probe) error {
-	s.Plan = s.Plan.OnlyObject(p.key)
-	return config.LedgerError(s.inputs.Ledger.ProblemError())
+func (s *Session) NarrowToProbe(p PurgeProbe) error {
+	s.Plan = s.Plan.NarrowToObject(p.key)
+	return config.ExplainLedgerError(s.inputs.Ledger.ProblemError())
 }
 
 // SendProbe sends a probe again, which the platform has accepted (docs/design.md 0.7). It records that the platform
 // refused the duplicate. Any other answer is an error. An accepted duplicate ends what was proven before.
-func (s *Session) SendProbe(ctx context.Context, p Probe) (proof ledger.Proof, err error) {
+func (s *Session) SendProbe(ctx context.Context, p PurgeProbe) (proof ledger.DuplicateProof, err error) {
 	client := s.Platform.NewClient()
 	defer client.Close()
 	records, err := s.Ledger.ReadRecords(ctx, []kind.Key{p.key})
 	if err != nil {
-		return proof, config.LedgerError(err)
+		return proof, config.ExplainLedgerError(err)
 	}
-	if err := client.WaitForTurn(ctx, p.kind); err != nil {
+	if err := client.WaitForRateLimit(ctx, p.kind); err != nil {
 		return proof, err
 	}
 	now, err := s.ClockReader(client)(ctx, p.kind)
@@ -178,24 +178,24 @@ func (s *Session) SendProbe(ctx context.Context, p Probe) (proof ledger.Proof, e
 		return proof, fmt.Errorf("nothing was proven: %s was sent only once, because this run was paused for too long", p.key)
 	}
 	_, err = client.Create(ctx, p.kind, s.Plan.Items[0].Request.Body)
-	refused := api.AnswerOf(err)
+	refused := api.AsError(err)
 	switch {
 	case err == nil:
 		err = fmt.Errorf("the platform accepted %s a second time, so it may execute duplicates: trueup asks a person about each request that gets no answer", p.key)
-		return proof, errors.Join(err, config.LedgerError(s.Ledger.RecordProof(ctx, p.kind.Area, proof)))
+		return proof, errors.Join(err, config.ExplainLedgerError(s.Ledger.RecordProof(ctx, p.kind.Area, proof)))
 	case refused.Class != api.Taken:
 		return proof, fmt.Errorf("the second %s was not refused as a duplicate; if this answer means a duplicate, describe it in purge.duplicate of trueup.yaml: %w", p.key, err)
 	}
-	proof = ledger.Proof{At: now.Now.UTC(), Name: p.key.Name, HTTP: refused.Status, By: s.env.NewClaim().Actor}
-	return proof, config.LedgerError(s.Ledger.RecordProof(ctx, p.kind.Area, proof))
+	proof = ledger.DuplicateProof{At: now.Now.UTC(), Name: p.key.Name, HTTP: refused.Status, By: s.env.NewClaim().Actor}
+	return proof, config.ExplainLedgerError(s.Ledger.RecordProof(ctx, p.kind.Area, proof))
 }
 
 // compareCommit compares what is checked out with what the ledger says was applied. It asks no remote and no platform.
 func (s *Session) compareCommit(ctx context.Context) CommitOrder {
-	return s.env.History.CompareWithApplied(ctx, appliedBy(s.inputs.Ledger.Head), !s.options.ReadOnly)
+	return s.env.History.CompareWithApplied(ctx, appliedCommit(s.inputs.Ledger.Head), !s.options.ReadOnly)
 }
 
-func appliedBy(h *ledger.Head) AppliedCommit {
+func appliedCommit(h *ledger.ApplyHead) AppliedCommit {
 	if h == nil {
 		return AppliedCommit{}
 	}
@@ -207,7 +207,7 @@ func appliedBy(h *ledger.Head) AppliedCommit {
 func (s *Session) orderNote() string {
 	applied := s.inputs.Ledger.Head
 	switch {
-	case applied.NewestCommit() == "", s.order.Unclear != "" && s.inputs.Set.OnlyRequests():
+	case applied.NewestCommit() == "", s.order.Unclear != "" && s.inputs.Set.HasOnlyRequests():
 		return ""
 	case s.order.Unclear != "":
 		return fmt.Sprintf("trueup can't tell whether this is older than commit %s: %s", applied, s.order.Unclear)
@@ -243,8 +243,8 @@ func (s *Session) BeginRun(ctx context.Context) {
 	if s.inputs.Ledger.Problem != "" {
 		return
 	}
-	applied := appliedBy(s.inputs.Ledger.Head)
-	head := ledger.Head{Claim: s.env.NewClaim(), OlderCommit: s.order.IsOlder(), Areas: s.inputs.Set.Areas()}
+	applied := appliedCommit(s.inputs.Ledger.Head)
+	head := ledger.ApplyHead{Claim: s.env.NewClaim(), OlderCommit: s.order.IsOlder(), Areas: s.inputs.Set.Areas()}
 	if len(ledger.ActiveHolds(s.inputs.Ledger.Holds, s.inputs.At.Early)) > 0 {
 		head.DespiteHold = s.options.DespiteHold
 	}
@@ -258,11 +258,11 @@ func (s *Session) BeginRun(ctx context.Context) {
 		head.Ancestors = s.order.AddOlder(s.env.History.Ancestors(ctx), applied)
 	}
 	var one sync.Mutex
-	s.Ledger.BeginRun(s.inputs.Ledger.Head, head, s.inputs.At, func(ctx context.Context, recorded *ledger.Head) ([]string, bool) {
+	s.Ledger.BeginRun(s.inputs.Ledger.Head, head, s.inputs.At, func(ctx context.Context, recorded *ledger.ApplyHead) ([]string, bool) {
 		one.Lock()
 		defer one.Unlock()
-		order := s.env.History.CompareWithApplied(ctx, appliedBy(recorded), true)
-		return order.AddOlder(s.env.History.Ancestors(ctx), appliedBy(recorded)), s.options.accepts(olderCommit) || !order.IsOlder()
+		order := s.env.History.CompareWithApplied(ctx, appliedCommit(recorded), true)
+		return order.AddOlder(s.env.History.Ancestors(ctx), appliedCommit(recorded)), s.options.accepts(olderCommit) || !order.IsOlder()
 	})
 }
 
@@ -273,7 +273,7 @@ func (s *Session) FinishRun(ctx context.Context, result apply.Result, code int) 
 	if s.inputs.Ledger.Problem != "" || code == diag.ExitInterrupted {
 		return code, nil
 	}
-	disturbed, err := s.Ledger.FinishRun(ctx, s.inputs.Ledger, s.ending(code))
+	disturbed, err := s.Ledger.FinishRun(ctx, s.inputs.Ledger, s.runEnd(code))
 	if _, superseded := errors.AsType[*ledger.SupersededError](err); len(disturbed) > 0 || superseded {
 		if err == nil {
 			err = fmt.Errorf("a run of another commit wrote %s meanwhile: run apply again", disturbed[0])
@@ -287,10 +287,10 @@ func (s *Session) FinishRun(ctx context.Context, result apply.Result, code int) 
 	return code, nil
 }
 
-// ending is how an apply ended that has the exit code.
-func (s *Session) ending(code int) ledger.End {
+// runEnd is how an apply ended that has the exit code.
+func (s *Session) runEnd(code int) ledger.ApplyEnd {
 	options := s.inputs.Options
-	e := ledger.End{Keys: kind.KeysOf(s.inputs.Set.Objects), Spec: s.managedSpec, Whole: code == diag.ExitOK && options.Targets == nil && !options.PartOfTree}
+	e := ledger.ApplyEnd{Keys: kind.KeysOf(s.inputs.Set.Objects), Spec: s.managedSpec, Whole: code == diag.ExitOK && options.Targets == nil && !options.PartOfTree}
 	if _, unread := s.areas(); e.Whole && len(unread) == 0 && (s.Skipped != nil || s.Plan.LeavesNothing()) {
 		e.Tree = new(s.treeDigest())
 	}

@@ -130,8 +130,8 @@ func (w world) clone() world {
 	return c
 }
 
-func names() []string { return []string{"docs", "shop", "web"} }
-func paths() []string { return []string{"/a", "/b", "/c", "/*"} }
+func manifestPaths() []string { return []string{"docs", "shop", "web"} }
+func paths() []string         { return []string{"/a", "/b", "/c", "/*"} }
 
 // commit is one of the history.
 type commit struct {
@@ -169,13 +169,13 @@ type story struct {
 func newStory(t *testing.T, seed uint64) *story {
 	s := &story{t: t, seed: seed, r: rand.New(rand.NewPCG(seed, 1)), heads: map[string]int{"main": 0}, branch: "main"}
 	start := world{}
-	for _, name := range names() {
+	for _, name := range manifestPaths() {
 		if s.r.IntN(3) > 0 {
 			start[name] = s.randomSite()
 		}
 	}
 	s.now = moment{work: start, files: map[string]string{}, live: map[string]map[string]any{}, applied: map[string][]byte{}, before: map[string][][]byte{}}
-	for _, name := range names() {
+	for _, name := range manifestPaths() {
 		s.now.files[name] = name + ".yaml"
 		if start[name] != nil && s.r.IntN(2) == 0 {
 			s.now.live[name] = s.randomSite().tree(name)
@@ -238,7 +238,7 @@ func (s *story) copied() moment {
 	m.before = maps.Clone(m.before)
 	m.live = map[string]map[string]any{}
 	for name, tree := range s.now.live {
-		m.live[name] = canon.MustDecode(canon.Bytes(tree)).(map[string]any)
+		m.live[name] = canon.MustDecode(canon.Encode(tree)).(map[string]any)
 	}
 	return m
 }
@@ -259,7 +259,7 @@ func (s *story) checkOut(branch string) {
 }
 
 func (s *story) step() {
-	name := names()[s.r.IntN(3)]
+	name := manifestPaths()[s.r.IntN(3)]
 	switch s.r.IntN(17) {
 	case 0, 1, 2:
 		s.edit(name)
@@ -323,7 +323,7 @@ func (s *story) put(name string) {
 // move commits the move of one manifest or all, sometimes with an edit.
 func (s *story) move(name string) {
 	all := s.pick(3)
-	for _, each := range names() {
+	for _, each := range manifestPaths() {
 		if all || each == name {
 			s.put(each)
 		}
@@ -392,7 +392,7 @@ func (s *story) merge() {
 		}
 	}
 	evil, was, they := s.pick(4), s.commits[base], s.commits[other]
-	for _, name := range names() {
+	for _, name := range manifestPaths() {
 		mine, theirs, before := s.now.work[name], they.world[name], was.world[name]
 		switch {
 		case evil && s.pick(4):
@@ -454,15 +454,15 @@ func equal(a, b *site) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	return bytes.Equal(canon.Bytes(a.tree("x")), canon.Bytes(b.tree("x")))
+	return bytes.Equal(canon.Encode(a.tree("x")), canon.Encode(b.tree("x")))
 }
 
 // manifests returns the text of each file.
 func manifests(w world, files map[string]string) map[string]string {
 	texts := map[string]string{}
-	for _, name := range names() {
+	for _, name := range manifestPaths() {
 		if w[name] != nil {
-			texts[files[name]] += fmt.Sprintf("---\napiVersion: delivery/v2.1\nkind: CDN\nmetadata: {name: %s}\nspec: %s\n", name, canon.Bytes(w[name].tree(name)))
+			texts[files[name]] += fmt.Sprintf("---\napiVersion: delivery/v2.1\nkind: CDN\nmetadata: {name: %s}\nspec: %s\n", name, canon.Encode(w[name].tree(name)))
 		}
 	}
 	return texts
@@ -475,12 +475,12 @@ func (s *story) inputs(m moment, set *manifest.Set) plan.Inputs {
 	at := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 	in := plan.Inputs{
 		Set: set, Live: kind.LiveState{Objects: map[kind.Key]kind.LiveObject{}, Absent: map[kind.Key]bool{}, Hosts: map[string]kind.Key{}},
-		Ledger: ledger.View{ID: "l", Records: map[kind.Key]ledger.Record{}}, At: ledger.ObserveTimes(at, at),
+		Ledger: ledger.View{ID: "l", Records: map[kind.Key]ledger.Record{}}, At: ledger.NewInstant(at, at),
 		Options: plan.Options{AllowEmptyLive: true, MaxCreates: 100},
 	}
 	k, _ := kind.FindKind("CDN")
 	for name, spec := range m.live {
-		o, err := k.ReadObject(canon.Bytes(map[string]any{"kind": "CDN", "metadata": map[string]any{"name": name, "uid": "u"}, "spec": spec}))
+		o, err := k.ReadObject(canon.Encode(map[string]any{"kind": "CDN", "metadata": map[string]any{"name": name, "uid": "u"}, "spec": spec}))
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -515,7 +515,7 @@ func (s *story) apply(w world, files map[string]string) {
 	set := s.load(w, files)
 	in := s.inputs(s.now, set)
 	in.Options.TakeOver = map[kind.Key]bool{}
-	for _, name := range names() {
+	for _, name := range manifestPaths() {
 		in.Options.TakeOver[keyOf(name)] = true
 	}
 	made, _ := plan.NewPlanner(in).MakePlan()
@@ -622,7 +622,7 @@ func (s *story) plan(m moment) {
 	for _, old := range []string{"all.yaml", "sub"} {
 		_ = os.RemoveAll(filepath.Join(s.dir, old))
 	}
-	for _, name := range names() {
+	for _, name := range manifestPaths() {
 		_ = os.Remove(filepath.Join(s.dir, name+".yaml"))
 	}
 	for name, text := range manifests(m.work, m.files) {
@@ -637,9 +637,9 @@ func (s *story) plan(m moment) {
 	reader := reconcile.NewCommitReader(reconcile.CommitReaderConfig{Cwd: s.dir, LoadedProject: loaded})
 	planner := plan.NewPlanner(s.inputs(m, loaded.Set))
 	made, _ := planner.MakePlan()
-	past := reader.ReadPast(s.t.Context(), "", made.AsksGit())
+	past := reader.ReadPast(s.t.Context(), "", made.NeedsGitHistory())
 	planner.ExplainPlan(made, past)
-	planner.NameCommits(made, reader.ReadTrails(s.t.Context(), made.UnnamedObjects()))
+	planner.AddCommits(made, reader.ReadTrails(s.t.Context(), made.ObjectsWithoutCommit()))
 	text, err := json.Marshal(made)
 	if err != nil {
 		s.t.Fatal(err)
@@ -678,7 +678,7 @@ func (t *truth) item(it plan.Item) {
 	applied, recorded := t.applied[it.Name]
 	has := func(w world) bool { return w[it.Name] != nil }
 	switch { // an object as a whole has no other cause
-	case it.LeftGit():
+	case it.IsRemovedFromGit():
 		if has(t.work) || !recorded {
 			t.wrong(it, "", "removed")
 		}
@@ -736,7 +736,7 @@ func (t *truth) change(it plan.Item, c plan.Change, last any, recorded bool) {
 }
 
 // line checks whose change of git a line is. has reports whether a world has the value of now.
-func (t *truth) line(it plan.Item, path string, cause plan.Cause, by plan.By, named *plan.Commit, has func(world) bool, value bool) {
+func (t *truth) line(it plan.Item, path string, cause plan.Cause, by plan.ChangeOrigin, named *plan.Commit, has func(world) bool, value bool) {
 	t.lines++
 	is := has
 	if !value {
@@ -845,5 +845,5 @@ func valueAt(tree any, path string, _ bool) string {
 	if m, ok := tree.(map[string]any); ok && m == nil || tree == nil {
 		return ""
 	}
-	return string(canon.Bytes(tree))
+	return string(canon.Encode(tree))
 }

@@ -67,7 +67,7 @@ func (r *CommitReader) CompareWithApplied(ctx context.Context, applied AppliedCo
 		return CommitOrder{Unclear: problem.Problem}
 	}
 	if p.head == "" {
-		p.head, _ = p.repository.Commit(ctx, "HEAD")
+		p.head, _ = p.repository.ResolveCommit(ctx, "HEAD")
 	}
 	o := CommitOrder{Commit: p.head}
 	switch {
@@ -147,34 +147,34 @@ func (r *CommitReader) hasUncommitted(ctx context.Context) bool {
 
 // findBase returns the base, or why there is none. It takes --base-ref, then what CI says, then the
 // remote's default branch.
-func (r *CommitReader) findBase(ctx context.Context, ref string) plan.Blame {
+func (r *CommitReader) findBase(ctx context.Context, ref string) plan.ComparedCommits {
 	var err error
-	if r.head, err = r.repository.Commit(ctx, "HEAD"); err != nil {
-		return plan.Blame{Problem: "the repository has no commit yet", Fix: "commit the manifests first"}
+	if r.head, err = r.repository.ResolveCommit(ctx, "HEAD"); err != nil {
+		return plan.ComparedCommits{Problem: "the repository has no commit yet", Fix: "commit the manifests first"}
 	}
 	if ref != "" {
-		return r.useMergeBase(ctx, ref, ref)
+		return r.baseFromMergeBase(ctx, ref, ref)
 	}
-	if b, ok := r.fromMergeCommit(ctx); ok {
+	if b, ok := r.baseFromMergeCommit(ctx); ok {
 		return b
 	}
 	if r.cfg.CI.BaseRef != "" {
-		return r.fromTargetBranch(ctx)
+		return r.baseFromTargetBranch(ctx)
 	}
 	mainline, err := r.findMainline(ctx)
 	switch {
 	case err != nil:
 		return unreadableBase(err)
 	case r.cfg.InCI && r.isOnMainline(ctx, mainline):
-		return r.fromPush(ctx)
+		return r.baseFromPush(ctx)
 	case mainline == "":
 		problem := "the remote origin has no default branch to compare with"
-		if r.repository.Remote(ctx, "origin") == "" {
+		if r.repository.RemoteURL(ctx, "origin") == "" {
 			problem = "there is no remote origin to compare with"
 		}
-		return plan.Blame{Problem: problem, Fix: "name a commit to compare with: --base-ref REF"}
+		return plan.ComparedCommits{Problem: problem, Fix: "name a commit to compare with: --base-ref REF"}
 	}
-	return r.useMergeBase(ctx, mainline, "refs/remotes/"+mainline)
+	return r.baseFromMergeBase(ctx, mainline, "refs/remotes/"+mainline)
 }
 
 // findMainline returns the remote's default branch, empty if it is not here. It trusts CI first,
@@ -184,44 +184,44 @@ func (r *CommitReader) findMainline(ctx context.Context) (string, error) {
 		return r.repository.DefaultBranch(ctx)
 	}
 	name := "origin/" + r.cfg.CI.DefaultBranch
-	if _, err := r.repository.Commit(ctx, "refs/remotes/"+name); err == nil {
+	if _, err := r.repository.ResolveCommit(ctx, "refs/remotes/"+name); err == nil {
 		return name, nil
 	}
 	return "", nil
 }
 
-// fromMergeCommit recognises a merge that the code host made of a pull request. Its base is the first
+// baseFromMergeCommit recognises a merge that the code host made of a pull request. Its base is the first
 // parent, the target branch at that time: a later commit would show other people's merges as
 // reverted, an earlier one as changes of this pull request.
-func (r *CommitReader) fromMergeCommit(ctx context.Context) (plan.Blame, bool) {
+func (r *CommitReader) baseFromMergeCommit(ctx context.Context) (plan.ComparedCommits, bool) {
 	if r.cfg.CI.PullRequest == 0 || r.head == r.cfg.CI.HeadCommit {
-		return plan.Blame{}, false
+		return plan.ComparedCommits{}, false
 	}
 	// A job may have checked out the branch itself, which can end in a merge as well.
 	parents, err := r.repository.Parents(ctx, r.head)
 	if err != nil || len(parents) != 2 || r.head != r.cfg.CI.MergeCommit && parents[1] != r.cfg.CI.HeadCommit {
-		return plan.Blame{}, false
+		return plan.ComparedCommits{}, false
 	}
-	b := plan.Blame{Ref: "the target branch", Merge: true}
+	b := plan.ComparedCommits{Ref: "the target branch", Merge: true}
 	if r.cfg.CI.BaseRef != "" {
 		b.Ref = "origin/" + r.cfg.CI.BaseRef
 	}
-	return r.useCommit(ctx, b, parents[0], "the commit that the pull request is merged into"), true
+	return r.baseFromCommit(ctx, b, parents[0], "the commit that the pull request is merged into"), true
 }
 
-// fromTargetBranch compares with the target branch of a pull request, or in a merge queue with the commit before this one.
-func (r *CommitReader) fromTargetBranch(ctx context.Context) plan.Blame {
+// baseFromTargetBranch compares with the target branch of a pull request, or in a merge queue with the commit before this one.
+func (r *CommitReader) baseFromTargetBranch(ctx context.Context) plan.ComparedCommits {
 	shown := "origin/" + r.cfg.CI.BaseRef
 	if r.cfg.CI.PullRequest == 0 && r.cfg.CI.BaseCommit != "" {
-		return r.useCommit(ctx, plan.Blame{Ref: shown}, r.cfg.CI.BaseCommit, "the commit before this one in the merge queue")
+		return r.baseFromCommit(ctx, plan.ComparedCommits{Ref: shown}, r.cfg.CI.BaseCommit, "the commit before this one in the merge queue")
 	}
-	if _, err := r.repository.Commit(ctx, "refs/remotes/"+shown); err == nil {
-		return r.useMergeBase(ctx, shown, "refs/remotes/"+shown)
+	if _, err := r.repository.ResolveCommit(ctx, "refs/remotes/"+shown); err == nil {
+		return r.baseFromMergeBase(ctx, shown, "refs/remotes/"+shown)
 	}
 	if r.cfg.CI.BaseCommit != "" {
-		return r.useMergeBase(ctx, shown, r.cfg.CI.BaseCommit)
+		return r.baseFromMergeBase(ctx, shown, r.cfg.CI.BaseCommit)
 	}
-	return r.missingCommit(plan.Blame{}, shown)
+	return r.missingCommit(plan.ComparedCommits{}, shown)
 }
 
 // isOnMainline reports whether the commit is one of the default branch, or no other branch is known.
@@ -233,10 +233,10 @@ func (r *CommitReader) isOnMainline(ctx context.Context, mainline string) bool {
 	return err == nil && bases[0] == r.head
 }
 
-// fromPush compares with the branch before the push, if CI says so, else before the commit.
-func (r *CommitReader) fromPush(ctx context.Context) plan.Blame {
+// baseFromPush compares with the branch before the push, if CI says so, else before the commit.
+func (r *CommitReader) baseFromPush(ctx context.Context) plan.ComparedCommits {
 	if before := r.cfg.CI.BaseCommit; before != "" {
-		b := r.useCommit(ctx, plan.Blame{Ref: "the branch before the push"}, before, "the branch before the push")
+		b := r.baseFromCommit(ctx, plan.ComparedCommits{Ref: "the branch before the push"}, before, "the branch before the push")
 		if b.Base == "" && !r.repository.Shallow {
 			b.Problem += ": the branch was probably force-pushed"
 		}
@@ -247,14 +247,14 @@ func (r *CommitReader) fromPush(ctx context.Context) plan.Blame {
 	case err != nil:
 		return unreadableBase(err)
 	case len(parents) == 0:
-		return plan.Blame{Problem: "this is the first commit, so there is nothing before it"}
+		return plan.ComparedCommits{Problem: "this is the first commit, so there is nothing before it"}
 	}
-	return r.useCommit(ctx, plan.Blame{Ref: "HEAD^"}, parents[0], "the commit before this one")
+	return r.baseFromCommit(ctx, plan.ComparedCommits{Ref: "HEAD^"}, parents[0], "the commit before this one")
 }
 
-// useCommit compares with this commit, which messages call what.
-func (r *CommitReader) useCommit(ctx context.Context, b plan.Blame, id, what string) plan.Blame {
-	commit, err := r.repository.Commit(ctx, id)
+// baseFromCommit compares with this commit, which messages call what.
+func (r *CommitReader) baseFromCommit(ctx context.Context, b plan.ComparedCommits, id, what string) plan.ComparedCommits {
+	commit, err := r.repository.ResolveCommit(ctx, id)
 	if err == nil {
 		b.Base = commit
 		return b
@@ -262,11 +262,11 @@ func (r *CommitReader) useCommit(ctx context.Context, b plan.Blame, id, what str
 	return r.missingCommit(b, fmt.Sprintf("%s (%.12s)", what, id))
 }
 
-// useMergeBase compares with the newest common ancestor of HEAD and a ref, so that commits that the ref
+// baseFromMergeBase compares with the newest common ancestor of HEAD and a ref, so that commits that the ref
 // got since do not count.
-func (r *CommitReader) useMergeBase(ctx context.Context, shown, ref string) plan.Blame {
-	b := plan.Blame{Ref: shown}
-	other, err := r.repository.Commit(ctx, ref)
+func (r *CommitReader) baseFromMergeBase(ctx context.Context, shown, ref string) plan.ComparedCommits {
+	b := plan.ComparedCommits{Ref: shown}
+	other, err := r.repository.ResolveCommit(ctx, ref)
 	if err != nil {
 		return r.missingCommit(b, shown)
 	}
@@ -287,7 +287,7 @@ func (r *CommitReader) useMergeBase(ctx context.Context, shown, ref string) plan
 		b.Problem = fmt.Sprintf("this branch and %s were merged into each other, so the plan may confuse their changes", shown)
 		b.Fix = fmt.Sprintf("merge %s into this branch, or rebase this branch", shown)
 	case b.Base != other:
-		if n, err := r.repository.CountMissing(ctx, r.head, other, r.names); err == nil && n > 0 {
+		if n, err := r.repository.CountMissingCommits(ctx, r.head, other, r.names); err == nil && n > 0 {
 			b.Problem = fmt.Sprintf("this branch lacks %s of %s that changed manifests: apply from this branch would undo them",
 				diag.Plural(n, "commit", "commits"), b.Ref)
 			b.Fix = fmt.Sprintf("rebase this branch, or merge %s into it", b.Ref)
@@ -307,7 +307,7 @@ func (r *CommitReader) commonAncestors(ctx context.Context, other string) ([]str
 	return r.repository.MergeBases(ctx, other, r.head)
 }
 
-func (r *CommitReader) missingCommit(b plan.Blame, what string) plan.Blame {
+func (r *CommitReader) missingCommit(b plan.ComparedCommits, what string) plan.ComparedCommits {
 	clone, fix := "clone", "fetch it,"
 	if r.repository.Shallow {
 		clone, fix = "shallow clone", "fetch more history (in CI: fetch-depth: 0, or GIT_DEPTH: 0),"
@@ -316,10 +316,10 @@ func (r *CommitReader) missingCommit(b plan.Blame, what string) plan.Blame {
 	return b
 }
 
-func unreadableBase(err error) plan.Blame {
+func unreadableBase(err error) plan.ComparedCommits {
 	text := err.Error()
 	if failed, ok := errors.AsType[*git.CommandError](err); ok {
 		text = cmp.Or(strings.TrimPrefix(failed.Said, "fatal: "), failed.Err.Error())
 	}
-	return plan.Blame{Problem: text, Fix: "fix that, or name a commit to compare with: --base-ref REF"}
+	return plan.ComparedCommits{Problem: text, Fix: "fix that, or name a commit to compare with: --base-ref REF"}
 }

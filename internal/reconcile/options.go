@@ -35,8 +35,8 @@ type Options struct {
 	Wait        time.Duration // how long apply waits until objects are ready or gone
 }
 
-// Acceptance is what trueup does only if a person accepts it.
-type Acceptance struct{ Form, Meaning string }
+// AcceptOption is what trueup does only if a person accepts it.
+type AcceptOption struct{ Form, Meaning string }
 
 // What a person can accept.
 const (
@@ -48,8 +48,8 @@ const (
 )
 
 // Acceptances returns all of them.
-func Acceptances() []Acceptance {
-	return []Acceptance{
+func Acceptances() []AcceptOption {
+	return []AcceptOption{
 		{takeOver + "=KIND/NAME", "git owns its lists: apply drops live elements that git lacks"},
 		{recreate + "=KIND/NAME", "apply creates it again after it was deleted, with other data"},
 		{emptyLive, "continue even if no object in the ledger is live"},
@@ -80,7 +80,7 @@ func (o Options) planOptions() (all plan.Options, err error) {
 			named[form] = append(named[form], name)
 			form += "=KIND/NAME"
 		}
-		if !slices.ContainsFunc(Acceptances(), func(a Acceptance) bool { return a.Form == form }) {
+		if !slices.ContainsFunc(Acceptances(), func(a AcceptOption) bool { return a.Form == form }) {
 			return all, fmt.Errorf("--accept is %q: write %s=KIND/NAME, %s=KIND/NAME, %s, %s or %s", value, takeOver, recreate, emptyLive, normalised, olderCommit)
 		}
 	}
@@ -92,9 +92,9 @@ func (o Options) planOptions() (all plan.Options, err error) {
 	return all, err
 }
 
-// MatchManifests rejects an option that names no manifest: with a typing error, trueup must not report that
+// CheckMatches rejects an option that names no manifest: with a typing error, trueup must not report that
 // there is nothing to do.
-func (o Options) MatchManifests(set *manifest.Set) error {
+func (o Options) CheckMatches(set *manifest.Set) error {
 	for _, value := range o.Accept {
 		_, name, named := strings.Cut(value, "=")
 		if key, _ := kind.ParseKey(name); named && set.Find(key) == nil { // CheckValues has read it
@@ -119,7 +119,7 @@ func (o Options) leaveOutBroken(l config.LoadedProject) (sound *manifest.Set, br
 			broken = append(broken, f.Path)
 		}
 	}
-	sound = l.Set.Without(broken)
+	sound = l.Set.WithoutFiles(broken)
 	if len(sound.Objects) == 0 || CheckPatterns(o.Patterns, sound) != nil {
 		return nil, nil
 	}
@@ -167,9 +167,9 @@ type ExpectedPlan struct {
 	file   string // has the plan; empty if only the digest is known
 }
 
-// ReadExpectation reads FILE or sha256:… of --expect; full is the absolute path of FILE. trueup compares the plan in
+// ReadExpectedPlan reads FILE or sha256:… of --expect; full is the absolute path of FILE. trueup compares the plan in
 // the file, and never sends it. It reads the file again for differences, and holds no second plan until then.
-func ReadExpectation(arg, full string) (ExpectedPlan, error) {
+func ReadExpectedPlan(arg, full string) (ExpectedPlan, error) {
 	switch {
 	case arg == "":
 		return ExpectedPlan{}, nil
@@ -205,7 +205,7 @@ func ReadPlan(full string) (*plan.Plan, error) {
 		err = errors.New("it is empty: the run that should have written it made no plan")
 	default:
 		var content []byte
-		if content, err = io.ReadAll(files.AtMost(f, plan.MaxFile)); err == nil {
+		if content, err = io.ReadAll(files.LimitReader(f, plan.MaxFile)); err == nil {
 			p, err = plan.DecodePlan(content)
 		}
 	}

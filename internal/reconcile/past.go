@@ -23,17 +23,17 @@ const timeout = time.Minute
 
 // ReadPast reads the project of the commit that ref, CI or the remote names, and its manifests if they are
 // asked for. It never fails a run: the result has the problem.
-func (r *CommitReader) ReadPast(ctx context.Context, ref string, manifests bool) plan.Past {
+func (r *CommitReader) ReadPast(ctx context.Context, ref string, manifests bool) plan.BaseState {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	p, problem := r.withRepository(ctx)
 	if problem.Problem != "" {
-		return plan.Past{Blame: problem}
+		return plan.BaseState{Blame: problem}
 	}
 	blame := p.findBase(ctx, ref)
 	blame.Head = p.head
 	if blame.Base == "" {
-		return plan.Past{Blame: blame}
+		return plan.BaseState{Blame: blame}
 	}
 	past, err := p.readCommit(ctx, blame.Base, manifests)
 	if err != nil {
@@ -52,7 +52,7 @@ func (r *CommitReader) ReadPast(ctx context.Context, ref string, manifests bool)
 }
 
 // addLimits says what a comparison of the two trees can't show, unless there is another problem.
-func (r *CommitReader) addLimits(ctx context.Context, past *plan.Past, blame *plan.Blame) {
+func (r *CommitReader) addLimits(ctx context.Context, past *plan.BaseState, blame *plan.ComparedCommits) {
 	problem, fix := "", ""
 	if past.Unclear {
 		problem = "some manifests of the base commit have errors, so trueup can't read them"
@@ -83,7 +83,7 @@ func (r *CommitReader) findSubmodule(ctx context.Context) string {
 		return ""
 	}
 	for _, module := range modules {
-		if r.names.coverFile(".", module) || slices.ContainsFunc(r.names, func(name string) bool { return isBelow(module, name) }) {
+		if r.names.coversFile(".", module) || slices.ContainsFunc(r.names, func(name string) bool { return isBelow(module, name) }) {
 			return module
 		}
 	}
@@ -91,7 +91,7 @@ func (r *CommitReader) findSubmodule(ctx context.Context) string {
 }
 
 // withRepository returns a copy of the reader that knows the repository, or the problem. It asks git once.
-func (r *CommitReader) withRepository(ctx context.Context) (*CommitReader, plan.Blame) {
+func (r *CommitReader) withRepository(ctx context.Context) (*CommitReader, plan.ComparedCommits) {
 	if r.copy == nil {
 		p := *r
 		p.names, p.shown, p.same = slices.Clone(r.names), slices.Clone(r.shown), map[string]bool{}
@@ -100,26 +100,26 @@ func (r *CommitReader) withRepository(ctx context.Context) (*CommitReader, plan.
 	return r.copy, r.problem
 }
 
-func (r *CommitReader) openRepository(ctx context.Context) plan.Blame {
+func (r *CommitReader) openRepository(ctx context.Context) plan.ComparedCommits {
 	if slices.Contains(r.names, "-") {
-		return plan.Blame{Problem: "standard input is not in git"}
+		return plan.ComparedCommits{Problem: "standard input is not in git"}
 	}
 	if _, found := files.FindAbove(r.dir, ".git"); !found && !r.cfg.GitDir {
-		return plan.Blame{Problem: "this is not a git repository", Fix: "run trueup in a clone of the repository"}
+		return plan.ComparedCommits{Problem: "this is not a git repository", Fix: "run trueup in a clone of the repository"}
 	}
 	repository, err := git.OpenRepository(ctx, r.dir)
 	if err != nil {
-		return plan.Blame{Problem: unreadableBase(err).Problem, Fix: "run trueup in a clone that git may read"}
+		return plan.ComparedCommits{Problem: unreadableBase(err).Problem, Fix: "run trueup in a clone that git may read"}
 	}
 	r.repository = repository.WithoutFetching()
 	if !slices.ContainsFunc(r.names, func(name string) bool { return !filepath.IsLocal(name) }) {
-		return plan.Blame{}
+		return plan.ComparedCommits{}
 	}
 	return r.rebaseToRepoRoot(ctx)
 }
 
 // rebaseToRepoRoot makes the names start from the top of the repository.
-func (r *CommitReader) rebaseToRepoRoot(ctx context.Context) plan.Blame {
+func (r *CommitReader) rebaseToRepoRoot(ctx context.Context) plan.ComparedCommits {
 	top, folder, err := r.repository.TopFolder(ctx)
 	if err != nil {
 		return unreadableBase(err)
@@ -132,16 +132,16 @@ func (r *CommitReader) rebaseToRepoRoot(ctx context.Context) plan.Blame {
 		}
 		r.names[i] = path.Join(folder, filepath.ToSlash(name))
 		if !filepath.IsLocal(r.names[i]) {
-			return plan.Blame{Problem: r.shown[i] + " is outside the repository", Fix: "name files inside it"}
+			return plan.ComparedCommits{Problem: r.shown[i] + " is outside the repository", Fix: "name files inside it"}
 		}
 	}
 	r.repository, r.dir, r.sets = r.repository.InFolder(top), top, nil // they have other paths
-	return plan.Blame{}
+	return plan.ComparedCommits{}
 }
 
-func (r *CommitReader) readCommit(ctx context.Context, commit string, manifests bool) (plan.Past, error) {
+func (r *CommitReader) readCommit(ctx context.Context, commit string, manifests bool) (plan.BaseState, error) {
 	then, movedFrom, err := r.readProject(ctx, commit)
-	past := plan.Past{}
+	past := plan.BaseState{}
 	switch known, isKnown := r.sets[commit]; {
 	case err != nil || !manifests:
 	case isKnown:
@@ -154,10 +154,10 @@ func (r *CommitReader) readCommit(ctx context.Context, commit string, manifests 
 }
 
 // readManifests reads the manifests of a commit. Objects that move with their project to another folder are not new.
-func (r *CommitReader) readManifests(ctx context.Context, commit string, then *plan.ProjectSettings, movedFrom string) (plan.Past, error) {
+func (r *CommitReader) readManifests(ctx context.Context, commit string, then *plan.ProjectSettings, movedFrom string) (plan.BaseState, error) {
 	root, err := os.OpenRoot(r.dir)
 	if err != nil {
-		return plan.Past{}, fmt.Errorf("read folder: %w", files.WithoutPath(err))
+		return plan.BaseState{}, fmt.Errorf("read folder: %w", files.WithoutPath(err))
 	}
 	defer func() { _ = root.Close() }()
 	repository, at := r.repository, r.names
@@ -166,29 +166,29 @@ func (r *CommitReader) readManifests(ctx context.Context, commit string, then *p
 		sameWorkspace := then.Workspace.UUID == r.cfg.Project.Workspace.UUID
 		switch {
 		case movedFrom == "" && !sameWorkspace:
-			return plan.Past{Set: &manifest.Set{}}, nil // this workspace had no manifests
+			return plan.BaseState{Set: &manifest.Set{}}, nil // this workspace had no manifests
 		case movedFrom == "":
 			at = r.addNames(then)
 		case sameWorkspace:
 			top, _, err := r.repository.TopFolder(ctx)
 			if err != nil {
-				return plan.Past{}, err
+				return plan.BaseState{}, err
 			}
 			repository, at = r.repository.InFolder(top), namesIn(path.Dir(movedFrom), then.Manifests)
-			want = func(name, _ string) bool { return at.mayHold(name) && at.coverFile(".", name) }
+			want = func(name, _ string) bool { return at.mayHold(name) && at.coversFile(".", name) }
 		}
 	}
 	tree, err := repository.ReadTree(ctx, commit, want)
 	if err != nil {
-		return plan.Past{}, err
+		return plan.BaseState{}, err
 	}
 	set, findings, err := at.parseTree(ctx, manifest.PathSource{FS: tree}, r.cfg.Options)
-	return plan.Past{Set: set, Same: r.same, Unclear: findings.HasErrors()}, err
+	return plan.BaseState{Set: set, Same: r.same, Unclear: findings.HasErrors()}, err
 }
 
-func namesIn(folder string, manifests []string) (at names) {
+func namesIn(folder string, manifests []string) (at manifestPaths) {
 	if len(manifests) == 0 {
-		return names{folder}
+		return manifestPaths{folder}
 	}
 	for _, name := range manifests {
 		at = append(at, path.Join(folder, filepath.ToSlash(name)))
@@ -268,7 +268,7 @@ func (r *CommitReader) removedProjects(ctx context.Context, commit string) (map[
 
 // addNames adds names that the project had then, so that an object is not new because its file was
 // moved, and returns all names.
-func (r *CommitReader) addNames(then *plan.ProjectSettings) names {
+func (r *CommitReader) addNames(then *plan.ProjectSettings) manifestPaths {
 	for _, name := range then.Manifests {
 		clean := path.Clean(filepath.ToSlash(name))
 		if r.configured && filepath.IsLocal(name) && !slices.Contains(r.names, clean) {
@@ -281,7 +281,7 @@ func (r *CommitReader) addNames(then *plan.ProjectSettings) names {
 
 // mayDiffer reports whether a file of the commit may have manifests and differs from that of now.
 func (r *CommitReader) mayDiffer(now fs.FS, name, id string) bool {
-	if !r.names.mayHold(name) || !r.names.coverFile(".", name) {
+	if !r.names.mayHold(name) || !r.names.coversFile(".", name) {
 		return false
 	}
 	content, err := files.ReadFS(now, name, manifest.MaxFile)

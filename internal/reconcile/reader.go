@@ -28,7 +28,7 @@ type CommitReaderConfig struct {
 	config.LoadedProject
 	Options manifest.LoadSettings
 	// CI is what the CI service says of the run. InCI is true in an unknown service, too.
-	CI     forge.Context
+	CI     forge.CIContext
 	InCI   bool
 	GitDir bool // reports whether the environment names the repository
 }
@@ -37,22 +37,22 @@ type CommitReaderConfig struct {
 type CommitReader struct {
 	cfg        CommitReaderConfig
 	repository git.Repository
-	dir        string   // the folder of names
-	names      names    // the files and folders to read
-	shown      []string // the names as the paths of objects begin
-	configured bool     // true if the project has the names
-	sets       map[string]plan.Past
+	dir        string        // the folder of names
+	names      manifestPaths // the files and folders to read
+	shown      []string      // the names as the paths of objects begin
+	configured bool          // true if the project has the names
+	sets       map[string]plan.BaseState
 	// same has the files of a commit that do not differ from those of now, by the paths of their objects.
 	same map[string]bool
 	// copy and problem are the result of opened; copy is nil before.
 	copy    *CommitReader
-	problem plan.Blame
+	problem plan.ComparedCommits
 	head    string // the commit that is checked out, or empty before it was asked for
 }
 
 // NewCommitReader returns the reader of a run.
 func NewCommitReader(cfg CommitReaderConfig) *CommitReader {
-	r := &CommitReader{cfg: cfg, dir: cfg.Cwd, shown: cfg.Paths, sets: map[string]plan.Past{}}
+	r := &CommitReader{cfg: cfg, dir: cfg.Cwd, shown: cfg.Paths, sets: map[string]plan.BaseState{}}
 	p := cfg.Project
 	switch {
 	case len(cfg.Paths) > 0:
@@ -76,18 +76,18 @@ func NewCommitReader(cfg CommitReaderConfig) *CommitReader {
 
 // ReadBase reads the manifests of ref, or else of HEAD and its first parent, to prove which objects
 // git had. A commit that can't be read proves nothing: the result has the problem.
-func (r *CommitReader) ReadBase(ctx context.Context, ref string) plan.Base {
+func (r *CommitReader) ReadBase(ctx context.Context, ref string) plan.PruneBase {
 	for _, name := range r.names {
 		if !filepath.IsLocal(name) || name == "-" {
-			return plan.Base{Problem: name + " is not in the folder of the project", Fix: "name manifests inside the repository"}
+			return plan.PruneBase{Problem: name + " is not in the folder of the project", Fix: "name manifests inside the repository"}
 		}
 	}
 	var err error
 	if r.repository, err = git.OpenRepository(ctx, r.dir); err != nil {
-		return plan.Base{Problem: err.Error(), Fix: "run trueup in a clone of the repository"}
+		return plan.PruneBase{Problem: err.Error(), Fix: "run trueup in a clone of the repository"}
 	}
 	if missing, fix := r.notCheckedOut(ctx); missing != "" {
-		return plan.Base{Problem: missing + ", so files that are absent here may be in git", Fix: fix}
+		return plan.PruneBase{Problem: missing + ", so files that are absent here may be in git", Fix: fix}
 	}
 	base := r.readTrees(ctx, "HEAD", "HEAD^")
 	if ref != "" {
@@ -95,8 +95,8 @@ func (r *CommitReader) ReadBase(ctx context.Context, ref string) plan.Base {
 		base = r.readTrees(ctx, ref)
 		base.Newer = newer
 	}
-	if base.Elsewhere, err = r.findElsewhere(ctx, RemovedKeys(base, r.cfg.Set)); err != nil {
-		return plan.Base{Problem: "trueup can't tell what else it contains: " + err.Error(), Fix: "fix that"}
+	if base.Elsewhere, err = r.findMovedManifests(ctx, RemovedKeys(base, r.cfg.Set)); err != nil {
+		return plan.PruneBase{Problem: "trueup can't tell what else it contains: " + err.Error(), Fix: "fix that"}
 	}
 	return base
 }
@@ -111,7 +111,7 @@ func (r *CommitReader) notCheckedOut(ctx context.Context) (missing, fix string) 
 		return err.Error(), "fix that"
 	}
 	for _, name := range submodules {
-		if r.names.coverFile(".", name) {
+		if r.names.coversFile(".", name) {
 			return "the files of the submodule " + name + " are not checked out",
 				"git submodule update --init --recursive (in CI: check out with submodules)"
 		}
@@ -120,8 +120,8 @@ func (r *CommitReader) notCheckedOut(ctx context.Context) (missing, fix string) 
 }
 
 // readTrees reads some commits. Only HEAD, or the only one, must exist.
-func (r *CommitReader) readTrees(ctx context.Context, refs ...string) plan.Base {
-	var base plan.Base
+func (r *CommitReader) readTrees(ctx context.Context, refs ...string) plan.PruneBase {
+	var base plan.PruneBase
 	for _, ref := range refs {
 		set, err := r.readSet(ctx, ref)
 		switch {
@@ -142,7 +142,7 @@ func (r *CommitReader) readTrees(ctx context.Context, refs ...string) plan.Base 
 
 // readSet reads the manifests of a commit, and ignores mistakes in them.
 func (r *CommitReader) readSet(ctx context.Context, ref string) (*manifest.Set, error) {
-	commit, err := r.repository.Commit(ctx, ref)
+	commit, err := r.repository.ResolveCommit(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -155,14 +155,14 @@ func (r *CommitReader) readSet(ctx context.Context, ref string) (*manifest.Set, 
 	}
 	set, findings, err := r.names.parseTree(ctx, manifest.PathSource{FS: tree, Display: ref}, r.cfg.Options)
 	if err == nil {
-		r.sets[commit] = plan.Past{Set: set, Unclear: findings.HasErrors()}
+		r.sets[commit] = plan.BaseState{Set: set, Unclear: findings.HasErrors()}
 	}
 	return set, err
 }
 
-// findElsewhere finds manifests that left the places to read and are in another folder of HEAD,
+// findMovedManifests finds manifests that left the places to read and are in another folder of HEAD,
 // perhaps that of another project with the same workspace and ledger.
-func (r *CommitReader) findElsewhere(ctx context.Context, removed []kind.Key) (map[kind.Key]string, error) {
+func (r *CommitReader) findMovedManifests(ctx context.Context, removed []kind.Key) (map[kind.Key]string, error) {
 	if len(removed) == 0 {
 		return nil, nil
 	}
@@ -172,7 +172,7 @@ func (r *CommitReader) findElsewhere(ctx context.Context, removed []kind.Key) (m
 	}
 	ws := r.cfg.Project.Workspace
 	tree, err := r.repository.InFolder(top).ReadTree(ctx, "HEAD", func(name, _ string) bool {
-		if !manifest.IsFile(name) || r.names.coverFile(folder, name) {
+		if !manifest.IsFile(name) || r.names.coversFile(folder, name) {
 			return false
 		}
 		p, err := config.FindProject(filepath.Join(top, filepath.FromSlash(path.Dir(name))))
@@ -195,7 +195,7 @@ func (r *CommitReader) findElsewhere(ctx context.Context, removed []kind.Key) (m
 }
 
 // RemovedKeys returns the keys of objects that git had and has no more, and that can be deleted.
-func RemovedKeys(base plan.Base, set *manifest.Set) []kind.Key {
+func RemovedKeys(base plan.PruneBase, set *manifest.Set) []kind.Key {
 	var keys []kind.Key
 	for _, t := range base.Trees {
 		for _, o := range t.Set.Objects {
@@ -208,9 +208,9 @@ func RemovedKeys(base plan.Base, set *manifest.Set) []kind.Key {
 	return slices.Compact(keys)
 }
 
-type names []string
+type manifestPaths []string
 
-func (n names) parseTree(ctx context.Context, tree manifest.PathSource, options manifest.LoadSettings) (*manifest.Set, diag.List, error) {
+func (n manifestPaths) parseTree(ctx context.Context, tree manifest.PathSource, options manifest.LoadSettings) (*manifest.Set, diag.List, error) {
 	var list []manifest.PathSource
 	for _, tree.Path = range n {
 		if f, err := tree.FS.Open(tree.Path); err == nil {
@@ -221,13 +221,15 @@ func (n names) parseTree(ctx context.Context, tree manifest.PathSource, options 
 	return manifest.Load(ctx, list, options)
 }
 
-// coverFile reports whether a file is below these names, which start from the folder.
-func (n names) coverFile(folder, file string) bool {
+// coversFile reports whether a file is below these names, which start from the folder.
+func (n manifestPaths) coversFile(folder, file string) bool {
 	return slices.ContainsFunc(n, func(name string) bool { return isBelow(path.Join(folder, name), file) })
 }
 
 // mayHold reports whether a file below these names may have manifests.
-func (n names) mayHold(file string) bool { return manifest.IsFile(file) || slices.Contains(n, file) }
+func (n manifestPaths) mayHold(file string) bool {
+	return manifest.IsFile(file) || slices.Contains(n, file)
+}
 
 func isBelow(folder, name string) bool {
 	return folder == "." || name == folder || strings.HasPrefix(name, folder+"/")

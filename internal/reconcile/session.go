@@ -22,8 +22,8 @@ import (
 	"trueup/internal/plan"
 )
 
-// Env is the environment of a run.
-type Env struct {
+// SessionEnv is the environment of a run.
+type SessionEnv struct {
 	config.Options
 	Paths   []string // the PATH arguments
 	History *CommitReader
@@ -38,10 +38,10 @@ type Session struct {
 	Plan     *plan.Plan  // nil if findings stopped the run
 	Unread   kind.Unread // the areas that are not in the plan, with Options.EachArea
 	// Skipped is the apply that left nothing to do of this very tree, with Options.SkipApplied. There is no plan then.
-	Skipped *ledger.Head
+	Skipped *ledger.ApplyHead
 
 	settles      bool // Apply finishes open requests, and sends nothing else
-	env          Env
+	env          SessionEnv
 	options      Options
 	inputs       plan.Inputs
 	planner      *plan.Planner
@@ -50,7 +50,7 @@ type Session struct {
 }
 
 // PrepareSession makes the plan. If findings are errors, the session has none.
-func PrepareSession(ctx context.Context, env Env, l config.LoadedProject, o Options) (*Session, error) {
+func PrepareSession(ctx context.Context, env SessionEnv, l config.LoadedProject, o Options) (*Session, error) {
 	s := &Session{env: env, Loaded: l, options: o}
 	var broken []string
 	if l.Findings.HasErrors() {
@@ -61,7 +61,7 @@ func PrepareSession(ctx context.Context, env Env, l config.LoadedProject, o Opti
 	}
 	var err error
 	if s.inputs, err = o.planInputs(env, l); err == nil {
-		err = l.Project.AllowOverrides(env.Getenv("TRUEUP_ALLOW_OVERRIDES"))
+		err = l.Project.CheckAllowedOverrides(env.Getenv("TRUEUP_ALLOW_OVERRIDES"))
 	}
 	if err != nil {
 		return nil, err
@@ -70,11 +70,11 @@ func PrepareSession(ctx context.Context, env Env, l config.LoadedProject, o Opti
 		return nil, err
 	}
 	if len(env.Paths) == 0 {
-		WarnOfNothing(l, env.Log)
+		WarnIfNoManifests(l, env.Log)
 	}
 	options := &s.inputs.Options
 	options.PartOfTree = options.PartOfTree || broken != nil
-	options.Unread, options.ShowUnmanaged = manifest.Unread(l.Findings), env.Verbose
+	options.Unread, options.ShowUnmanaged = manifest.HasUnread(l.Findings), env.Verbose
 	s.inputs.Target = plan.Destination{Origins: s.Platform.Origins, Workspace: s.Platform.Workspace}
 	s.inputs.LedgerStore = s.Platform.Ledger.Store
 	if o.Prune {
@@ -91,10 +91,10 @@ func PrepareSession(ctx context.Context, env Env, l config.LoadedProject, o Opti
 }
 
 // planInputs returns what a plan is made of, without what only the platform has.
-func (o Options) planInputs(env Env, l config.LoadedProject) (plan.Inputs, error) {
+func (o Options) planInputs(env SessionEnv, l config.LoadedProject) (plan.Inputs, error) {
 	options, err := o.planOptions()
 	if err == nil {
-		err = o.MatchManifests(l.Set)
+		err = o.CheckMatches(l.Set)
 	}
 	options.Overrides, options.PartOfTree = l.Project.Overrides, l.Project.ReadsPartly(env.Dir, env.Paths)
 	options.MaxCreates, options.MaxDeletes = l.Project.MaxCreates, l.Project.DeletesAllowed()
@@ -103,8 +103,8 @@ func (o Options) planInputs(env Env, l config.LoadedProject) (plan.Inputs, error
 	}, err
 }
 
-// WarnOfNothing warns if there are no manifests, and says how to get some.
-func WarnOfNothing(l config.LoadedProject, log func(slog.Level, string)) {
+// WarnIfNoManifests warns if there are no manifests, and says how to get some.
+func WarnIfNoManifests(l config.LoadedProject, log func(slog.Level, string)) {
 	switch {
 	case !l.IsEmpty():
 	case !l.Project.Exists():
@@ -128,19 +128,19 @@ func (s *Session) States(p *plan.Plan) []plan.ObjectState {
 
 // NarrowToUnanswered reduces the plan to the requests without an outcome.
 func (s *Session) NarrowToUnanswered() error {
-	s.Plan, s.settles = s.Plan.OpenOnly(s.inputs.Ledger.Records), true
-	return config.LedgerError(s.inputs.Ledger.ProblemError())
+	s.Plan, s.settles = s.Plan.NarrowToUnanswered(s.inputs.Ledger.Records), true
+	return config.ExplainLedgerError(s.inputs.Ledger.ProblemError())
 }
 
-// HidesLedger reports whether a plan in CI was made without the project's ledger: a green job would promise
+// LacksProjectLedger reports whether a plan in CI was made without the project's ledger: a green job would promise
 // that apply can do what the plan shows.
-func (s *Session) HidesLedger() bool {
+func (s *Session) LacksProjectLedger() bool {
 	return config.InCI(s.env.Getenv) && s.Platform.Ledger.Store != "" && s.Plan.LedgerProblem != ""
 }
 
-// DoubtWorkspace returns what to do before a plan in CI may be green whose workspace may not exist, "" if it is confirmed.
-func (s *Session) DoubtWorkspace() string {
-	if !config.InCI(s.env.Getenv) || s.Platform.Pin.Workspace != "" || !s.planner.WorkspaceUnproven() {
+// WorkspaceWarning returns what to do before a plan in CI may be green whose workspace may not exist, "" if it is confirmed.
+func (s *Session) WorkspaceWarning() string {
+	if !config.InCI(s.env.Getenv) || s.Platform.Pin.Workspace != "" || !s.planner.IsWorkspaceUnproven() {
 		return ""
 	}
 	fix := "set " + config.WorkspacePin + " to confirm its UUID (for the shipped workflows, TRUEUP_READ_WORKSPACE or the input workspace)"
@@ -186,14 +186,14 @@ func (s *Session) readAndPlan(ctx context.Context) error {
 			return err
 		}
 	}
-	s.inputs.At = ledger.ObserveTimes(reader.ServerTime(), s.Platform.API.Now())
+	s.inputs.At = ledger.NewInstant(reader.ServerTime(), s.Platform.API.Now())
 	s.makePlan(ctx)
 	return nil
 }
 
 // makePlan makes the plan, and explains it by what git had before.
 func (s *Session) makePlan(ctx context.Context) {
-	past, isLarge := plan.Past{}, len(s.inputs.Set.Objects) > large
+	past, isLarge := plan.BaseState{}, len(s.inputs.Set.Objects) > large
 	if isLarge {
 		past = s.env.History.ReadPast(ctx, s.options.BaseRef, false)
 		s.inputs.Release = !s.options.Whole && !past.ChangesOverrides(s.inputs)
@@ -201,12 +201,12 @@ func (s *Session) makePlan(ctx context.Context) {
 	s.planner = plan.NewPlanner(s.inputs)
 	made, findings := s.planner.MakePlan()
 	s.Plan, s.Loaded.Findings = made, append(s.Loaded.Findings, findings...)
-	if asks := made.AsksGit() || s.Loaded.Set.HasSilences(); !isLarge || asks && past.Blame.Base != "" {
+	if asks := made.NeedsGitHistory() || s.Loaded.Set.HasSilences(); !isLarge || asks && past.Blame.Base != "" {
 		past = s.env.History.ReadPast(ctx, s.options.BaseRef, asks)
 	}
 	s.planner.ExplainPlan(made, past)
-	if keys := made.UnnamedObjects(); len(keys) > 0 {
-		s.planner.NameCommits(made, s.env.History.ReadTrails(ctx, keys))
+	if keys := made.ObjectsWithoutCommit(); len(keys) > 0 {
+		s.planner.AddCommits(made, s.env.History.ReadTrails(ctx, keys))
 	}
 	s.order = s.compareCommit(ctx)
 	s.Plan.Commit, s.Plan.OrderNote, s.Plan.Older = s.order.Commit, s.orderNote(), s.order.IsOlder()
@@ -237,15 +237,15 @@ func (s *Session) readLedger(ctx context.Context) (err error) {
 	if s.inputs.Ledger = view; err != nil {
 		return err
 	}
-	if err = s.admitPlatform(ctx); err != nil && !s.options.ReadOnly {
+	if err = s.checkPlatform(ctx); err != nil && !s.options.ReadOnly {
 		err = diag.WithExit(diag.ExitNeedsPerson, err)
 	}
 	return err
 }
 
-// admitPlatform rejects a platform that the ledger was not made for, which must not get the tokens. It also rejects an
+// checkPlatform rejects a platform that the ledger was not made for, which must not get the tokens. It also rejects an
 // apply that could not record what it sends in the project's ledger.
-func (s *Session) admitPlatform(ctx context.Context) error {
+func (s *Session) checkPlatform(ctx context.Context) error {
 	read, _ := s.areas()
 	if err := s.Platform.AdmitAreas(ctx, read...); err != nil {
 		return err
@@ -267,14 +267,14 @@ func (s *Session) readLive(ctx context.Context, reader api.ObjectReader) (err er
 	}
 	opts := api.FetchOptions{
 		Parallelism: s.env.API.Parallelism, Names: s.inputs.Ledger.RemoteNames(), Whole: s.options.Whole,
-		Progress: func(done int) { progress(done, wanted) }, Doubt: plan.DoubtListed(s.inputs, s.Platform.API.Now()),
+		Progress: func(done int) { progress(done, wanted) }, Doubt: plan.NeedsReread(s.inputs, s.Platform.API.Now()),
 	}
 	opts.Also = slices.DeleteFunc(slices.Clone(kind.AllKinds()), s.isUnneeded)
 	if !s.options.EachArea {
 		s.inputs.Live, err = api.FetchState(ctx, reader, s.inputs.Set, opts)
 		return err
 	}
-	s.inputs.Live, s.Unread = api.FetchEach(ctx, reader, s.inputs.Set, opts)
+	s.inputs.Live, s.Unread = api.FetchAreas(ctx, reader, s.inputs.Set, opts)
 	if targets := s.inputs.Options.Targets; len(s.Unread) > 0 {
 		s.inputs.Options.Targets = func(key kind.Key) bool {
 			k, _ := kind.FindKind(key.Kind)
@@ -317,7 +317,7 @@ func (s *Session) canRead(area kind.Area) bool {
 
 // PlanOffline returns the plan of what git changed since the base. It needs no token, platform or ledger; store is
 // that of the project.
-func PlanOffline(ctx context.Context, env Env, l config.LoadedProject, o Options, store string) (*plan.Plan, error) {
+func PlanOffline(ctx context.Context, env SessionEnv, l config.LoadedProject, o Options, store string) (*plan.Plan, error) {
 	inputs, err := o.planInputs(env, l)
 	if err != nil {
 		return nil, err

@@ -15,8 +15,8 @@ import (
 	"trueup/internal/routing"
 )
 
-// SidesOf returns the CDNs of the manifests, and those that they had in a base if baseRef names one.
-func SidesOf(ctx context.Context, env Env, l config.LoadedProject, baseRef string) ([]routing.Side, error) {
+// RoutingSides returns the CDNs of the manifests, and those that they had in a base if baseRef names one.
+func RoutingSides(ctx context.Context, env SessionEnv, l config.LoadedProject, baseRef string) ([]routing.Side, error) {
 	sides := []routing.Side{newSide(routing.Git, l.Set.Objects)}
 	if baseRef == "" {
 		return sides, nil
@@ -65,9 +65,9 @@ func (s *Session) RequestSides() []routing.Side {
 		switch it := items[o.Key()]; {
 		case it == nil || !isLive:
 		case it.Op == plan.None:
-			cdn.Reread(now.Spec)
+			cdn.SetSpec(now.Spec)
 		case it.Op == plan.Patch:
-			cdn.Reread(canon.Bytes(effect.Apply(it.BodySpec(), canon.MustDecode(now.Spec))))
+			cdn.SetSpec(canon.Encode(effect.ApplyPatch(it.BodySpec(), canon.MustDecode(now.Spec))))
 		default:
 			cdn.Note = "by its manifest alone, because apply changes nothing (" + string(it.Op) + ")"
 		}
@@ -85,7 +85,7 @@ func (s *Session) RequestSides() []routing.Side {
 
 // liveCDN returns what answers requests, or nil if the object serves nothing.
 func liveCDN(o kind.LiveObject) *routing.CDN {
-	if o.Kind.SentOnce() || o.Host == "" || o.Terminating {
+	if o.Kind.IsSendOnce() || o.Host == "" || o.Terminating {
 		return nil
 	}
 	return routing.NewCDN(o.Key(), o.Spec)

@@ -30,35 +30,35 @@ const (
 
 var errTooMuch = errors.New("too many changes to read")
 
-// tracker reads the versions of manifests.
-type tracker struct {
+// versionReader reads the versions of manifests.
+type versionReader struct {
 	*CommitReader
-	contents map[string]contents // contents are those that were read, by their ids
-	trails   map[kind.Key]plan.Trail
+	contents map[string]parsedFile // contents are those that were read, by their ids
+	trails   map[kind.Key]plan.ManifestHistory
 	// begins are the places in trails where a manifest comes out of nothing, by commit.
-	begins map[string][]begin
+	begins map[string][]historyStart
 }
 
-type contents struct {
+type parsedFile struct {
 	set   *manifest.Set
 	sound bool // sound is false if the set may lack objects
 }
 
-type begin struct {
+type historyStart struct {
 	key kind.Key
 	at  int
 }
 
 // ReadTrails returns how the manifests of objects came to be what HEAD has, for those that it can prove it of. It
 // never fails a run.
-func (r *CommitReader) ReadTrails(ctx context.Context, keys []kind.Key) map[kind.Key]plan.Trail {
+func (r *CommitReader) ReadTrails(ctx context.Context, keys []kind.Key) map[kind.Key]plan.ManifestHistory {
 	ctx, cancel := context.WithTimeout(ctx, trailTimeout)
 	defer cancel()
 	opened, problem := r.withRepository(ctx)
 	if problem.Problem != "" {
 		return nil
 	}
-	t := tracker{CommitReader: opened, contents: map[string]contents{}, trails: map[kind.Key]plan.Trail{}, begins: map[string][]begin{}}
+	t := versionReader{CommitReader: opened, contents: map[string]parsedFile{}, trails: map[kind.Key]plan.ManifestHistory{}, begins: map[string][]historyStart{}}
 	files := map[string][]kind.Key{}
 	var gone []kind.Key
 	for _, key := range keys {
@@ -91,7 +91,7 @@ func (r *CommitReader) fileOf(shown string) string {
 }
 
 // followFiles makes the trails of the objects in some files.
-func (t *tracker) followFiles(ctx context.Context, files map[string][]kind.Key) error {
+func (t *versionReader) followFiles(ctx context.Context, files map[string][]kind.Key) error {
 	names := slices.Sorted(maps.Keys(files))
 	if names = names[:min(len(names), mostFiles)]; len(names) == 0 {
 		return nil
@@ -111,7 +111,7 @@ func (t *tracker) followFiles(ctx context.Context, files map[string][]kind.Key) 
 			versions = append(versions, e.ID+":./"+name)
 		}
 	}
-	ids, err := t.repository.Contents(ctx, versions)
+	ids, err := t.repository.BlobIDs(ctx, versions)
 	if err == nil {
 		err = t.readContents(ctx, ids)
 	}
@@ -126,16 +126,16 @@ func (t *tracker) followFiles(ctx context.Context, files map[string][]kind.Key) 
 			}
 		}
 	}
-	return t.proveElsewhere(ctx)
+	return t.markPossibleMoves(ctx)
 }
 
-func commitOf(e git.Entry) plan.Commit {
+func commitOf(e git.LogCommit) plan.Commit {
 	return plan.Commit{ID: e.ID, Subject: e.Subject, Author: e.Author, Time: e.Time}
 }
 
 // makeTrail returns the versions of an object by the ids of the contents of its file.
-func (t *tracker) makeTrail(key kind.Key, log []git.Entry, at map[string]int, ids []string) plan.Trail {
-	trail := make(plan.Trail, len(log))
+func (t *versionReader) makeTrail(key kind.Key, log []git.LogCommit, at map[string]int, ids []string) plan.ManifestHistory {
+	trail := make(plan.ManifestHistory, len(log))
 	for i, e := range log {
 		v := &trail[i]
 		v.Commit = commitOf(e)
@@ -154,24 +154,24 @@ func (t *tracker) makeTrail(key kind.Key, log []git.Entry, at map[string]int, id
 			begins = begins || object != nil && before == nil
 		}
 		if begins || len(e.Parents) == 0 {
-			t.begins[e.ID] = append(t.begins[e.ID], begin{key, i})
+			t.begins[e.ID] = append(t.begins[e.ID], historyStart{key, i})
 		}
 	}
 	return trail
 }
 
-// proveElsewhere opens the versions before which the object may have been elsewhere: in another file, or in a commit
+// markPossibleMoves opens the versions before which the object may have been elsewhere: in another file, or in a commit
 // that this clone lacks.
-func (t *tracker) proveElsewhere(ctx context.Context) error {
+func (t *versionReader) markPossibleMoves(ctx context.Context) error {
 	commits := slices.Sorted(maps.Keys(t.begins))
 	deltas, err := t.readDeltas(ctx, commits, nil)
 	if err != nil {
 		return err
 	}
 	for _, commit := range commits {
-		cut := t.repository.Shallow && t.isCut(ctx, commit)
+		cut := t.repository.Shallow && t.lacksParent(ctx, commit)
 		for _, b := range t.begins[commit] {
-			moved := slices.ContainsFunc(deltas[commit], func(d git.Delta) bool {
+			moved := slices.ContainsFunc(deltas[commit], func(d git.BlobChange) bool {
 				o, known := t.findObject(d.Was, b.key)
 				return o != nil || !known
 			})
@@ -182,17 +182,17 @@ func (t *tracker) proveElsewhere(ctx context.Context) error {
 	return nil
 }
 
-// isCut reports whether this clone lacks a parent of a commit.
-func (r *CommitReader) isCut(ctx context.Context, commit string) bool {
+// lacksParent reports whether this clone lacks a parent of a commit.
+func (r *CommitReader) lacksParent(ctx context.Context, commit string) bool {
 	parents, err := r.repository.Parents(ctx, commit)
 	return err != nil || slices.ContainsFunc(parents, func(parent string) bool {
-		_, err := r.repository.Commit(ctx, parent)
+		_, err := r.repository.ResolveCommit(ctx, parent)
 		return err != nil
 	})
 }
 
 // followRemovals makes the trails of objects that one of the newest commits removed.
-func (t *tracker) followRemovals(ctx context.Context, keys []kind.Key) error {
+func (t *versionReader) followRemovals(ctx context.Context, keys []kind.Key) error {
 	if len(keys) == 0 {
 		return nil
 	}
@@ -200,7 +200,7 @@ func (t *tracker) followRemovals(ctx context.Context, keys []kind.Key) error {
 	if err != nil {
 		return err
 	}
-	log = slices.DeleteFunc(log, func(e git.Entry) bool { return len(e.Parents) != 1 })
+	log = slices.DeleteFunc(log, func(e git.LogCommit) bool { return len(e.Parents) != 1 })
 	commits := make([]string, len(log))
 	for i, e := range log {
 		commits[i] = e.ID
@@ -211,12 +211,12 @@ func (t *tracker) followRemovals(ctx context.Context, keys []kind.Key) error {
 	}
 	for _, key := range keys {
 		for _, e := range log {
-			was, is, known := t.findAround(deltas[e.ID], key)
+			was, is, known := t.findBeforeAndAfter(deltas[e.ID], key)
 			if is != nil || !known {
 				break // it is not clear when it left
 			}
 			if was != nil {
-				t.trails[key] = plan.Trail{{Commit: commitOf(e), Parents: []int{1}}, {Object: was}}
+				t.trails[key] = plan.ManifestHistory{{Commit: commitOf(e), Parents: []int{1}}, {Object: was}}
 				break
 			}
 		}
@@ -224,8 +224,8 @@ func (t *tracker) followRemovals(ctx context.Context, keys []kind.Key) error {
 	return nil
 }
 
-// findAround returns an object before and after a commit, as far as the commit changed its file.
-func (t *tracker) findAround(deltas []git.Delta, key kind.Key) (was, is *manifest.Object, known bool) {
+// findBeforeAndAfter returns an object before and after a commit, as far as the commit changed its file.
+func (t *versionReader) findBeforeAndAfter(deltas []git.BlobChange, key kind.Key) (was, is *manifest.Object, known bool) {
 	known = true
 	for _, d := range deltas {
 		before, _ := t.findObject(d.Was, key)
@@ -241,7 +241,7 @@ func (t *tracker) findAround(deltas []git.Delta, key kind.Key) (was, is *manifes
 }
 
 // readDeltas returns and reads the manifests that commits changed.
-func (t *tracker) readDeltas(ctx context.Context, commits, names []string) (map[string][]git.Delta, error) {
+func (t *versionReader) readDeltas(ctx context.Context, commits, names []string) (map[string][]git.BlobChange, error) {
 	if len(commits) == 0 {
 		return nil, nil
 	}
@@ -251,7 +251,7 @@ func (t *tracker) readDeltas(ctx context.Context, commits, names []string) (map[
 	}
 	var ids []string
 	for commit, all := range deltas {
-		all = slices.DeleteFunc(all, func(d git.Delta) bool { return !t.names.mayHold(d.Name) })
+		all = slices.DeleteFunc(all, func(d git.BlobChange) bool { return !t.names.mayHold(d.Name) })
 		deltas[commit] = all
 		for _, d := range all {
 			ids = append(ids, d.Was)
@@ -267,14 +267,14 @@ func (t *tracker) readDeltas(ctx context.Context, commits, names []string) (map[
 }
 
 // readContents reads the manifests in contents.
-func (t *tracker) readContents(ctx context.Context, ids []string) error {
+func (t *versionReader) readContents(ctx context.Context, ids []string) error {
 	ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
 		_, known := t.contents[id]
 		return known || id == ""
 	})
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
-	tree, err := t.repository.Blobs(ctx, ids, ".yaml")
+	tree, err := t.repository.ReadBlobs(ctx, ids, ".yaml")
 	if err != nil {
 		return err
 	}
@@ -286,14 +286,14 @@ func (t *tracker) readContents(ctx context.Context, ids []string) error {
 			return ctx.Err()
 		}
 		if err == nil {
-			t.contents[id] = contents{set, !findings.HasErrors()}
+			t.contents[id] = parsedFile{set, !findings.HasErrors()}
 		}
 	}
 	return nil
 }
 
 // findObject returns an object in a content, and whether it is known to be there or not.
-func (t *tracker) findObject(id string, key kind.Key) (o *manifest.Object, known bool) {
+func (t *versionReader) findObject(id string, key kind.Key) (o *manifest.Object, known bool) {
 	if id == "" {
 		return nil, true
 	}

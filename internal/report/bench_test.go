@@ -33,8 +33,8 @@ func ofLarge(n int) *plan.Plan {
 			merge.Difference{Path: path + ".cache.edgeTTL", Class: merge.Changed, Live: "60", Desired: "3600"},
 			merge.Difference{Path: path + ".new", Class: merge.Changed, Desired: location, Moved: i%2 == 0},
 			merge.Difference{Path: path, Class: merge.TakeOver, Live: location})
-		item.FirstContact = append(item.FirstContact, merge.Value{Path: path, Value: location})
-		item.Preserved = append(item.Preserved, merge.Value{Path: path + ".imgsvc", Value: location})
+		item.FirstContact = append(item.FirstContact, merge.PathValue{Path: path, Value: location})
+		item.Preserved = append(item.Preserved, merge.PathValue{Path: path + ".imgsvc", Value: location})
 	}
 	item.Changes = changes(found)
 	return &plan.Plan{Format: plan.Format, Items: []plan.Item{item}}

@@ -39,7 +39,7 @@ func saidIn(line string) string {
 
 // giveCause gives an object a cause that a plan may have for it.
 func giveCause(it *plan.Item, n int) {
-	it.By = []plan.By{"", plan.ByThisChange}[n%2]
+	it.By = []plan.ChangeOrigin{"", plan.ByThisChange}[n%2]
 	switch it.Op {
 	case plan.Delete, plan.Kept:
 		if it.Cause = plan.FromRemoval; it.By != "" {
@@ -77,7 +77,7 @@ func TestCausesEqualTheLines(t *testing.T) {
 		opts := view.TextOptions{Width: 400, Verbose: rapid.Bool().Draw(rt, "verbose")}
 		said := map[string]int{}
 		for _, item := range doc.Plan.Items {
-			for _, r := range view.ObjectOf(item, opts).Lines() {
+			for _, r := range view.NewObjectView(item, opts).Lines() {
 				said[saidIn(r.Cause.String()+"\n"+onlyOf(r).String())]++
 			}
 		}
@@ -87,7 +87,7 @@ func TestCausesEqualTheLines(t *testing.T) {
 				want = append(want, fmt.Sprintf("%d %s", said[name], name))
 			}
 		}
-		if got := view.InWords(view.Causes(doc.Plan, opts)).String(); got != strings.Join(want, ", ") {
+		if got := view.DescribeTallies(view.CountCauses(doc.Plan, opts)).String(); got != strings.Join(want, ", ") {
 			rt.Fatalf("the causes are %q, and the lines say %q in\n%s", got, want, render(t, "text", doc, opts))
 		}
 		format := rapid.SampledFrom([]string{"text", "markdown", "html"}).Draw(rt, "format")
@@ -107,9 +107,9 @@ func TestCausesEqualTheLines(t *testing.T) {
 }
 
 // onlyOf returns the words about an object as a whole.
-func onlyOf(r view.Row) safe {
+func onlyOf(r view.Row) safeText {
 	if r.Line == 0 && r.Facts == nil && !r.Moved {
 		return r.Path
 	}
-	return safe{}
+	return safeText{}
 }

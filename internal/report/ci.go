@@ -16,19 +16,19 @@ const maxAnnotations = 10
 // maxAnnotation is how many bytes of lines the last annotation has below its first one. GitHub cuts a message at 4,096 characters.
 const maxAnnotation = 3500
 
-// command is a workflow command of GitHub Actions for an annotation. Runners execute no
+// workflowCommand is a workflow command of GitHub Actions for an annotation. Runners execute no
 // other lines of trueup.
-type command struct {
+type workflowCommand struct {
 	remark
-	title safe
+	title safeText
 }
 
-// command returns the command as one line and escapes its values.
-func (c command) command() safe {
-	var properties []safe
-	add := func(key string, value safe) {
+// line returns the command as one line and escapes its values.
+func (c workflowCommand) line() safeText {
+	var properties []safeText
+	add := func(key string, value safeText) {
 		if !value.Empty() {
-			properties = append(properties, safetext.F("%s=%s", key, commandData(value).Replace(":", "%3A").Replace(",", "%2C")))
+			properties = append(properties, safetext.F("%s=%s", key, escapeCommandData(value).Replace(":", "%3A").Replace(",", "%2C")))
 		}
 	}
 	if c.file != "" {
@@ -43,24 +43,24 @@ func (c command) command() safe {
 	add("title", c.title)
 	lines := c.lines()
 	for i := range lines {
-		lines[i] = commandData(lines[i])
+		lines[i] = escapeCommandData(lines[i])
 	}
 	return safetext.F("::%s %s::%s", c.Level.Names().Command, safetext.Join(properties, ","), safetext.Join(lines, "%0A"))
 }
 
-// commandData escapes text for a command. Safe text has no line breaks, and Guarded breaks
+// escapeCommandData escapes text for a command. Safe text has no line breaks, and Guarded breaks
 // the legacy form of commands.
-func commandData(s safe) safe { return s.Replace("%", "%25").Guarded() }
+func escapeCommandData(s safeText) safeText { return s.Replace("%", "%25").EscapeCommands() }
 
 // writeGitHub writes a workflow command for each remark, the most important first. The last
 // one counts those that a code host would not show, and names settings and grave changes.
 func writeGitHub(w io.Writer, doc Document, _ view.TextOptions) error {
-	title := safetext.F("trueup %s", clean(doc.Command).Cut(view.MaxName))
-	var byLevel [view.ErrorLevel + 1][]command
-	byLevel[view.NoteLevel] = []command{{remark{text: runSummary(doc)}, title}}
+	title := safetext.F("trueup %s", clean(doc.Command).Truncate(view.MaxName))
+	var byLevel [view.ErrorLevel + 1][]workflowCommand
+	byLevel[view.NoteLevel] = []workflowCommand{{remark{text: runSummary(doc)}, title}}
 	for _, r := range remarks(doc) {
-		c := command{r, r.ID()}
-		if r.ofRun() {
+		c := workflowCommand{r, r.ID()}
+		if r.isAboutRun() {
 			c.title = title
 		}
 		byLevel[r.Level] = append(byLevel[r.Level], c)
@@ -69,28 +69,28 @@ func writeGitHub(w io.Writer, doc Document, _ view.TextOptions) error {
 	for _, l := range []view.Level{view.ErrorLevel, view.WarningLevel, view.NoteLevel} {
 		found := byLevel[l]
 		if rest := len(found) - maxAnnotations + 1; rest > 1 {
-			last := command{restOf(doc, l, found[len(found)-rest:]), title}
+			last := workflowCommand{summarizeRest(doc, l, found[len(found)-rest:]), title}
 			found = append(found[:maxAnnotations-1:maxAnnotations-1], last)
 		}
 		for _, c := range found {
-			out.WriteString(c.command().String() + "\n")
-			doc.score.Show(c.facts...)
+			out.WriteString(c.line().String() + "\n")
+			doc.score.MarkShown(c.facts...)
 		}
 	}
 	_, err := io.WriteString(w, out.String())
 	return err
 }
 
-// restOf returns a remark in place of those of a level that have no annotation. It has the named ones that fit, and counts the
+// summarizeRest returns a remark in place of those of a level that have no annotation. It has the named ones that fit, and counts the
 // changes of the others by class.
-func restOf(doc Document, l view.Level, rest []command) remark {
+func summarizeRest(doc Document, l view.Level, rest []workflowCommand) remark {
 	last, room, shown := remark{Level: l}, maxAnnotation, 0
-	var left []view.Fact
+	var left []view.ChangeFact
 	for _, c := range rest {
-		if !c.isNamed() {
+		if !c.isMandatory() {
 			continue
 		}
-		size := sum(c.lines(), func(line safe) int { return len(commandData(line).String()) + len("%0A") })
+		size := sum(c.lines(), func(line safeText) int { return len(escapeCommandData(line).String()) + len("%0A") })
 		if size > room {
 			left = append(left, c.facts...)
 			continue
@@ -99,9 +99,9 @@ func restOf(doc Document, l view.Level, rest []command) remark {
 		shown++
 		last.more, last.facts = append(append(last.more, c.text), c.more...), append(last.facts, c.facts...)
 	}
-	doc.score.CountThese(left...)
+	doc.score.MarkCounted(left...)
 	counted := view.NewScore(left)
-	counted.Count()
+	counted.CountRemaining()
 	switch n := len(rest); {
 	case shown == n:
 		last.text = safetext.F("and %d more of this kind, which are below", n)
@@ -111,36 +111,36 @@ func restOf(doc Document, l view.Level, rest []command) remark {
 		last.text = safetext.F("and %d more of this kind, %d of them below; for the others %s", n, shown, nameOtherReports(doc))
 	default:
 		last.text = safetext.F("and %d more of this kind, %d of them below; the others have %s, %s; %s", n, shown,
-			safetext.Count(counted.Count(), "change"), counted.CountedText(), nameOtherReports(doc))
+			safetext.Count(counted.CountRemaining(), "change"), counted.CountedText(), nameOtherReports(doc))
 	}
 	return last
 }
 
 // writeRestOfGitHub writes one more annotation, with the lines that fit.
-func writeRestOfGitHub(w io.Writer, lines []safe) error {
-	c := command{remark{Level: view.WarningLevel, text: clean("changes that no other annotation shows")}, clean("trueup")}
+func writeRestOfGitHub(w io.Writer, lines []safeText) error {
+	c := workflowCommand{remark{Level: view.WarningLevel, text: clean("changes that no other annotation shows")}, clean("trueup")}
 	room := maxAnnotation
 	for i, line := range lines {
-		if room -= len(commandData(line).String()) + len("%0A"); room < 0 {
+		if room -= len(escapeCommandData(line).String()) + len("%0A"); room < 0 {
 			c.more = append(c.more, safetext.F("and %d more", len(lines)-i))
 			break
 		}
 		c.more = append(c.more, line)
 	}
-	_, err := io.WriteString(w, c.command().String()+"\n")
+	_, err := io.WriteString(w, c.line().String()+"\n")
 	return err
 }
 
 // nameOtherReports names the reports that have everything.
-func nameOtherReports(doc Document) safe {
-	var places []safe
+func nameOtherReports(doc Document) safeText {
+	var places []safeText
 	for _, f := range doc.Files {
 		switch title := f.title(); {
 		case title.Empty():
 		case f.Path == "":
 			places = append(places, title)
 		default:
-			places = append(places, safetext.F("%s %s", title, clean(f.Path).Cut(view.MaxPath)))
+			places = append(places, safetext.F("%s %s", title, clean(f.Path).Truncate(view.MaxPath)))
 		}
 	}
 	if len(places) == 0 {
@@ -152,10 +152,10 @@ func nameOtherReports(doc Document) safe {
 // codeIssue is an element of GitLab's code quality report, a part of Code Climate's format
 // (docs.gitlab.com: Code Quality, report format).
 type codeIssue struct {
-	Description safe   `json:"description"`
-	CheckName   safe   `json:"check_name"`
-	Fingerprint string `json:"fingerprint"`
-	Severity    string `json:"severity"`
+	Description safeText `json:"description"`
+	CheckName   safeText `json:"check_name"`
+	Fingerprint string   `json:"fingerprint"`
+	Severity    string   `json:"severity"`
 	Location    struct {
 		Path  string `json:"path"`
 		Lines struct {
@@ -167,7 +167,7 @@ type codeIssue struct {
 func writeCodeQuality(w io.Writer, doc Document, _ view.TextOptions) error {
 	found := remarks(doc)
 	for _, r := range found {
-		doc.score.Show(r.facts...)
+		doc.score.MarkShown(r.facts...)
 	}
 	return writeIndented(w, []codeIssue{}, jsonList{"[]", "", len(found), func(i int) any { return codeIssueOf(found[i], doc.Place) }})
 }
@@ -177,7 +177,7 @@ func codeIssueOf(r remark, at FolderInRepo) codeIssue {
 	issue := codeIssue{
 		Description: r.Join("; "), CheckName: r.ID(), Fingerprint: r.Fingerprint, Severity: r.Level.Names().Code,
 	}
-	issue.Location.Path = cmp.Or(r.file, at.project())
+	issue.Location.Path = cmp.Or(r.file, at.projectFile())
 	issue.Location.Lines.Begin = max(r.Line, 1)
 	return issue
 }
@@ -191,7 +191,7 @@ func outputsOf(doc Document) [][2]string {
 	}
 	yes := func(b bool) string { return [...]string{"false", "true"}[view.OneIf(b)] }
 	list = append(list, [2]string{"changes", yes(doc.Plan.HasDifferences())}, [2]string{"digest", wordOnly(doc.Plan.Digest)}, [2]string{"offline", yes(doc.Plan.Offline)},
-		[2]string{"whole", yes(isWhole(doc))})
+		[2]string{"whole", yes(fitsInComment(doc))})
 	s := doc.Plan.Summary
 	for _, c := range []struct {
 		key string
@@ -217,11 +217,11 @@ func outputsOf(doc Document) [][2]string {
 	return append(list, [2]string{"risk", s.Gravest().Class()})
 }
 
-// isWhole reports whether a comment on a code host has room for all that a plan must show.
-func isWhole(doc Document) bool {
-	doc.score = view.ScoreOf(doc.Plan, doc.Apply != nil)
-	markdown(doc, view.TextOptions{}, maxMarkdown)
-	return doc.score.Count() == 0
+// fitsInComment reports whether a comment on a code host has room for all that a plan must show.
+func fitsInComment(doc Document) bool {
+	doc.score = view.NewPlanScore(doc.Plan, doc.Apply != nil)
+	renderMarkdown(doc, view.TextOptions{}, maxMarkdown)
+	return doc.score.CountRemaining() == 0
 }
 
 // wordOnly returns s, or "" if it is long or has more than letters, digits and -:_.
@@ -274,8 +274,8 @@ func (p FolderInRepo) inRepository(name string) (file string, ok bool) {
 // defaultProject is the file for findings that belong to no file, if the run has no project file.
 const defaultProject = "trueup.yaml"
 
-// project returns the file for findings that belong to no file.
-func (p FolderInRepo) project() string {
+// projectFile returns the file for findings that belong to no file.
+func (p FolderInRepo) projectFile() string {
 	for _, name := range []string{p.Project, defaultProject} {
 		if file, ok := p.inRepository(name); ok {
 			return file

@@ -45,7 +45,7 @@ func ReadResult(text []byte) (Document, error) {
 // restoreBodies writes the JSON texts of an item in the canonical form again. A result has spaces and escapes in them.
 func restoreBodies(item *plan.Item) {
 	canonical := func(text json.RawMessage) json.RawMessage {
-		if out, err := canon.Canonical(text); err == nil {
+		if out, err := canon.Canonicalize(text); err == nil {
 			return out
 		}
 		return text // empty
@@ -122,16 +122,16 @@ func readShard(fsys fs.FS, name string) (r shardResults, err error) {
 	return r, nil
 }
 
-// collection merges the results of a run, and notes what does not belong to it.
-type collection struct {
+// shardMerger merges the results of a run, and notes what does not belong to it.
+type shardMerger struct {
 	Merger
 	parts []shardResults
 }
 
-// Collect reads the results of many projects below a folder, and merges them. The result names what is missing, and
+// CollectResults reads the results of many projects below a folder, and merges them. The result names what is missing, and
 // what does not belong to the newest run.
-func Collect(fsys fs.FS, tool string) (Document, error) {
-	c := &collection{}
+func CollectResults(fsys fs.FS, tool string) (Document, error) {
+	c := &shardMerger{}
 	if err := c.readShards(fsys, tool); err != nil {
 		return Document{}, err
 	}
@@ -159,16 +159,16 @@ func Collect(fsys fs.FS, tool string) (Document, error) {
 	return c.Finish(), nil
 }
 
-func (c *collection) rejectFile(name string, err error) {
+func (c *shardMerger) rejectFile(name string, err error) {
 	c.wrong = append(c.wrong, fmt.Sprintf("%s: %v", name, err))
 }
 
-func (c *collection) noteMissing(format string, args ...any) {
+func (c *shardMerger) noteMissing(format string, args ...any) {
 	c.fleet.Missing = append(c.fleet.Missing, fmt.Sprintf(format, args...))
 }
 
 // readShards reads the files of all shards, and keeps those of one run.
-func (c *collection) readShards(fsys fs.FS, tool string) error {
+func (c *shardMerger) readShards(fsys fs.FS, tool string) error {
 	all, err := c.findShards(fsys, tool)
 	switch {
 	case err != nil:
@@ -208,7 +208,7 @@ func (c *collection) readShards(fsys fs.FS, tool string) error {
 }
 
 // findShards reads the files that this version of trueup made.
-func (c *collection) findShards(fsys fs.FS, tool string) (all []shardResults, err error) {
+func (c *shardMerger) findShards(fsys fs.FS, tool string) (all []shardResults, err error) {
 	err = fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		if isShard, _ := path.Match(ShardNames, path.Base(name)); err != nil || !isShard || !d.Type().IsRegular() {
 			return err
@@ -230,7 +230,7 @@ func (c *collection) findShards(fsys fs.FS, tool string) (all []shardResults, er
 }
 
 // addLine adds the result of a project.
-func (c *collection) addLine(name, project string, line []byte) {
+func (c *shardMerger) addLine(name, project string, line []byte) {
 	doc, err := ReadResult(line)
 	if err == nil && diag.ExitName(doc.ExitCode) == "" {
 		err = fmt.Errorf("it is damaged, because no exit code is %d: run the shard again", doc.ExitCode)

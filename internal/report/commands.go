@@ -14,8 +14,8 @@ import (
 // statusFormat is the version of the JSON form of trueup status (schemas/status.schema.json).
 const statusFormat = "trueup.status/v1"
 
-// status is what trueup status writes as JSON.
-type status struct {
+// statusDocument is what trueup status writes as JSON.
+type statusDocument struct {
 	Format  string               `json:"format"`
 	Sandbox bool                 `json:"sandbox"`
 	Problem string               `json:"ledgerProblem,omitempty"`
@@ -25,9 +25,9 @@ type status struct {
 	counts  string
 }
 
-// Status turns the document of a plan into that of trueup status: a line for each object. The plan is of the areas
+// StatusDocument turns the document of a plan into that of trueup status: a line for each object. The plan is of the areas
 // that were read.
-func Status(doc Document, all []plan.ObjectState, unread map[kind.Area]error) Document {
+func StatusDocument(doc Document, all []plan.ObjectState, unread map[kind.Area]error) Document {
 	pl, why := *doc.Plan, map[kind.Area]string{}
 	for _, area := range kind.Areas() {
 		if err := unread[area]; err != nil {
@@ -41,9 +41,9 @@ func Status(doc Document, all []plan.ObjectState, unread map[kind.Area]error) Do
 		}
 	}
 	_, _, drift := summaryOf(doc)
-	parts := append(view.PlanParts(&pl), view.Count{N: len(unread), Words: view.Nouns(len(unread), "area") + " not read"})
-	counts := view.Sentences(view.Counted("nothing to do", parts), drift)
-	doc.Data = status{Format: statusFormat, Sandbox: pl.Sandbox, Problem: pl.LedgerProblem, Unread: why, Objects: all, Notes: pl.Notes, counts: counts.String()}
+	parts := append(view.CountPlan(&pl), view.Count{N: len(unread), Words: view.Pluralize(len(unread), "area") + " not read"})
+	counts := view.JoinSentences(view.CountSentence("nothing to do", parts), drift)
+	doc.Data = statusDocument{Format: statusFormat, Sandbox: pl.Sandbox, Problem: pl.LedgerProblem, Unread: why, Objects: all, Notes: pl.Notes, counts: counts.String()}
 	doc.Text = func(out LineWriter, opts view.TextOptions) {
 		if pl.Sandbox {
 			_ = out.Printf("%s\n\n", Banner)
@@ -57,7 +57,7 @@ func Status(doc Document, all []plan.ObjectState, unread map[kind.Area]error) Do
 			rows[i] = []string{o.String(), state, statusText(o, opts), o.AppliedBy()}
 		}
 		if len(rows) > 0 {
-			_ = out.Marked(rows, view.TextOptions{Width: opts.Width})
+			_ = out.MarkedTable(rows, view.TextOptions{Width: opts.Width})
 			_ = out.Printf("\n")
 		}
 		for _, n := range pl.Notes {
@@ -77,7 +77,7 @@ func statusText(o plan.ObjectState, opts view.TextOptions) string {
 	}
 	switch {
 	case o.State == plan.LeftGit:
-		gone := strings.TrimPrefix(view.Removal(o.By, o.Commit, opts).String(), string(plan.LeftGit)+", ") // the state says that
+		gone := strings.TrimPrefix(view.DescribeRemoval(o.By, o.Commit, opts).String(), string(plan.LeftGit)+", ") // the state says that
 		return fmt.Sprintf("%s; %s", gone, o.Reason)
 	case o.Reason != "":
 		return o.Reason
@@ -97,23 +97,23 @@ func statusText(o plan.ObjectState, opts view.TextOptions) string {
 	return where
 }
 
-// Log returns the entries of a ledger as a document. values is set if it shows what changed with its values.
-func Log(entries []plan.Logged, values bool) Document {
+// LogDocument returns the entries of a ledger as a document. values is set if it shows what changed with its values.
+func LogDocument(entries []plan.LoggedChanges, values bool) Document {
 	return Document{
 		Data: map[string]any{"format": "trueup.log/v1", "entries": entries},
 		Text: func(out LineWriter, shown view.TextOptions) { writeLog(out, entries, values, shown) },
 	}
 }
 
-func writeLog(out LineWriter, entries []plan.Logged, values bool, shown view.TextOptions) {
+func writeLog(out LineWriter, entries []plan.LoggedChanges, values bool, shown view.TextOptions) {
 	p := newPrinter(out.w, shown)
 	for n, e := range entries {
 		if n > 0 {
 			p.printGap()
 		}
-		p.printWrapped(indent, styledText{safetext.F("entry %d  ", e.Entry), faint}, styledText{view.Message(e.Title()), strong})
-		p.printBelow(plain, view.Message(e.Who()))
-		textRows(p, view.ObjectView{Changes: view.LoggedRows(e, values)})
+		p.printWrapped(indent, styledText{safetext.F("entry %d  ", e.Entry), faint}, styledText{view.CleanMessage(e.Title()), strong})
+		p.printBelow(plain, view.CleanMessage(e.DescribeAuthor()))
+		printRows(p, view.ObjectView{Changes: view.LoggedRows(e, values)})
 	}
 	if len(entries) == 0 {
 		p.printLine(styledText{clean("no entries"), plain})

@@ -18,22 +18,22 @@ const (
 	maxDiffText  = 8000
 )
 
-// Versions are two versions of a file, without LeftOut equal lines before them.
-type Versions struct {
+// FileVersions are two versions of a file, without LeftOut equal lines before them.
+type FileVersions struct {
 	Path          string
 	Before, After []byte
 	LeftOut       int
 }
 
 // Diff writes a unified diff of two versions of a file.
-func (l LineWriter) Diff(v Versions, opts view.TextOptions) error {
+func (l LineWriter) Diff(v FileVersions, opts view.TextOptions) error {
 	p := newPrinter(l.w, opts)
 	p.wrap = false // other programs read diffs too
 	p.printLine(styledText{safetext.F("--- %s", v.Path), removed})
 	p.printLine(styledText{safetext.F("+++ %s", v.Path), added})
 	lines := diffLines(sourceLines(v.Before), sourceLines(v.After), v.LeftOut)
 	for _, line := range lines[:min(len(lines), maxDiffLines)] {
-		p.printLine(styledText{view.CutText(line, maxDiffText), styleOf(line)})
+		p.printLine(styledText{view.TruncateWithSize(line, maxDiffText), styleOf(line)})
 	}
 	if more := len(lines) - maxDiffLines; more > 0 {
 		p.printLine(styledText{safetext.F("… %s", safetext.Count(more, "more line")), alarm})
@@ -42,7 +42,7 @@ func (l LineWriter) Diff(v Versions, opts view.TextOptions) error {
 }
 
 // styleOf returns the style of a line of a diff.
-func styleOf(line safe) style {
+func styleOf(line safeText) style {
 	switch {
 	case strings.HasPrefix(line.String(), "-"):
 		return removed
@@ -55,8 +55,8 @@ func styleOf(line safe) style {
 }
 
 // sourceLines returns the lines of a file, with dots for spaces at their ends.
-func sourceLines(text []byte) []safe {
-	var lines []safe
+func sourceLines(text []byte) []safeText {
+	var lines []safeText
 	for line := range strings.Lines(string(text)) {
 		body, ended := strings.CutSuffix(line, "\n")
 		body = strings.TrimSuffix(body, "\r")
@@ -71,7 +71,7 @@ func sourceLines(text []byte) []safe {
 }
 
 // diffLines returns the hunks of a unified diff of two texts that follow leftOut equal lines.
-func diffLines(x, y []safe, leftOut int) (out []safe) {
+func diffLines(x, y []safeText, leftOut int) (out []safeText) {
 	lines := alignLines(x, y)
 	near := make([]bool, len(lines)) // to a line that differs
 	for i, line := range lines {
@@ -97,8 +97,8 @@ func diffLines(x, y []safe, leftOut int) (out []safe) {
 }
 
 // alignLines returns the lines of two texts, each with its sign.
-func alignLines(x, y []safe) (all []safe) {
-	add := func(sign string, lines []safe) {
+func alignLines(x, y []safeText) (all []safeText) {
+	add := func(sign string, lines []safeText) {
 		for _, line := range lines {
 			all = append(all, safetext.F("%s%s", sign, line))
 		}
@@ -109,7 +109,7 @@ func alignLines(x, y []safe) (all []safe) {
 	x, y = x[head:len(x)-tail], y[head:len(y)-tail]
 	runs := []view.UnitRun{{Op: diffmatchpatch.DiffDelete, N: len(x)}, {Op: diffmatchpatch.DiffInsert, N: len(y)}}
 	if max(len(x), len(y)) <= maxCompared {
-		runs = view.Compare(x, y)
+		runs = view.DiffTexts(x, y)
 	}
 	for _, r := range runs {
 		switch r.Op {

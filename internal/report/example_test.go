@@ -33,24 +33,24 @@ func examplePlan() *plan.Plan {
 }
 
 // exampleRequests has a line of each form.
-func exampleRequests() []routing.RequestLine {
+func exampleRequests() []routing.RequestChange {
 	shop, all := []kind.Key{key("CDN", "shop")}, []routing.HostPattern{{Name: "shop.example.com"}}
 	changed := func(what, before, after string) routing.ConditionalAnswer {
 		return routing.ConditionalAnswer{Differences: []routing.Difference{{What: what, Before: before, After: after}}}
 	}
-	return []routing.RequestLine{
-		{Effect: routing.Dark, Hosts: all, Objects: shop, RequestPart: routing.RequestPart{Paths: []routing.Paths{{Pattern: "/old/*"}}, Answers: []routing.ConditionalAnswer{{Before: "a:443 over https, edge TTL 1 h", After: "nothing"}}}},
+	return []routing.RequestChange{
+		{Effect: routing.Dark, Hosts: all, Objects: shop, RequestPart: routing.RequestPart{Paths: []routing.PathPattern{{Pattern: "/old/*"}}, Answers: []routing.ConditionalAnswer{{Before: "a:443 over https, edge TTL 1 h", After: "nothing"}}}},
 		{
 			Effect: routing.OtherOrigin, Hosts: []routing.HostPattern{{Name: "new.example.com"}}, As: "old.example.com", Still: true, StillBy: []string{"location /y of CDN/shop"}, Objects: []kind.Key{key("CDN", "shop"), key("CDN", "legacy")},
-			Exceptions: []routing.RequestPart{{Paths: []routing.Paths{{Pattern: "/s/*"}}, Answers: []routing.ConditionalAnswer{changed("origin", "o2.net:443", "o1.net:443")}}},
+			Exceptions: []routing.RequestPart{{Paths: []routing.PathPattern{{Pattern: "/s/*"}}, Answers: []routing.ConditionalAnswer{changed("origin", "o2.net:443", "o1.net:443")}}},
 		},
 		{Effect: routing.OtherRules, Hosts: all, Objects: shop, RequestPart: routing.RequestPart{Answers: []routing.ConditionalAnswer{changed("TLS forced", "false", "true")}}},
 		{
 			Effect: routing.OtherCaching, Hosts: []routing.HostPattern{{Name: "*.shop.example.com", Except: []string{"img.shop.example.com"}}, {Name: "b.example.com"}}, Objects: shop,
-			RequestPart: routing.RequestPart{Paths: []routing.Paths{{Pattern: "/a/b/*"}, {Pattern: "/a*", Outside: []string{"/a/*"}}}, Answers: []routing.ConditionalAnswer{{Before: "a:443", After: "a:443"}, {When: []string{"the longest path wins", "the longest host wins"}, Differences: []routing.Difference{{What: "edge TTL", Before: "1 min", After: "1 h"}, {What: "headers X", Before: "not set", After: strings.Repeat("long ", 30)}}}}},
+			RequestPart: routing.RequestPart{Paths: []routing.PathPattern{{Pattern: "/a/b/*"}, {Pattern: "/a*", Outside: []string{"/a/*"}}}, Answers: []routing.ConditionalAnswer{{Before: "a:443", After: "a:443"}, {When: []string{"the longest path wins", "the longest host wins"}, Differences: []routing.Difference{{What: "edge TTL", Before: "1 min", After: "1 h"}, {What: "headers X", Before: "not set", After: strings.Repeat("long ", 30)}}}}},
 		},
-		{Effect: routing.First, Hosts: all, Objects: shop, RequestPart: routing.RequestPart{Paths: []routing.Paths{{Pattern: "/new/*", Outside: []string{"/new/a", "/new/b", "/new/c/*", "/new/d", "/new/e", "/new/f", "/new/g"}}}, Answers: []routing.ConditionalAnswer{{Before: "nothing", After: "b1.example.com:443, b2.example.com:443 over https"}}, Unless: []string{"/n*w"}}},
-		{Effect: routing.Unclear, Hosts: all, RequestPart: routing.RequestPart{Paths: []routing.Paths{{Pattern: "/a*b"}}}, Objects: shop},
+		{Effect: routing.First, Hosts: all, Objects: shop, RequestPart: routing.RequestPart{Paths: []routing.PathPattern{{Pattern: "/new/*", Outside: []string{"/new/a", "/new/b", "/new/c/*", "/new/d", "/new/e", "/new/f", "/new/g"}}}, Answers: []routing.ConditionalAnswer{{Before: "nothing", After: "b1.example.com:443, b2.example.com:443 over https"}}, Unless: []string{"/n*w"}}},
+		{Effect: routing.Unclear, Hosts: all, RequestPart: routing.RequestPart{Paths: []routing.PathPattern{{Pattern: "/a*b"}}}, Objects: shop},
 	}
 }
 
@@ -58,10 +58,10 @@ func exampleRequests() []routing.RequestLine {
 func weighed(pl *plan.Plan) *plan.Plan {
 	pl.WeighRisks()
 	for _, item := range pl.Items {
-		pl.Summary.Serves += item.AtStake(kind.RiskServes)
-		pl.Summary.Security += item.AtStake(kind.RiskSecurity)
-		pl.Summary.Availability += item.AtStake(kind.RiskAvailability)
-		pl.Summary.Cost += item.AtStake(kind.RiskCost)
+		pl.Summary.Serves += item.CountWithRisk(kind.RiskServes)
+		pl.Summary.Security += item.CountWithRisk(kind.RiskSecurity)
+		pl.Summary.Availability += item.CountWithRisk(kind.RiskAvailability)
+		pl.Summary.Cost += item.CountWithRisk(kind.RiskCost)
 	}
 	return pl
 }
@@ -105,12 +105,12 @@ func changedItem() plan.Item {
 			{Path: "tls.enabled", Class: merge.Converged, Live: "true", Desired: "true"},
 			{Path: "imgsvc", Class: merge.Unmanaged, Live: map[string]any{}},
 		}),
-		Preserved:  []merge.Value{{Path: "upstreams[origin].servers[a:443].passive", Value: map[string]any{"fails": "3"}}},
-		Collateral: []merge.Value{{Path: "locations[/api/*].cors.maxAge", Value: "600"}},
+		Preserved:  []merge.PathValue{{Path: "upstreams[origin].servers[a:443].passive", Value: map[string]any{"fails": "3"}}},
+		Collateral: []merge.PathValue{{Path: "locations[/api/*].cors.maxAge", Value: "600"}},
 		Lists:      []merge.SentList{{Path: "locations", Elements: 6}, {Path: "firewall.rules", Elements: 2}},
 		Request: &plan.Request{Method: "PATCH", Path: "/cdns/shop", ContentType: "application/merge-patch+json", Body: json.RawMessage(
 			`{"spec":{"tls":{"forced":"true"},"locations":[{},{},{},{},{},{}],"firewall":{"rules":[{},{}]},"secureLink":{"expireName":null},"headers":{}}}`)},
-		Stops: []routing.Stop{{Name: "shop.example.com/old/*", Host: "shop.example.com", Paths: routing.Paths{Pattern: "/old/*"}}},
+		Stops: []routing.UnansweredRequests{{Name: "shop.example.com/old/*", Host: "shop.example.com", PathPattern: routing.PathPattern{Pattern: "/old/*"}}},
 		Hints: []string{"purge /static/* after this: its edge TTL changes"},
 		Live:  plan.Fingerprint{Exists: true, UID: "u-1", Digest: digest("live")}, DesiredDigest: digest("desired"),
 	}
@@ -168,7 +168,7 @@ func blockedItem() plan.Item {
 	return plan.Item{
 		Key: key("CDN", "legacy"), Path: "manifests/legacy.yaml", Line: 1, Op: plan.Blocked,
 		Changes: changes([]merge.Difference{{Path: "tls.forced", Class: merge.UnknownBase, Live: "false", Desired: "true"}}),
-		FirstContact: []merge.Value{
+		FirstContact: []merge.PathValue{
 			{Path: "locations[/download/*]", Value: map[string]any{"path": "/download/*", "action": "proxy_http", "upstream": "files", "cache": map[string]any{"level": "standard", "edgeTTL": "86400"}}},
 			{Path: "upstreams[files]", Value: map[string]any{"name": "files"}},
 		},
@@ -308,15 +308,15 @@ func exampleResult() *apply.Result {
 
 // exampleTests has each result.
 func exampleTests() *requesttest.TestResults {
-	first := requesttest.Answer{Readings: []string{"first in the list"}, When: "first in the list", Value: "1 h", Location: "/*", File: "manifests/shop.yaml", Line: 8}
-	longest := requesttest.Answer{Readings: []string{"longest path", "longest host"}, When: "longest path or longest host", Value: "5 min", Location: "/static/*", File: "manifests/shop.yaml", Line: 12}
+	first := requesttest.ObservedAnswer{Readings: []string{"first in the list"}, When: "first in the list", Value: "1 h", Location: "/*", File: "manifests/shop.yaml", Line: 8}
+	longest := requesttest.ObservedAnswer{Readings: []string{"longest path", "longest host"}, When: "longest path or longest host", Value: "5 min", Location: "/static/*", File: "manifests/shop.yaml", Line: 12}
 	return &requesttest.TestResults{Passed: 1, Failed: 2, Skipped: 1, Cases: []requesttest.Case{
 		{Name: "home", URL: "https://shop.example.com/", File: "manifests/shop.test.yaml", Line: 5, Column: 12, Result: requesttest.Passed},
 		{
 			Name: "static files", URL: "https://shop.example.com/static/a", File: "manifests/shop.test.yaml", Line: 8, Column: 12, Result: requesttest.Failed,
 			Failures: []requesttest.Failure{
-				{Field: "spec.tests[1].expect.cached", Line: 10, Column: 17, What: "cached", Expected: "1h", Got: []requesttest.Answer{first, longest}},
-				{Field: "spec.tests[1].expect.level", Line: 11, Column: 16, What: "level", Expected: "standard", Got: []requesttest.Answer{{Readings: []string{"first in the list", "longest path", "longest host"}, Value: "not set", Location: "/*", File: "manifests/shop.yaml", Line: 8}}},
+				{Field: "spec.tests[1].expect.cached", Line: 10, Column: 17, What: "cached", Expected: "1h", Got: []requesttest.ObservedAnswer{first, longest}},
+				{Field: "spec.tests[1].expect.level", Line: 11, Column: 16, What: "level", Expected: "standard", Got: []requesttest.ObservedAnswer{{Readings: []string{"first in the list", "longest path", "longest host"}, Value: "not set", Location: "/*", File: "manifests/shop.yaml", Line: 8}}},
 			},
 		},
 		{
@@ -325,7 +325,7 @@ func exampleTests() *requesttest.TestResults {
 		},
 		{Name: "checkout", URL: "https://shop.example.com/checkout", File: "manifests/shop.test.yaml", Line: 14, Column: 12, Result: requesttest.Skipped, Why: "it compares with live, which was not read"},
 	}, Coverage: &requesttest.Coverage{
-		Locations: requesttest.Share{Reached: 2, Of: 3}, Upstreams: requesttest.Share{Reached: 1, Of: 1},
-		Missing: []requesttest.Missing{{Object: "CDN/shop", What: "location", Name: "/img/*", File: "manifests/shop.yaml", Line: 20}},
+		Locations: requesttest.ReachedCount{Reached: 2, Of: 3}, Upstreams: requesttest.ReachedCount{Reached: 1, Of: 1},
+		Missing: []requesttest.UncoveredPart{{Object: "CDN/shop", What: "location", Name: "/img/*", File: "manifests/shop.yaml", Line: 20}},
 	}}
 }

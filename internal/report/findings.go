@@ -15,10 +15,10 @@ type equalFindings struct {
 	diag.Finding
 	others []diag.Finding
 	// Link is the anchor of its object in HTML.
-	Link safe
+	Link safeText
 }
 
-func alikeFindings(found diag.List) []equalFindings {
+func groupEqualFindings(found diag.List) []equalFindings {
 	var all []equalFindings
 	at := map[[2]string]int{}
 	for _, f := range found {
@@ -35,19 +35,19 @@ func alikeFindings(found diag.List) []equalFindings {
 }
 
 // Also names the other places; empty for none.
-func (a equalFindings) Also() safe {
+func (a equalFindings) Also() safeText {
 	if len(a.others) == 0 {
-		return safe{}
+		return safeText{}
 	}
-	places := make([]safe, len(a.others))
+	places := make([]safeText, len(a.others))
 	for i, f := range a.others {
-		places[i] = view.Location(f)
+		places[i] = view.FormatLocation(f)
 	}
-	return safetext.F("also at %s", view.Limited(places, ", "))
+	return safetext.F("also at %s", view.JoinLimited(places, ", "))
 }
 
-// fixes returns the label of the fix, which may apply only to the first place.
-func (a equalFindings) fixes() string {
+// fixLabel returns the label of the fix, which may apply only to the first place.
+func (a equalFindings) fixLabel() string {
 	if slices.ContainsFunc(a.others, func(f diag.Finding) bool { return f.Fix != a.Fix }) {
 		return "fix of the first"
 	}
@@ -67,7 +67,7 @@ func shownFindings(doc Document, opts view.TextOptions) []equalFindings {
 	quiet := map[string][]diag.Finding{}
 	isQuiet := func(diag.Finding) bool { return false }
 	if doc.Plan != nil && !opts.Verbose {
-		isQuiet = view.ManifestsOf(doc.Plan).IsUntouched
+		isQuiet = view.ManifestsOf(doc.Plan).IsUnrelatedWarning
 	}
 	for _, f := range doc.Findings {
 		if isQuiet(f) {
@@ -83,25 +83,25 @@ func shownFindings(doc Document, opts view.TextOptions) []equalFindings {
 		case len(same) <= maxQuiet || !isQuiet(f):
 			all = append(all, equalFindings{Finding: f})
 		case same[0] == f:
-			all = append(all, equalFindings{Finding: manyAsOne(same)})
+			all = append(all, equalFindings{Finding: mergeEqualFindings(same)})
 		}
 	}
 	return all
 }
 
-// quietLine counts the warnings about what a plan does not change; empty without any.
-func quietLine(doc Document) safe {
-	isQuiet, n := view.ManifestsOf(doc.Plan).IsUntouched, 0
+// unrelatedWarnings counts the warnings about what a plan does not change; empty without any.
+func unrelatedWarnings(doc Document) safeText {
+	isQuiet, n := view.ManifestsOf(doc.Plan).IsUnrelatedWarning, 0
 	for _, f := range doc.Findings {
 		n += view.OneIf(isQuiet(f))
 	}
 	if n == 0 {
-		return safe{}
+		return safeText{}
 	}
 	return safetext.F("%d about objects that this plan does not change. -v shows them.", n)
 }
 
-func manyAsOne(same []diag.Finding) diag.Finding {
+func mergeEqualFindings(same []diag.Finding) diag.Finding {
 	places := make([]string, 0, maxPlaces)
 	for _, f := range same[:maxPlaces] {
 		places = append(places, fmt.Sprintf("%s:%d:%d", f.Path, f.Line, f.Column))
@@ -114,14 +114,14 @@ func manyAsOne(same []diag.Finding) diag.Finding {
 }
 
 // silencedLines returns a line for each finding that a comment in a manifest hides, with the reason.
-func silencedLines(doc Document) (lines []safe) {
+func silencedLines(doc Document) (lines []safeText) {
 	found := doc.Silenced
 	if doc.Plan != nil {
 		found = slices.Concat(found, doc.Plan.Silenced)
 	}
 	for _, f := range found {
-		name := safetext.F("%s%s", view.Place(f), clean(f.Rule).Cut(view.MaxPath))
-		lines = append(lines, safetext.Join(safetext.Filled(name, view.Message(f.Silenced)), ": "))
+		name := safetext.F("%s%s", view.LocationPrefix(f), clean(f.Rule).Truncate(view.MaxPath))
+		lines = append(lines, safetext.Join(safetext.NonEmpty(name, view.CleanMessage(f.Silenced)), ": "))
 	}
 	return lines
 }
@@ -130,16 +130,16 @@ const tabWidth = 4
 
 // excerptLine shortens a source line to columns, and returns the display column of its column.
 // It cuts text far left of that column.
-func excerptLine(line string, column, columns int) (safe, int) {
+func excerptLine(line string, column, columns int) (safeText, int) {
 	runes := []rune(line)
 	at := min(max(column-1, 0), len(runes))
 	before, after := shownSource(runes[:at]), shownSource(runes[at:])
 	if before.Width() > columns-columns/3 {
-		before = before.CutLeft(columns/2 + 1)
+		before = before.TruncateLeft(columns/2 + 1)
 	}
-	return safetext.F("%s%s", before, after).Cut(columns), before.Width()
+	return safetext.F("%s%s", before, after).Truncate(columns), before.Width()
 }
 
-func shownSource(runes []rune) safe {
+func shownSource(runes []rune) safeText {
 	return clean(strings.ReplaceAll(string(runes), "\t", strings.Repeat(" ", tabWidth)))
 }

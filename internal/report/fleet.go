@@ -31,7 +31,7 @@ type ProjectResult struct {
 // ResultOf returns the document of one of many projects. A command with a form of its own, such as status, becomes a message
 // that counts what it has.
 func ResultOf(path, workspace string, doc Document) Document {
-	if s, ok := doc.Data.(status); ok {
+	if s, ok := doc.Data.(statusDocument); ok {
 		doc.Messages = append(doc.Messages, s.counts)
 	}
 	doc.Data, doc.Text = nil, nil
@@ -74,8 +74,8 @@ type ShardHead struct {
 // ShardNames matches the names of the files of results.
 const ShardNames = "shard-*-of-*.jsonl"
 
-// Name is the name of the file of the results.
-func (s ShardHead) Name() string { return fmt.Sprintf("shard-%d-of-%d.jsonl", s.Shard, s.Shards) }
+// FileName is the name of the file of the results.
+func (s ShardHead) FileName() string { return fmt.Sprintf("shard-%d-of-%d.jsonl", s.Shard, s.Shards) }
 
 // FleetFacts is what a merged result says beside the results of the projects.
 type FleetFacts struct {
@@ -91,11 +91,11 @@ type FleetFacts struct {
 
 // headline counts what a reader must know before the counts of the plan; empty if all is as expected. It has no text from
 // outside, which a heading of Markdown could not take.
-func (f *FleetFacts) headline() safe {
+func (f *FleetFacts) headline() safeText {
 	if f == nil {
-		return safe{}
+		return safeText{}
 	}
-	var parts []safe
+	var parts []safeText
 	if n := len(f.Missing); n > 0 {
 		parts = append(parts, safetext.F("%s missing", safetext.Count(n, "result")))
 	}
@@ -108,7 +108,7 @@ func (f *FleetFacts) headline() safe {
 		parts = append(parts, safetext.F("%s not looked at", safetext.Count(f.Unselected, "project")))
 	}
 	if len(parts) == 0 {
-		return safe{}
+		return safeText{}
 	}
 	return safetext.F("%s.", safetext.Join(parts, ", "))
 }
@@ -160,8 +160,8 @@ func (f *FleetFacts) warnings() (list diag.List) {
 	return list
 }
 
-// code returns the exit code of what no project's result has. Where pending changes are one, a removed project is, too.
-func (f *FleetFacts) code() int {
+// exitCode returns the exit code of what no project's result has. Where pending changes are one, a removed project is, too.
+func (f *FleetFacts) exitCode() int {
 	code := diag.ExitOK
 	if isDetailed := strings.Contains(f.Flags, "--detailed-exitcode=true"); len(f.Removed) > 0 && (f.Command == "drift" || isDetailed) {
 		code = diag.ExitChanges

@@ -37,7 +37,7 @@ func changes(found []merge.Difference) []plan.Change {
 }
 
 // ofAuthor returns the cause that a plan has for what this change made.
-func ofAuthor(c plan.Cause, by plan.By) plan.Cause {
+func ofAuthor(c plan.Cause, by plan.ChangeOrigin) plan.Cause {
 	if by == plan.ByThisChange && (c == plan.FromPending || c == plan.FromRemoval || c == plan.FromTakeOver) {
 		return plan.FromThisChange
 	}
@@ -85,7 +85,7 @@ func explainedPlan() *plan.Plan {
 		CreatedAt: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC),
 		Target:    plan.Destination{Workspace: kind.Workspace{Name: "acme"}},
 		Items:     []plan.Item{explainedItem(), made, gone, purge},
-		Blame: &plan.Blame{
+		Blame: &plan.ComparedCommits{
 			Ref: "origin/main", Base: "1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d", Head: "ffeeddccbbaa99887766554433221100ffeeddcc", Merge: true,
 			Problem: "the clone is shallow: which commits are of this pull request can't be told beyond its 50 newest", Fix: "fetch the whole history: fetch-depth: 0",
 		},

@@ -29,9 +29,9 @@ func hostile(s string, v any, op plan.Op, class merge.ChangeKind, n int) Documen
 	if n%5 == 4 {
 		k.Kind = kind.AllKinds()[n%3].Name
 	}
-	change := merge.Difference{Path: s, At: []merge.Step{{Field: s}}, Class: class, Base: s, Live: v, Desired: s + "2"}
-	explained := []plan.Change{{Difference: change, Cause: plan.Cause(s), By: plan.By(s), RiskReason: s, Commit: &plan.Commit{ID: s, Subject: s, Author: s, Time: time.Unix(1, 0)}, Position: &plan.ListPosition{Live: 1, Desired: n}, Units: plan.Units{Live: s, Desired: s}, Line: 3, Column: n, KeptAt: new(time.Unix(1, 0))}}
-	values := []merge.Value{{Path: s, Value: v, At: change.At}}
+	change := merge.Difference{Path: s, At: []merge.PathStep{{Field: s}}, Class: class, Base: s, Live: v, Desired: s + "2"}
+	explained := []plan.Change{{Difference: change, Cause: plan.Cause(s), By: plan.ChangeOrigin(s), RiskReason: s, Commit: &plan.Commit{ID: s, Subject: s, Author: s, Time: time.Unix(1, 0)}, Position: &plan.ListPosition{Live: 1, Desired: n}, Units: plan.Units{Live: s, Desired: s}, Line: 3, Column: n, KeptAt: new(time.Unix(1, 0))}}
+	values := []merge.PathValue{{Path: s, Value: v, At: change.At}}
 	finding := diag.Finding{Path: s, Line: 2, Column: n, Field: s, Rule: s, Message: s, Fix: s, Source: s, Silenced: s, Write: s}
 	advice := finding
 	advice.Severity = diag.Advice
@@ -39,18 +39,18 @@ func hostile(s string, v any, op plan.Op, class merge.ChangeKind, n int) Documen
 	sum := canon.Digest([]byte(s))
 	hosts := []routing.HostPattern{{Name: s, Except: []string{s}}}
 	answers := []routing.ConditionalAnswer{{When: []string{s}, Before: s, After: s, Differences: []routing.Difference{{What: s, Before: s, After: s}}}}
-	part := routing.RequestPart{Paths: []routing.Paths{{Pattern: s, Outside: []string{s}}}, Answers: answers, Unless: []string{s}}
+	part := routing.RequestPart{Paths: []routing.PathPattern{{Pattern: s, Outside: []string{s}}}, Answers: answers, Unless: []string{s}}
 	item := plan.Item{
-		Before: &ledger.LiveBefore{Diff: ledger.JSON(s), Sum: s},
+		Before: &ledger.LiveBefore{Diff: ledger.CanonicalJSON(s), Sum: s},
 		Key:    k, Path: s, Line: 1, Op: op,
 		Request: &plan.Request{Method: s, Path: s, ContentType: s, Body: body(s)}, Spec: body(s),
-		After: []kind.Key{k, k}, Changes: explained, Notes: explained, Cause: plan.Cause(s), By: plan.By(s), Commit: &plan.Commit{ID: s, Subject: s, Author: s, Time: time.Unix(1, 0)},
+		After: []kind.Key{k, k}, Changes: explained, Notes: explained, Cause: plan.Cause(s), By: plan.ChangeOrigin(s), Commit: &plan.Commit{ID: s, Subject: s, Author: s, Time: time.Unix(1, 0)},
 		Preserved: values, Collateral: values, FirstContact: values, Lists: []merge.SentList{{Path: s, Elements: 2}},
 		Purge: &plan.PurgeInfo{Hostname: s, Subdomains: []string{s}, Paths: 1, Prefixes: 2, Sample: []string{s}},
-		Stops: []routing.Stop{{Name: s, Host: s, Paths: routing.Paths{Pattern: s, Outside: []string{s}}, Objects: []kind.Key{k}}},
+		Stops: []routing.UnansweredRequests{{Name: s, Host: s, PathPattern: routing.PathPattern{Pattern: s, Outside: []string{s}}, Objects: []kind.Key{k}}},
 		Disk:  s, Made: s, Hostname: s, Elsewhere: n%9 == 1, Reason: s, Fix: s, Hints: []string{s}, RemoteName: s, Unserved: s,
 		Live: plan.Fingerprint{Exists: true, UID: s, Digest: &sum, Replaced: &sum}, DesiredDigest: &sum,
-		Recorded: &plan.Recorded{Seq: n, State: ledger.RequestState(s)},
+		Recorded: &plan.RecordVersion{Seq: n, State: ledger.RequestState(s)},
 		Deleted:  n%2 == 0, Recreate: n%3 == 1, Resend: n%5 == 1, Lost: n%7 == 1, Found: n%11 == 1, Record: n%13 == 1, NeedsPerson: n%4 == 1,
 	}
 	statuses := []apply.Status{apply.Failed, apply.Done, apply.Skipped, apply.Status(s)}
@@ -64,25 +64,25 @@ func hostile(s string, v any, op plan.Op, class merge.ChangeKind, n int) Documen
 		Findings: diag.List{finding}, Annotations: diag.List{finding}, Silenced: diag.List{finding},
 		Tests: &requesttest.TestResults{Passed: n, Failed: 1, Cases: []requesttest.Case{{
 			Name: s, URL: s, File: s, Result: requesttest.Failed, Why: s, Failures: []requesttest.Failure{{
-				Field: s, Problem: s, What: s, Expected: s, Got: []requesttest.Answer{{Readings: []string{s}, When: s, Value: s, Location: s, File: s}},
+				Field: s, Problem: s, What: s, Expected: s, Got: []requesttest.ObservedAnswer{{Readings: []string{s}, When: s, Value: s, Location: s, File: s}},
 			}},
-		}}, Coverage: &requesttest.Coverage{Missing: []requesttest.Missing{{Object: s, What: s, Name: s, File: s}}}},
+		}}, Coverage: &requesttest.Coverage{Missing: []requesttest.UncoveredPart{{Object: s, What: s, Name: s, File: s}}}},
 		Plan: &plan.Plan{
 			Manifests: &sum, Options: map[string]any{
 				"drift": s, "targets": []string{s}, "takeOver": []string{s}, "allowRecreate": []string{s}, "window": s,
 				"overrides": []plan.Override{{Kind: s, Path: s, Order: s, Type: s, Key: []string{s}, Undocumented: []string{s}}},
 			},
-			Requests: []routing.RequestLine{
+			Requests: []routing.RequestChange{
 				{Hosts: hosts, RequestPart: part, As: s, Exceptions: []routing.RequestPart{part}, Still: true, StillBy: []string{s}, Objects: []kind.Key{k}},
 				{Hosts: hosts, RequestPart: part, Objects: []kind.Key{k, k}},
 			},
 			Format: s, Tool: s, Digest: s, Offline: n%3 == 1, Notes: []string{s}, OrderNote: s, Advice: diag.List{advice}, Silenced: diag.List{advice},
-			Blame: &plan.Blame{Ref: s, Base: s, Head: s, Merge: n%2 == 1, Problem: s, Fix: s}, Unmanaged: []kind.Key{k}, Ledger: s, LedgerStore: s, Commit: s, LedgerProblem: s,
+			Blame: &plan.ComparedCommits{Ref: s, Base: s, Head: s, Merge: n%2 == 1, Problem: s, Fix: s}, Unmanaged: []kind.Key{k}, Ledger: s, LedgerStore: s, Commit: s, LedgerProblem: s,
 			Settings: []plan.ChangedSetting{{Path: s, Line: n, Field: s, Was: v, Now: v, Consequence: s, Hides: []plan.HiddenField{{Key: k, Path: s, Git: v, Live: v}}}},
 			Target:   plan.Destination{Origins: map[kind.Area]string{kind.Area(s): s}, Workspace: kind.Workspace{Name: s, UUID: s}},
 		},
 		Apply: &apply.Result{Summary: map[string]int{s: n}, Outcomes: []apply.ItemOutcome{{
-			Key: k, Did: apply.Effect(s), Status: statuses[n%len(statuses)], Message: s, Fix: s, Field: s, Line: n, Verdict: apply.NeedsPerson,
+			Key: k, Did: apply.Action(s), Status: statuses[n%len(statuses)], Message: s, Fix: s, Field: s, Line: n, Verdict: apply.NeedsPerson,
 			Mismatches: []apply.ReadbackMismatch{{Path: s, Fault: merge.NotKept, Sent: v, Returned: s, Hint: s, At: change.At}},
 			Filled:     values,
 		}}},
@@ -145,7 +145,7 @@ func FuzzRender(f *testing.F) {
 		opts.Room = SummaryRoom(0)
 		checkMarkdown(t, render(t, "markdown", doc, opts), opts.Room, doc.RunURL)
 		small := 2000 + 7*int(n)
-		checkMarkdown(t, []byte(markdown(doc, opts, small).String()), small, doc.RunURL)
+		checkMarkdown(t, []byte(renderMarkdown(doc, opts, small).String()), small, doc.RunURL)
 		checkHTML(t, outputs["html"])
 		opts.Color = true
 		coloured := sgr().ReplaceAll(render(t, "text", doc, opts), nil)
@@ -172,7 +172,7 @@ func checkPlain(t check, name string, out []byte) {
 		t.Fatalf("%s: not UTF-8: %q", name, out)
 	}
 	for _, r := range string(out) {
-		if r != '\n' && (!unicode.IsPrint(r) || diag.Unseen(r)) {
+		if r != '\n' && (!unicode.IsPrint(r) || diag.IsInvisible(r)) {
 			t.Fatalf("%s: %U in %q", name, r, out)
 		}
 	}

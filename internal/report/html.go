@@ -32,23 +32,23 @@ func writeHTML(w io.Writer, doc Document, opts view.TextOptions) error {
 	style, script := embeddedFile("style.css"), embeddedFile("script.js")
 	page.Style, page.Script = template.CSS(style), template.JS(script)
 	// It forbids everything except this style and this script.
-	page.Policy = "default-src 'none'; style-src '" + hashOf(style) + "'; script-src '" + hashOf(script) + "'; base-uri 'none'; form-action 'none'"
+	page.Policy = "default-src 'none'; style-src '" + cspHash(style) + "'; script-src '" + cspHash(script) + "'; base-uri 'none'; form-action 'none'"
 	tmpl, err := template.New("page.tmpl").Funcs(template.FuncMap{
 		"sandboxBanner": func() string { return Banner },
 		"offlineBanner": func() string { return offlineBanner },
 		"settingsTitle": func() string { return view.SettingsTitle },
-		"short":         func(s any) safe { return clean(fmt.Sprint(s)).Cut(view.MaxPath) },
+		"short":         func(s any) safeText { return clean(fmt.Sprint(s)).Truncate(view.MaxPath) },
 		"link":          func(k kind.Key) string { return page.links[k].String() },
 		"class":         func(s diag.Severity) string { return [...]string{"wait", "bad", "hint"}[s] },
-		"look":          func(m view.Mark) look { return tableOfMarks[m] },
+		"look":          func(m view.Mark) markStyle { return tableOfMarks[m] },
 		"outcome":       outcomeLook,
-		"message":       view.Message,
-		"location":      view.Location,
+		"message":       view.CleanMessage,
+		"location":      view.FormatLocation,
 		"source":        excerptOf,
-		"named":         view.Named,
+		"named":         view.FormatKey,
 		"breakable":     breakPath,
-		"sentence":      view.WholeSentence,
-		"advices":       view.Advices,
+		"sentence":      view.FullRowSentence,
+		"advices":       view.CountAdvice,
 		"count":         safetext.Count,
 		"nextSteps":     view.NextSteps,
 		"mismatch":      mismatchView,
@@ -60,7 +60,7 @@ func writeHTML(w io.Writer, doc Document, opts view.TextOptions) error {
 	}
 	// Workflow runners look for these anywhere in a log; a browser sees no difference.
 	commands := strings.NewReplacer("##[", "#&#35;[", "##vso[", "#&#35;vso[")
-	lines := &lineWriter{w: w, change: commands.Replace}
+	lines := &lineTransformer{w: w, change: commands.Replace}
 	out := bufio.NewWriterSize(lines, 32<<10)
 	if err := page.write(out, tmpl); err != nil {
 		return err
@@ -72,7 +72,7 @@ func writeHTML(w io.Writer, doc Document, opts view.TextOptions) error {
 }
 
 // write writes the page. If the details of all objects are too large, the last objects are Named.
-func (p *htmlPage) write(w io.Writer, tmpl *template.Template) error {
+func (p *htmlPageData) write(w io.Writer, tmpl *template.Template) error {
 	if err := tmpl.ExecuteTemplate(w, "begin", p); err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (p *htmlPage) write(w io.Writer, tmpl *template.Template) error {
 		if size >= maxHTMLDetails {
 			return false, nil
 		}
-		p.score.Show(view.FactsIn(p.Items[shown].Lines())...)
+		p.score.MarkShown(view.FactsOfRows(p.Items[shown].Lines())...)
 		shown, size = shown+1, size+len(text)
 		_, err = w.Write(text)
 		return true, err
@@ -93,7 +93,7 @@ func (p *htmlPage) write(w io.Writer, tmpl *template.Template) error {
 	}
 	p.Named = p.Items[shown:]
 	for _, i := range p.Named {
-		p.score.Show(view.FactsIn(i.Grave())...)
+		p.score.MarkShown(view.FactsOfRows(i.Grave())...)
 	}
 	return tmpl.ExecuteTemplate(w, "end", p)
 }
@@ -106,37 +106,37 @@ func embeddedFile(name string) string {
 	return string(text)
 }
 
-// hashOf returns a hash in the form of a content security policy.
-func hashOf(text string) string {
+// cspHash returns a hash in the form of a content security policy.
+func cspHash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// htmlPage is a Document and what its page shows beyond it.
-type htmlPage struct {
+// htmlPageData is a Document and what its page shows beyond it.
+type htmlPageData struct {
 	Document
 	Style   template.CSS
 	Script  template.JS
 	Policy  string
 	Heading string
 	// Lede follows the heading and Sub is below it. Context is the workspace.
-	Lede, Sub, Context safe
+	Lede, Sub, Context safeText
 	Notices            []view.Notice
 	// Below has the links to what follows the objects. FoundBelow is set if Found is there.
 	Below         []htmlLink
 	FoundBelow    bool
 	Facts         []fact
 	Settings      []view.SettingView
-	FoundOf       safe
-	Output        []safe
+	FoundOf       safeText
+	Output        []safeText
 	Found, Advice []equalFindings
 	// Outcomes has those that need a person first, without Untouched ones.
 	Outcomes  []apply.ItemOutcome
 	Untouched int
 	// Base is why the plan was compared with no commit.
-	Base    safe
-	Notes   []safe
-	ItemsOf safe
+	Base    safeText
+	Notes   []safeText
+	ItemsOf safeText
 	Items   []htmlItem
 	// Requests has no lines if it says nothing.
 	Requests view.RequestSection
@@ -148,25 +148,25 @@ type htmlPage struct {
 	// MoreFound and MoreAdvice count what is left out of Found and Advice.
 	MoreFound, MoreAdvice, MaxOpen int
 	// links maps objects to their anchors.
-	links map[kind.Key]safe
+	links map[kind.Key]safeText
 }
 
 // htmlLink leads to a section of the page.
 type htmlLink struct {
 	ID    string
-	Title safe
+	Title safeText
 }
 
 // htmlList is a list of names and their number.
 type htmlList struct {
 	Name  string
-	Of    safe
-	Lines []safe
+	Of    safeText
+	Lines []safeText
 }
 
-func newHTMLPage(doc Document, opts view.TextOptions) *htmlPage {
-	p := &htmlPage{
-		Document: doc, Settings: view.SettingsOf(doc.Plan), links: map[kind.Key]safe{},
+func newHTMLPage(doc Document, opts view.TextOptions) *htmlPageData {
+	p := &htmlPageData{
+		Document: doc, Settings: view.SettingsOf(doc.Plan), links: map[kind.Key]safeText{},
 		Found: shownFindings(doc, view.TextOptions{Verbose: true}), FoundOf: findingCounts(doc),
 		MaxOpen: maxUnfoldedObjects, Ask: "trueup plan --target KIND/NAME",
 	}
@@ -174,34 +174,34 @@ func newHTMLPage(doc Document, opts view.TextOptions) *htmlPage {
 		p.Ask = "trueup drift --target KIND/NAME"
 	}
 	for _, s := range p.Settings {
-		p.score.Show(view.FactsIn(s.Rows)...)
+		p.score.MarkShown(view.FactsOfRows(s.Rows)...)
 	}
 	p.Found, p.MoreFound = firstFindings(p.Found)
 	p.Heading, p.Lede, p.Sub = summaryOf(doc)
 	if doc.Plan != nil {
-		p.plan(doc.Plan, opts)
+		p.addPlan(doc.Plan, opts)
 	}
 	if doc.Apply != nil {
 		p.Notices = nil // the outcomes replace them
 		p.collectOutcomes()
 	} else if doc.Plan == nil {
-		p.manifests()
+		p.addManifestSummary()
 	}
-	p.list("Silenced by comments", "finding", silencedLines(doc))
-	p.list("Projects", "project", projectLines(doc.Projects))
+	p.addList("Silenced by comments", "finding", silencedLines(doc))
+	p.addList("Projects", "project", projectLines(doc.Projects))
 	return p
 }
 
-func (p *htmlPage) plan(pl *plan.Plan, opts view.TextOptions) {
-	p.Context = clean(pl.Target.Workspace.Name).Cut(view.MaxPath)
+func (p *htmlPageData) addPlan(pl *plan.Plan, opts view.TextOptions) {
+	p.Context = clean(pl.Target.Workspace.Name).Truncate(view.MaxPath)
 	p.Notices, p.Facts, p.Notes = view.Notices(pl), factsOfRun(p.Document), toMessages(pl.Notes)
-	if _, problem, fix := view.Blame(pl.Blame); !problem.Empty() {
-		p.Base = safetext.F("base: %s", safetext.Join(safetext.Filled(problem, fix), " - fix: "))
+	if _, problem, fix := view.DescribeBase(pl.Blame); !problem.Empty() {
+		p.Base = safetext.F("base: %s", safetext.Join(safetext.NonEmpty(problem, fix), " - fix: "))
 	}
-	p.items(pl, opts)
-	p.Requests = view.RequestsOf(pl, view.TextOptions{})
+	p.addObjects(pl, opts)
+	p.Requests = view.NewRequestSection(pl, view.TextOptions{})
 	manifests := view.ManifestsOf(pl)
-	p.Advice = alikeFindings(pl.Advice)
+	p.Advice = groupEqualFindings(pl.Advice)
 	for i, a := range p.Advice {
 		p.Advice[i].Link = p.links[manifests.ObjectAt(a.Path, a.Line)]
 	}
@@ -215,19 +215,19 @@ func (p *htmlPage) plan(pl *plan.Plan, opts view.TextOptions) {
 		{len(p.Requests.Lines) > 0, htmlLink{"requests", p.Requests.Title}},
 		{p.FoundBelow, htmlLink{"findings", safetext.Count(len(p.Findings), "finding")}},
 		{notes > 0, htmlLink{"notes", safetext.Count(notes, "note")}},
-		{len(p.Advice) > 0, htmlLink{"advice", view.Advices(len(pl.Advice))}},
+		{len(p.Advice) > 0, htmlLink{"advice", view.CountAdvice(len(pl.Advice))}},
 	} {
 		if l.isThere {
 			p.Below = append(p.Below, l.link)
 		}
 	}
-	p.list("Unchanged", "object", view.HiddenNames(pl))
-	p.list("Not in git", "object", view.NamesOf(pl.Unmanaged))
+	p.addList("Unchanged", "object", view.HiddenNames(pl))
+	p.addList("Not in git", "object", view.FormatKeys(pl.Unmanaged))
 }
 
-// manifests adds the summary of a run without a plan.
-func (p *htmlPage) manifests() {
-	p.Heading, p.Output = "Manifests", ownLines(p.Document)
+// addManifestSummary adds the summary of a run without a plan.
+func (p *htmlPageData) addManifestSummary() {
+	p.Heading, p.Output = "Manifests", commandLines(p.Document)
 	if p.Output != nil {
 		p.Heading = "Result"
 	}
@@ -236,7 +236,7 @@ func (p *htmlPage) manifests() {
 	}
 }
 
-func (p *htmlPage) collectOutcomes() {
+func (p *htmlPageData) collectOutcomes() {
 	for _, o := range p.Apply.Outcomes {
 		if isUntouched(o) {
 			p.Untouched++
@@ -253,7 +253,7 @@ func (p *htmlPage) collectOutcomes() {
 
 // factsOfRun returns the inputs of the plan and of the run.
 func factsOfRun(doc Document) []fact {
-	cut := func(s string) []safe { return safetext.Filled(clean(s).Cut(view.MaxPath)) }
+	cut := func(s string) []safeText { return safetext.NonEmpty(clean(s).Truncate(view.MaxPath)) }
 	all := targetFacts(doc)
 	if b := doc.Plan.Blame; b != nil {
 		head := fact{Name: "Head", Values: cut(b.Head)}
@@ -273,7 +273,7 @@ func factsOfRun(doc Document) []fact {
 const sourceColumns = 240
 
 // excerptOf returns the source line of a finding, around its column; empty without any.
-func excerptOf(f diag.Finding) safe {
+func excerptOf(f diag.Finding) safeText {
 	code, _ := excerptLine(f.Source, f.Column, sourceColumns)
 	return code
 }
@@ -284,12 +284,12 @@ type htmlFilter struct {
 }
 
 // NamedObjects counts the objects of Named.
-func (p *htmlPage) NamedObjects() int {
+func (p *htmlPageData) NamedObjects() int {
 	return sum(p.Named, func(i htmlItem) int { return max(len(i.Keys), 1) })
 }
 
-func (p *htmlPage) filters(pl *plan.Plan, opts view.TextOptions) {
-	filters := []htmlFilter{{"Cause", "why", view.Causes(pl, opts)}, {Name: "What", By: "op"}, {Name: "Kind", By: "kind"}}
+func (p *htmlPageData) addFilters(pl *plan.Plan, opts view.TextOptions) {
+	filters := []htmlFilter{{"Cause", "why", view.CountCauses(pl, opts)}, {Name: "What", By: "op"}, {Name: "Kind", By: "kind"}}
 	for _, i := range p.Items {
 		n := max(len(i.Keys), 1)
 		filters[1].count(i.State, i.State, n)
@@ -319,7 +319,7 @@ func firstFindings(found []equalFindings) (first []equalFindings, more int) {
 	return found[:maxHTMLFindings], len(found) - maxHTMLFindings
 }
 
-func (p *htmlPage) list(name, noun string, lines []safe) {
+func (p *htmlPageData) addList(name, noun string, lines []safeText) {
 	if len(lines) > 0 {
 		p.Lists = append(p.Lists, htmlList{name, safetext.Count(len(lines), noun), lines})
 	}

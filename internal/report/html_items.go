@@ -15,8 +15,8 @@ import (
 // htmlItem is an object in the page, or several with equal changes.
 type htmlItem struct {
 	view.ObjectView
-	ID   safe
-	page *htmlPage
+	ID   safeText
+	page *htmlPageData
 	// Open is set if the details are unfolded.
 	Open bool
 }
@@ -52,25 +52,25 @@ func (i htmlItem) Whys() string {
 }
 
 // Names are those of several objects.
-func (i htmlItem) Names() safe { return safetext.Join(i.ObjectView.Names(), ", ") }
+func (i htmlItem) Names() safeText { return safetext.Join(i.ObjectView.Names(), ", ") }
 
 // Kind is that of the object.
-func (i htmlItem) Kind() safe { return clean(i.Key.Kind).Cut(view.MaxPath) }
+func (i htmlItem) Kind() safeText { return clean(i.Key.Kind).Truncate(view.MaxPath) }
 
 // Name is the name after the kind.
-func (i htmlItem) Name() safe {
+func (i htmlItem) Name() safeText {
 	switch {
 	case len(i.Keys) == 0:
-		return view.InProject(clean(i.Key.Name).Cut(view.MaxPath), i.Key.Project)
+		return view.WithProject(clean(i.Key.Name).Truncate(view.MaxPath), i.Key.Project)
 	case i.SameName():
-		return safetext.F("%s in %s", clean(i.Key.Name).Cut(view.MaxPath), i.Where())
+		return safetext.F("%s in %s", clean(i.Key.Name).Truncate(view.MaxPath), i.Where())
 	}
 	return safetext.Count(len(i.Keys), "object")
 }
 
-// items adds the visible objects and their anchors. Equal changes of many projects, or of many objects, are one object.
-func (p *htmlPage) items(pl *plan.Plan, opts view.TextOptions) {
-	shown, taken := 0, map[safe]bool{}
+// addObjects adds the visible objects and their anchors. Equal changes of many projects, or of many objects, are one object.
+func (p *htmlPageData) addObjects(pl *plan.Plan, opts view.TextOptions) {
+	shown, taken := 0, map[safeText]bool{}
 	opts.Brief = false
 	objects := view.ShownObjects(pl, opts, len(p.Projects) > 0)
 	if len(objects) > maxHTMLObjects {
@@ -98,17 +98,17 @@ func (p *htmlPage) items(pl *plan.Plan, opts view.TextOptions) {
 	if shown < len(pl.Items) {
 		p.ItemsOf = safetext.F("%d of %s", shown, safetext.Count(len(pl.Items), "object"))
 	}
-	p.filters(pl, opts)
+	p.addFilters(pl, opts)
 }
 
 // anchorOf is the ID of an object that is the same in every page with it; empty if its name does not fit in one.
-func anchorOf(key kind.Key) safe {
+func anchorOf(key kind.Key) safeText {
 	if !isAddressable(key.Kind) || !isAddressable(key.Name) || !isAddressable(strings.ReplaceAll(key.Project+"-", "/", "-")) {
-		return safe{}
+		return safeText{}
 	}
 	project := clean(key.Project)
 	key.Project = ""
-	return safetext.Join(safetext.Filled(project, view.Named(key)), "/")
+	return safetext.Join(safetext.NonEmpty(project, view.FormatKey(key)), "/")
 }
 
 // isAddressable reports whether a text needs no escape in a URL.
@@ -131,15 +131,15 @@ const (
 // New is set for a new object, which has no live side.
 type htmlDiff struct {
 	Class   string
-	Caption safe
+	Caption safeText
 	Rows    []view.Row
 	New     bool
 }
 
 // htmlCell is one side of a change: a value in short, and the lines below it.
 type htmlCell struct {
-	Text  safe
-	Lines []safe
+	Text  safeText
+	Lines []safeText
 }
 
 // cellsOf returns the two sides of a change.
@@ -149,15 +149,15 @@ func cellsOf(r view.Row) (c struct{ Before, After htmlCell }) {
 	if r.After.Empty() {
 		side = &c.Before
 	}
-	side.Lines = view.Wrap(r.Details, markdownColumns, r.Whole)
+	side.Lines = view.WrapTokens(r.Details, markdownColumns, r.Whole)
 	return c
 }
 
 // elementsOf returns the list elements that a change is about, if they are many.
 func elementsOf(r view.Row) string { return safetext.Join(r.Names, ", ").String() }
 
-// faultWords says what a server did with a value, in a few words.
-func faultWords(m apply.ReadbackMismatch) safe {
+// describeFault says what a server did with a value, in a few words.
+func describeFault(m apply.ReadbackMismatch) safeText {
 	switch m.Fault {
 	case merge.NotRemoved:
 		return clean("not removed")
@@ -165,7 +165,7 @@ func faultWords(m apply.ReadbackMismatch) safe {
 		return clean("not sent")
 	case merge.NotKept:
 	}
-	return view.Message(m.Hint)
+	return view.CleanMessage(m.Hint)
 }
 
 // mismatchView compares what apply sent with what the server returned; nil if they are equal.
@@ -173,9 +173,9 @@ func mismatchView(o apply.ItemOutcome) *htmlDiff {
 	if len(o.Mismatches) == 0 {
 		return nil
 	}
-	d := &htmlDiff{Class: "sent", Caption: safetext.F("What the server did not keep of %s", view.Named(o.Key))}
+	d := &htmlDiff{Class: "sent", Caption: safetext.F("What the server did not keep of %s", view.FormatKey(o.Key))}
 	for _, m := range o.Mismatches {
-		r := view.Row{Reason: view.Reason{Mark: view.MarkChange, Cause: faultWords(m)}, Path: clean(m.Path).Cut(view.MaxPath)}
+		r := view.Row{Reason: view.Reason{Mark: view.MarkChange, Cause: describeFault(m)}, Path: clean(m.Path).Truncate(view.MaxPath)}
 		r.Before, r.After = sentAndReturned(m)
 		d.Rows = append(d.Rows, r)
 	}
@@ -183,10 +183,10 @@ func mismatchView(o apply.ItemOutcome) *htmlDiff {
 }
 
 // breakPath returns the parts of a path, each with its final dot.
-func breakPath(path safe) []safe {
+func breakPath(path safeText) []safeText {
 	text := path.String()
-	var out []safe
-	for _, part := range kind.PathParts(text) {
+	var out []safeText
+	for _, part := range kind.SplitAtDots(text) {
 		end := min(len(part)+1, len(text))
 		out, text = append(out, clean(text[:end])), text[end:]
 	}

@@ -86,7 +86,7 @@ func checkAttribute(t *testing.T, n *html.Node, a html.Attribute) {
 		t.Errorf("a meta of %q", a.Val)
 	case a.Key == "content" && strings.HasPrefix(a.Val, "default-src"):
 		want := fmt.Sprintf("default-src 'none'; style-src '%s'; script-src '%s'; base-uri 'none'; form-action 'none'",
-			hashOf(embeddedFile("style.css")), hashOf(embeddedFile("script.js")))
+			cspHash(embeddedFile("style.css")), cspHash(embeddedFile("script.js")))
 		if a.Val != want {
 			t.Errorf("the policy is %s", a.Val)
 		}

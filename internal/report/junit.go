@@ -24,17 +24,17 @@ var junitTemplate string
 type testSuites []testSuite
 
 type testSuite struct {
-	Name  safe
+	Name  safeText
 	Cases []testCase
 }
 
 // testCase is a test with its output. End is failure, error or skipped, and empty if it passed.
 type testCase struct {
-	Class, Name safe
+	Class, Name safeText
 	End         string
-	Message     safe
+	Message     safeText
 	Type        string
-	Lines       []safe
+	Lines       []safeText
 }
 
 // writeJUnit writes a test case for each remark, each tested request and each project. A case fails if a person must act:
@@ -50,14 +50,14 @@ func writeJUnit(w io.Writer, doc Document, _ view.TextOptions) error {
 	for _, s := range all {
 		s.numberCases()
 	}
-	page, err := template.New("").Funcs(template.FuncMap{"xml": xmlText, "cdata": toCDATA}).Parse(junitTemplate)
+	page, err := template.New("").Funcs(template.FuncMap{"xml": escapeXML, "cdata": toCDATA}).Parse(junitTemplate)
 	if err != nil {
 		return err
 	}
 	out := bufio.NewWriter(w)
 	if err := page.Execute(out, struct {
 		Document
-		Summary safe
+		Summary safeText
 		Suites  testSuites
 	}{doc, runSummary(doc), all}); err != nil {
 		return err
@@ -65,18 +65,18 @@ func writeJUnit(w io.Writer, doc Document, _ view.TextOptions) error {
 	return out.Flush()
 }
 
-// xmlText escapes a text. A runner may find a command in a log of the file, so it is guarded.
-func xmlText(text any) (string, error) {
+// escapeXML escapes a text. A runner may find a command in a log of the file, so it is guarded.
+func escapeXML(text any) (string, error) {
 	var b strings.Builder
 	err := xml.EscapeText(&b, []byte(Clean(fmt.Sprint(text))))
 	return b.String(), err
 }
 
 // toCDATA returns lines as one section, in which a runner executes none of them.
-func toCDATA(lines []safe) string {
+func toCDATA(lines []safeText) string {
 	var texts []string
 	for _, line := range lines {
-		texts = append(texts, strings.ReplaceAll(line.Guarded().String(), "]]>", "]]]]><![CDATA[>"))
+		texts = append(texts, strings.ReplaceAll(line.EscapeCommands().String(), "]]>", "]]]]><![CDATA[>"))
 	}
 	if texts == nil {
 		return ""
@@ -86,11 +86,11 @@ func toCDATA(lines []safe) string {
 
 // numberCases numbers cases with the same name: readers tell cases apart by name.
 func (s testSuite) numberCases() {
-	seen := map[[2]safe]int{}
+	seen := map[[2]safeText]int{}
 	for i := range s.Cases {
 		c := &s.Cases[i]
-		c.Name = c.Name.Guarded()
-		name := [2]safe{c.Class, c.Name}
+		c.Name = c.Name.EscapeCommands()
+		name := [2]safeText{c.Class, c.Name}
 		if seen[name]++; seen[name] > 1 {
 			c.Name = safetext.F("%s (%d)", c.Name, seen[name])
 		}
@@ -109,24 +109,24 @@ func (s testSuite) Count(end string) int {
 
 // remarkSuite has a case for each remark, or one for all.
 func remarkSuite(doc Document) testSuite {
-	s := testSuite{Name: clean(cmp.Or(doc.Command, "trueup")).Cut(view.MaxName)}
+	s := testSuite{Name: clean(cmp.Or(doc.Command, "trueup")).Truncate(view.MaxName)}
 	class := safetext.F("trueup.%s", s.Name)
 	for _, r := range remarks(doc) {
-		if doc.score.Show(r.facts...); r.rule == requesttest.Rule { // requestSuite has its case
+		if doc.score.MarkShown(r.facts...); r.rule == requesttest.Rule { // requestSuite has its case
 			continue
 		}
-		of := safetext.Filled(r.About)
+		of := safetext.NonEmpty(r.About)
 		if len(of) == 0 {
-			of = safetext.Filled(clean(r.file).CutLeft(view.MaxPath), clean(r.field).Cut(view.MaxPath))
+			of = safetext.NonEmpty(clean(r.file).TruncateLeft(view.MaxPath), clean(r.field).Truncate(view.MaxPath))
 		}
-		c := testCase{Class: class, Name: safetext.Join(append([]safe{r.ID()}, of...), " "), Lines: r.lines()}
+		c := testCase{Class: class, Name: safetext.Join(append([]safeText{r.ID()}, of...), " "), Lines: r.lines()}
 		if c.End = endOf(r, doc.Command); c.End != "" {
 			c.Message, c.Type = r.text, r.rule
 		}
 		s.Cases = append(s.Cases, c)
 	}
 	if len(s.Cases) == 0 {
-		c := testCase{Class: class, Name: s.Name, Lines: []safe{runSummary(doc)}}
+		c := testCase{Class: class, Name: s.Name, Lines: []safeText{runSummary(doc)}}
 		if doc.ExitCode != diag.ExitOK && doc.Plan == nil && doc.Tests == nil {
 			c.End, c.Message, c.Type = "failure", runSummary(doc), doc.Result
 		}
@@ -153,9 +153,9 @@ func endOf(r remark, command string) string {
 func projectSuite(projects []ProjectResult) testSuite {
 	s := testSuite{Name: clean("projects")}
 	for _, p := range projects {
-		c := testCase{Class: clean("trueup.projects"), Name: clean(p.Path).CutLeft(view.MaxPath), Lines: []safe{clean(p.Result).Cut(view.MaxName)}}
+		c := testCase{Class: clean("trueup.projects"), Name: clean(p.Path).TruncateLeft(view.MaxPath), Lines: []safeText{clean(p.Result).Truncate(view.MaxName)}}
 		if p.ExitCode != diag.ExitOK && p.ExitCode != diag.ExitChanges {
-			c.End, c.Message, c.Type = "failure", clean(p.Result).Cut(view.MaxName), "project"
+			c.End, c.Message, c.Type = "failure", clean(p.Result).Truncate(view.MaxName), "project"
 		}
 		s.Cases = append(s.Cases, c)
 	}
@@ -166,15 +166,15 @@ func projectSuite(projects []ProjectResult) testSuite {
 func requestSuite(t *requesttest.TestResults) testSuite {
 	s := testSuite{Name: clean("requests")}
 	for _, c := range t.Cases {
-		out := testCase{Class: clean(c.File).Cut(view.MaxPath), Name: clean(c.Name).Cut(view.MaxPath)}
+		out := testCase{Class: clean(c.File).Truncate(view.MaxPath), Name: clean(c.Name).Truncate(view.MaxPath)}
 		for _, f := range c.Failures {
-			out.Lines = append(out.Lines, safetext.F("%s:%d:%d: %s", clean(c.File).Cut(view.MaxPath), f.Line, f.Column, view.Message(f.String())))
+			out.Lines = append(out.Lines, safetext.F("%s:%d:%d: %s", clean(c.File).Truncate(view.MaxPath), f.Line, f.Column, view.CleanMessage(f.String())))
 		}
 		switch c.Result {
 		case requesttest.Failed:
-			out.End, out.Message, out.Type = "failure", view.Message(c.Failures[0].String()), requesttest.Rule
+			out.End, out.Message, out.Type = "failure", view.CleanMessage(c.Failures[0].String()), requesttest.Rule
 		case requesttest.Skipped:
-			out.End, out.Message = "skipped", view.Message(c.Why)
+			out.End, out.Message = "skipped", view.CleanMessage(c.Why)
 		}
 		s.Cases = append(s.Cases, out)
 	}

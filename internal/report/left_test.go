@@ -47,9 +47,9 @@ func TestWhatIsLeftSaysSo(t *testing.T) {
 // TestANewFormatLosesNothing: what a format leaves out of a plan is appended to it, or it is no report.
 func TestANewFormatLosesNothing(t *testing.T) {
 	doc := Document{Command: "plan", Plan: weighed(&plan.Plan{Items: []plan.Item{changedItem(), purgeItem()}})}
-	forgetful := format{write: func(io.Writer, Document, view.TextOptions) error { return nil }, rest: writeLines}
+	forgetful := outputFormat{write: func(io.Writer, Document, view.TextOptions) error { return nil }, rest: writeLines}
 	var out bytes.Buffer
-	if err := forgetful.document(&out, doc, view.TextOptions{}); err != nil {
+	if err := forgetful.writeDocument(&out, doc, view.TextOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{`CDN/shop: secureLink.tokenName: "t" → "token" (may expose protected content`, "CDN/shop: not sent: locations[/api/*].cors.maxAge", "Purge/rel-42: paths: /static/*"} {
@@ -58,7 +58,7 @@ func TestANewFormatLosesNothing(t *testing.T) {
 		}
 	}
 	forgetful.rest = nil
-	if err := forgetful.document(&out, doc, view.TextOptions{}); err == nil {
+	if err := forgetful.writeDocument(&out, doc, view.TextOptions{}); err == nil {
 		t.Error("a report without the changes is one")
 	}
 }
@@ -71,7 +71,7 @@ func TestDeletionsAreCounted(t *testing.T) {
 		pl.Items = append(pl.Items, plan.Item{Key: key, Op: plan.Delete, Cause: plan.FromRemoval})
 	}
 	doc := Document{Command: "plan", Plan: weighed(pl)}
-	if isWhole(doc) {
+	if fitsInComment(doc) {
 		t.Error("a comment has room for 700 deletions")
 	}
 	if text := string(render(t, "markdown", doc, view.TextOptions{})); !strings.Contains(text, "This is not whole: it leaves out ") || !strings.Contains(text, "because they delete an object") {
@@ -89,7 +89,7 @@ func TestDeletionsAreCounted(t *testing.T) {
 		}
 	}
 	pl.Items = pl.Items[:5]
-	if doc = (Document{Command: "plan", Plan: weighed(pl)}); !isWhole(doc) {
+	if doc = (Document{Command: "plan", Plan: weighed(pl)}); !fitsInComment(doc) {
 		t.Error("a comment has no room for 5 deletions")
 	}
 }
@@ -97,7 +97,7 @@ func TestDeletionsAreCounted(t *testing.T) {
 // TestAdviceHidesNoUnservedRequests: warnings about manifests take no annotation from requests that are no longer served.
 func TestAdviceHidesNoUnservedRequests(t *testing.T) {
 	shop := kind.Key{Kind: "CDN", Name: "shop"}
-	pl := &plan.Plan{Format: plan.Format, Items: []plan.Item{{Key: shop, Op: plan.Patch}}, Requests: []routing.RequestLine{{Effect: routing.Dark, Objects: []kind.Key{shop}}}}
+	pl := &plan.Plan{Format: plan.Format, Items: []plan.Item{{Key: shop, Op: plan.Patch}}, Requests: []routing.RequestChange{{Effect: routing.Dark, Objects: []kind.Key{shop}}}}
 	for i := range 3 * maxAnnotations {
 		pl.Advice = append(pl.Advice, diag.Finding{Rule: "other", Path: "m/a.yaml", Line: i + 1, Severity: diag.Warning, Message: "advice"})
 	}

@@ -25,11 +25,11 @@ type LineWriter struct {
 	width int
 }
 
-// NewLines returns Lines for w, which may be a terminal.
-func NewLines(w io.Writer) LineWriter { return LineWriter{w: w} }
+// NewLineWriter returns Lines for w, which may be a terminal.
+func NewLineWriter(w io.Writer) LineWriter { return LineWriter{w: w} }
 
-// Within returns l for a terminal of that many columns; 0 is unknown.
-func (l LineWriter) Within(columns int) LineWriter {
+// WithWidth returns l for a terminal of that many columns; 0 is unknown.
+func (l LineWriter) WithWidth(columns int) LineWriter {
 	l.width = columns
 	return l
 }
@@ -44,7 +44,7 @@ func (l LineWriter) Piped() LineWriter {
 // Every argument except integers becomes text that stays within its line. In a terminal, long lines
 // break between words, but for indented ones and comments, which may be copied to a file.
 func (l LineWriter) Printf(format string, args ...any) error {
-	text := fmt.Sprintf(format, safetext.Args(args)...)
+	text := fmt.Sprintf(format, safetext.CleanArgs(args)...)
 	if l.width == 0 {
 		return l.Text(text)
 	}
@@ -64,7 +64,7 @@ func (l LineWriter) Printf(format string, args ...any) error {
 
 // Text writes several lines. It escapes all control characters except line breaks and tabs.
 func (l LineWriter) Text(text string) error {
-	_, err := io.WriteString(Help(l.w), text)
+	_, err := io.WriteString(NewHelpWriter(l.w), text)
 	return err
 }
 
@@ -110,17 +110,17 @@ func (l LineWriter) raw(text string) error {
 	return err
 }
 
-func cleanCells(row []string) safe {
-	cells := make([]safe, len(row))
+func cleanCells(row []string) safeText {
+	cells := make([]safeText, len(row))
 	for i, cell := range row {
 		cells[i] = clean(cell)
 	}
 	return safetext.Join(cells, "\t")
 }
 
-// Help returns a writer for a library that prints help, usage and completion, which may
+// NewHelpWriter returns a writer for a library that prints help, usage and completion, which may
 // quote the command line. It escapes everything except line breaks and tabs.
-func Help(w io.Writer) io.Writer { return helpWriter{w} }
+func NewHelpWriter(w io.Writer) io.Writer { return helpWriter{w} }
 
 type helpWriter struct{ w io.Writer }
 
@@ -128,7 +128,7 @@ func (h helpWriter) Write(text []byte) (int, error) {
 	var b strings.Builder
 	for line := range strings.Lines(string(text)) {
 		body, ended := strings.CutSuffix(line, "\n")
-		b.WriteString(cleanCells(strings.Split(body, "\t")).Guarded().String())
+		b.WriteString(cleanCells(strings.Split(body, "\t")).EscapeCommands().String())
 		if ended {
 			b.WriteByte('\n')
 		}
@@ -139,20 +139,20 @@ func (h helpWriter) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// JSONStream returns a writer for lines of JSON that escapes every invisible character.
+// NewJSONStream returns a writer for lines of JSON that escapes every invisible character.
 // It does not write a last line without a line break.
-func JSONStream(w io.Writer) io.Writer {
-	return &lineWriter{w: w, change: func(lines string) string { return CleanJSON([]byte(lines)) }}
+func NewJSONStream(w io.Writer) io.Writer {
+	return &lineTransformer{w: w, change: func(lines string) string { return CleanJSON([]byte(lines)) }}
 }
 
-// lineWriter collects text and writes whole lines through change.
-type lineWriter struct {
+// lineTransformer collects text and writes whole lines through change.
+type lineTransformer struct {
 	w       io.Writer
 	change  func(lines string) string
 	pending []byte
 }
 
-func (l *lineWriter) Write(text []byte) (int, error) {
+func (l *lineTransformer) Write(text []byte) (int, error) {
 	l.pending = append(l.pending, text...)
 	end := bytes.LastIndexByte(l.pending, '\n') + 1
 	if end == 0 {
@@ -166,18 +166,18 @@ func (l *lineWriter) Write(text []byte) (int, error) {
 }
 
 // end writes a last line without a line break.
-func (l *lineWriter) end() error {
+func (l *lineTransformer) end() error {
 	_, err := io.WriteString(l.w, l.change(string(l.pending)))
 	return err
 }
 
 // ProgressLine renders an event as one line, without a newline.
 func ProgressLine(e apply.Event) string {
-	text := safetext.F("%s  %s", view.Named(e.Key), view.Message(e.Phase))
+	text := safetext.F("%s  %s", view.FormatKey(e.Key), view.CleanMessage(e.Phase))
 	if e.Message != "" {
-		text = safetext.F("%s  %s", text, view.Message(e.Message))
+		text = safetext.F("%s  %s", text, view.CleanMessage(e.Message))
 	}
-	return text.Guarded().String()
+	return text.EscapeCommands().String()
 }
 
 // Progress says how far one activity of a run is.
@@ -200,9 +200,9 @@ func (p Progress) String() string {
 const minBar, maxBar = 8, 24
 
 // bar returns a line for a terminal of that many columns. It omits the parts that don't fit.
-func (p Progress) bar(columns int) safe {
+func (p Progress) bar(columns int) safeText {
 	if columns < 1 {
-		return safe{}
+		return safeText{}
 	}
 	parts := p.parts()
 	for len(parts) > 1 && p.row(parts).Width() > columns {
@@ -212,21 +212,21 @@ func (p Progress) bar(columns int) safe {
 	if cells := min(columns-row.Width()-len("  []"), maxBar); p.hasTotal() && cells >= minBar {
 		full := cells * p.Done / p.Of
 		drawn := "[" + strings.Repeat("=", full) + strings.Repeat(" ", cells-full) + "]"
-		row = p.row(append([]safe{clean(drawn)}, parts...))
+		row = p.row(append([]safeText{clean(drawn)}, parts...))
 	}
-	return row.Cut(columns)
+	return row.Truncate(columns)
 }
 
-func (p Progress) row(parts []safe) safe {
-	return safetext.Join(append([]safe{clean(p.Doing)}, parts...), "  ")
+func (p Progress) row(parts []safeText) safeText {
+	return safetext.Join(append([]safeText{clean(p.Doing)}, parts...), "  ")
 }
 
 // hasTotal reports whether the total is known and not too low.
 func (p Progress) hasTotal() bool { return p.Of > 0 && p.Done <= p.Of }
 
 // parts returns the parts of the line, the most important first.
-func (p Progress) parts() []safe {
-	var parts []safe
+func (p Progress) parts() []safeText {
+	var parts []safeText
 	if p.hasTotal() {
 		parts = append(parts, safetext.F("%d of %d", p.Done, p.Of))
 	} else if p.Done > 0 {
@@ -245,28 +245,28 @@ func (p Progress) parts() []safe {
 	return append(parts, safetext.F("%s/s", clean(strconv.FormatFloat(p.Rate, 'f', digits, 64))))
 }
 
-func formatSeconds(d time.Duration) safe { return clean(d.Round(time.Second).String()) }
+func formatSeconds(d time.Duration) safeText { return clean(d.Round(time.Second).String()) }
 
 // Bar replaces the terminal's current line with a bar.
 func (l LineWriter) Bar(p Progress, columns int) error {
-	return l.raw(clearLine + p.bar(columns).Guarded().String())
+	return l.raw(clearLine + p.bar(columns).EscapeCommands().String())
 }
 
-// NoBar removes the bar.
-func (l LineWriter) NoBar() error { return l.raw(clearLine) }
+// ClearBar removes the bar.
+func (l LineWriter) ClearBar() error { return l.raw(clearLine) }
 
 // clearLine clears the terminal's current line.
 const clearLine = "\r\x1b[K"
 
-// safe is escaped text. Printers accept no other.
-type safe = safetext.Text
+// safeText is escaped text. Printers accept no other.
+type safeText = safetext.Text
 
 type markup = safetext.Markdown
 
-func clean(s string) safe { return safetext.Clean(s) }
+func clean(s string) safeText { return safetext.Clean(s) }
 
 // Clean escapes a text from outside for a line of a terminal or a log.
-func Clean(s string) string { return clean(s).Guarded().String() }
+func Clean(s string) string { return clean(s).EscapeCommands().String() }
 
 // CleanJSON replaces every invisible character of a JSON text with its escape.
 func CleanJSON(text []byte) string { return safetext.CleanJSON(text).String() }

@@ -47,7 +47,7 @@ func machineCases() []goldenCase {
 	}
 	told := &cases[0].doc
 	told.Plan.Digest, told.Plan.Offline = "sha256:"+strings.Repeat("5f", 32), true
-	told.Plan.Blame = &plan.Blame{Problem: "this clone has no commit of main", Fix: "fetch-depth: 0"}
+	told.Plan.Blame = &plan.ComparedCommits{Problem: "this clone has no commit of main", Fix: "fetch-depth: 0"}
 	told.Plan.Advice = diag.List{{
 		Path: "manifests/shop.yaml", Line: 9, Column: 5, Rule: "purge-all", Severity: diag.Advice,
 		Message: "/* flushes everything", Fix: "name what changed", Source: `    paths: ["/*"]`,
@@ -248,7 +248,7 @@ func TestPlaces(t *testing.T) {
 		}
 	}
 	for want, p := range map[string]FolderInRepo{"envs/prod/trueup.yaml": {Top: "/r", Folder: "envs/prod"}, "a/trueup.yaml": {Folder: "a", Project: "/b"}, "trueup.yaml": {Folder: "/a"}} {
-		if got := p.project(); got != want || inside.project() != "trueup.yaml" {
+		if got := p.projectFile(); got != want || inside.projectFile() != "trueup.yaml" {
 			t.Errorf("the project of %+v is %q, want %q", p, got, want)
 		}
 	}
@@ -266,7 +266,7 @@ func TestRules(t *testing.T) {
 	}
 	for _, c := range machineCases() {
 		for _, r := range remarks(c.doc) {
-			if known, _ := view.RuleNamed(r.rule); strings.Contains(r.rule, "/") && known.ID == "" {
+			if known, _ := view.RuleByID(r.rule); strings.Contains(r.rule, "/") && known.ID == "" {
 				t.Errorf("%s is not in the table", r.rule)
 			}
 		}
@@ -309,15 +309,15 @@ func TestReportsAreDocumented(t *testing.T) {
 // nothing else.
 func TestCommandsSayWhatWasSaid(t *testing.T) {
 	for _, s := range append(seeds, "%0A::error::x", "%25", "%", "%2C,%3A", "a,line=9,title=b::c", "100%\n") {
-		more := safetext.F("more: %s", view.Message(s))
-		c := command{remark{Level: view.ErrorLevel, file: "a/" + s, Line: 3, Column: 4, text: view.Message(s), more: []safe{more}}, view.Message(s)}
-		name, properties, data, ok := runnerCommand(c.command().String())
-		want := map[string]string{"file": clean("a/" + s).Guarded().String(), "line": "3", "col": "4", "title": view.Message(s).Guarded().String()}
+		more := safetext.F("more: %s", view.CleanMessage(s))
+		c := workflowCommand{remark{Level: view.ErrorLevel, file: "a/" + s, Line: 3, Column: 4, text: view.CleanMessage(s), more: []safeText{more}}, view.CleanMessage(s)}
+		name, properties, data, ok := runnerCommand(c.line().String())
+		want := map[string]string{"file": clean("a/" + s).EscapeCommands().String(), "line": "3", "col": "4", "title": view.CleanMessage(s).EscapeCommands().String()}
 		if s == "" {
 			delete(want, "title")
 		}
 		joined := func(s string) string { return strings.NewReplacer(" ", "", "\n", "").Replace(s) }
-		if !ok || name != "error" || !maps.Equal(properties, want) || joined(data) != joined(view.Message(s).Guarded().String()+more.Guarded().String()) {
+		if !ok || name != "error" || !maps.Equal(properties, want) || joined(data) != joined(view.CleanMessage(s).EscapeCommands().String()+more.EscapeCommands().String()) {
 			t.Errorf("%q: %v, %q, %q", s, name, properties, data)
 		}
 	}

@@ -28,28 +28,28 @@ const (
 func SummaryRoom(size int64) int { return int(max(0, maxSummary-size)) }
 
 func writeMarkdown(w io.Writer, doc Document, opts view.TextOptions) error {
-	_, err := io.WriteString(w, markdown(doc, opts, cmp.Or(opts.Room, maxMarkdown)).String())
+	_, err := io.WriteString(w, renderMarkdown(doc, opts, cmp.Or(opts.Room, maxMarkdown)).String())
 	return err
 }
 
-// markdown returns the report in at most budget bytes: the summary, then what fits, the most important first, then what it omits
+// renderMarkdown returns the report in at most budget bytes: the summary, then what fits, the most important first, then what it omits
 // and where that is, then what the plan was made from. If it has no room for all that must be shown, its top says how much is
 // missing. It is empty if the summary does not fit; 2,000 bytes are enough. Text from outside is only inside fences and code tags.
-func markdown(doc Document, opts view.TextOptions, budget int) markup {
+func renderMarkdown(doc Document, opts view.TextOptions, budget int) markup {
 	head, tail := markdownHead(doc, budget/3), markdownTail(doc, opts)
 	if head.Len() > budget-maxRest {
-		doc.score.Count()
+		doc.score.CountRemaining()
 		return markup{}
 	}
 	if head.Len()+tail.Len() > budget-maxRest {
 		tail = markup{}
 	}
-	where := everythingIn(doc, budget/8)
+	where := fullReportLinks(doc, budget/8)
 	body, omitted := fitBlocks(markdownBlocks(doc, opts), budget-head.Len()-tail.Len(), 2*(where.Len()+maxRest), doc.score)
 	if !omitted.Empty() {
 		body = body.Add(safetext.M("\n**%s.** %s\n", omitted, where))
 	}
-	if n := doc.score.Count(); n > 0 {
+	if n := doc.score.CountRemaining(); n > 0 {
 		text := safetext.F("This is not whole: it leaves out %s, %s", safetext.Count(n, "change"), doc.score.CountedText())
 		head = head.Add(safetext.M("\n> **%s.** %s\n", safetext.Constant(text), where))
 	}
@@ -65,19 +65,19 @@ type section struct {
 	diff   bool
 	pieces []lineBlock
 	// names are those of several objects: each piece is about all of them. frame is the bytes without those of the pieces.
-	names []safe
+	names []safeText
 	frame int
 }
 
 // lineBlock has lines that are shown together or not at all.
 type lineBlock struct {
-	lines []safe
+	lines []safeText
 	// facts are what the lines show, and alarm makes them come first if not all fit. left is set if the lines don't fit.
-	facts       []view.Fact
+	facts       []view.ChangeFact
 	alarm, left bool
 }
 
-func toPieces(lines []safe) []lineBlock {
+func toPieces(lines []safeText) []lineBlock {
 	out := make([]lineBlock, len(lines))
 	for i := range lines {
 		out[i].lines = lines[i : i+1]
@@ -95,7 +95,7 @@ func markdownBlocks(doc Document, opts view.TextOptions) []section {
 		findings = view.RankAdvice // warnings stop nothing
 	}
 	blocks := []section{
-		{rank: view.RankErrors, summary: safetext.M("Output"), pieces: toPieces(ownLines(doc))},
+		{rank: view.RankErrors, summary: safetext.M("Output"), pieces: toPieces(commandLines(doc))},
 		{rank: view.RankErrors, pieces: toPieces(toMessages(doc.Errors))},
 		{rank: findings, pieces: findingPieces(shownFindings(doc, opts))},
 	}
@@ -111,20 +111,20 @@ func markdownBlocks(doc Document, opts view.TextOptions) []section {
 	unfolded := 0
 	for i := range blocks {
 		b := &blocks[i]
-		var lines []safe
+		var lines []safeText
 		for _, p := range b.pieces {
 			lines = append(lines, p.lines...)
 		}
 		lines = append(lines, b.names...)
 		unfolded += len(lines)
 		b.open = unfolded <= maxUnfolded && b.rank < view.RankRest
-		b.frame = b.text(lines).Len() - sum(b.pieces, lineBlock.size)
+		b.frame = b.render(lines).Len() - sum(b.pieces, lineBlock.size)
 	}
 	return blocks
 }
 
 func planBlocks(pl *plan.Plan, opts view.TextOptions) []section {
-	_, problem, fix := view.Blame(pl.Blame)
+	_, problem, fix := view.DescribeBase(pl.Blame)
 	notes := toMessages(pl.Notes)
 	if !fix.Empty() {
 		notes = slices.Insert(notes, 0, safetext.F("fix: %s", fix))
@@ -135,9 +135,9 @@ func planBlocks(pl *plan.Plan, opts view.TextOptions) []section {
 	blocks := []section{
 		{rank: view.RankSettings, summary: safetext.Constant(clean(view.SettingsTitle)), diff: true, pieces: settingPieces(pl)},
 		{rank: view.RankNotes, pieces: toPieces(notes)},
-		{rank: view.RankAdvice, summary: safetext.Constant(view.Advices(len(pl.Advice))), pieces: findingPieces(alikeFindings(pl.Advice))},
+		{rank: view.RankAdvice, summary: safetext.Constant(view.CountAdvice(len(pl.Advice))), pieces: findingPieces(groupEqualFindings(pl.Advice))},
 	}
-	if requests := view.RequestsOf(pl, opts); len(requests.Lines) > 0 {
+	if requests := view.NewRequestSection(pl, opts); len(requests.Lines) > 0 {
 		blocks = append(blocks, section{rank: requests.Rank, summary: safetext.Constant(requests.Title), pieces: toPieces(requests.Lines)})
 	}
 	for _, o := range view.ShownObjects(pl, opts, true) {
@@ -152,7 +152,7 @@ func planBlocks(pl *plan.Plan, opts view.TextOptions) []section {
 		blocks = append(blocks, b)
 	}
 	if opts.ShowUnmanaged {
-		blocks = append(blocks, section{rank: view.RankRest, summary: safetext.M("Not in git"), pieces: toPieces(view.NamesOf(pl.Unmanaged))})
+		blocks = append(blocks, section{rank: view.RankRest, summary: safetext.M("Not in git"), pieces: toPieces(view.FormatKeys(pl.Unmanaged))})
 	}
 	return blocks
 }
@@ -167,10 +167,10 @@ func settingPieces(pl *plan.Plan) (out []lineBlock) {
 	return out
 }
 
-func toMessages(texts []string) []safe {
-	out := make([]safe, len(texts))
+func toMessages(texts []string) []safeText {
+	out := make([]safeText, len(texts))
 	for i, t := range texts {
-		out[i] = view.Message(t)
+		out[i] = view.CleanMessage(t)
 	}
 	return out
 }
@@ -179,8 +179,8 @@ func toMessages(texts []string) []safe {
 func findingPieces(found []equalFindings) []lineBlock {
 	out := make([]lineBlock, len(found))
 	for i, f := range found {
-		lines := renderLines(func(p *printer) { textFinding(p, f) })
-		out[i].lines = append(make([]safe, min(i, 1)), lines...)
+		lines := renderLines(func(p *printer) { printFinding(p, f) })
+		out[i].lines = append(make([]safeText, min(i, 1)), lines...)
 	}
 	return out
 }
@@ -188,15 +188,15 @@ func findingPieces(found []equalFindings) []lineBlock {
 func outcomeBlocks(r *apply.Result) []section {
 	column := keyWidth(r)
 	var blocks []section
-	parts := view.OutcomeParts(r)
+	parts := view.CountOutcomes(r)
 	for i, kind := range view.TableOfOutcomes {
 		b := section{rank: view.RankOutcomes, summary: safetext.Constant(parts[i].Text())}
 		if parts[i].Calm {
 			b.rank = view.RankRest
 		}
 		for _, o := range r.Outcomes {
-			if o.What() == kind.What {
-				b.pieces = append(b.pieces, lineBlock{lines: renderLines(func(p *printer) { textOutcome(p, o, column) })})
+			if o.EffectOrStatus() == kind.What {
+				b.pieces = append(b.pieces, lineBlock{lines: renderLines(func(p *printer) { printOutcome(p, o, column) })})
 			}
 		}
 		blocks = append(blocks, b)
@@ -222,9 +222,9 @@ func markdownHead(doc Document, most int) markup {
 		return text
 	}
 	if name := doc.Plan.Target.Workspace.Name; name != "" {
-		text = safetext.M("%s\nWorkspace %s\n", text, safetext.Code(clean(name).Cut(maxNameInHead)))
+		text = safetext.M("%s\nWorkspace %s\n", text, safetext.Code(clean(name).Truncate(maxNameInHead)))
 	}
-	return text.Add(lookAt(doc.Plan, most-text.Len()))
+	return text.Add(noticesAndAdvice(doc.Plan, most-text.Len()))
 }
 
 // markdownTail returns the causes and inputs of the plan.
@@ -235,23 +235,23 @@ func markdownTail(doc Document, opts view.TextOptions) (text markup) {
 	if causes := view.CausesLine(doc.Plan, opts); !causes.Empty() {
 		text = safetext.M("\nCauses: %s\n", safetext.Constant(causes))
 	}
-	return text.Add(madeFrom(doc))
+	return text.Add(inputList(doc))
 }
 
-// madeFrom lists the inputs of the plan: workspace, platform, ledger, base and digest.
-func madeFrom(doc Document) markup {
+// inputList lists the inputs of the plan: workspace, platform, ledger, base and digest.
+func inputList(doc Document) markup {
 	var parts []markup
 	for _, t := range targetFacts(doc) {
 		values := make([]markup, len(t.Values))
 		for i, v := range t.Values {
-			values[i] = safetext.Code(v.Cut(view.MaxPath))
+			values[i] = safetext.Code(v.Truncate(view.MaxPath))
 		}
 		parts = append(parts, safetext.M("%s %s", safetext.Constant(clean(t.Name)), safetext.JoinMarkdown(values, ", ")))
 	}
 	if b := doc.Plan.Blame; b != nil && b.Base != "" {
 		text := safetext.Code(view.ShortCommit(b.Base))
 		if b.Ref != "" {
-			text = safetext.M("%s at %s", safetext.Code(clean(b.Ref).Cut(maxNameInHead)), text)
+			text = safetext.M("%s at %s", safetext.Code(clean(b.Ref).Truncate(maxNameInHead)), text)
 		}
 		if b.Merge {
 			text = safetext.M("%s, on %s", text, safetext.Constant(clean(view.MergeByCodeHost)))
@@ -259,7 +259,7 @@ func madeFrom(doc Document) markup {
 		parts = append(parts, safetext.M("Compared with %s", text))
 	}
 	if d := doc.Plan.Digest; d != "" {
-		parts = append(parts, safetext.M("Digest %s", safetext.Code(clean(d).Cut(view.MaxName))))
+		parts = append(parts, safetext.M("Digest %s", safetext.Code(clean(d).Truncate(view.MaxName))))
 	}
 	if len(parts) == 0 {
 		return markup{}
@@ -274,20 +274,20 @@ const (
 	maxNotice     = 320 // a name, and what changes there
 )
 
-// lookAt returns a line for each notice and one for the advice, with names in at most most bytes.
-func lookAt(pl *plan.Plan, most int) markup {
+// noticesAndAdvice returns a line for each notice and one for the advice, with names in at most most bytes.
+func noticesAndAdvice(pl *plan.Plan, most int) markup {
 	var text markup
 	for _, n := range view.Notices(pl) {
 		text = addNames(text, n.Title, n.Names, most)
 	}
 	if len(pl.Advice) > 0 {
-		var rules []safe
+		var rules []safeText
 		for _, f := range pl.Advice {
-			if rule := clean(f.Rule).Cut(view.MaxName); !slices.Contains(rules, rule) {
+			if rule := clean(f.Rule).Truncate(view.MaxName); !slices.Contains(rules, rule) {
 				rules = append(rules, rule)
 			}
 		}
-		text = addNames(text, view.Advices(len(pl.Advice)), rules, most)
+		text = addNames(text, view.CountAdvice(len(pl.Advice)), rules, most)
 	}
 	if text.Empty() {
 		return text
@@ -296,12 +296,12 @@ func lookAt(pl *plan.Plan, most int) markup {
 }
 
 // addNames adds a line with as many of the names as fit.
-func addNames(text markup, title safe, names []safe, most int) markup {
+func addNames(text markup, title safeText, names []safeText, most int) markup {
 	line := safetext.M("- **%s**", safetext.Constant(title))
 	for i, n := range names[:min(len(names), maxNames)] {
-		name := safetext.M(", %s", safetext.Code(n.Cut(maxNotice)))
+		name := safetext.M(", %s", safetext.Code(n.Truncate(maxNotice)))
 		if i == 0 {
-			name = safetext.M(": %s", safetext.Code(n.Cut(maxNotice)))
+			name = safetext.M(": %s", safetext.Code(n.Truncate(maxNotice)))
 		}
 		if text.Len()+line.Len()+name.Len() > most {
 			break

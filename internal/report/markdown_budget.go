@@ -19,13 +19,13 @@ func sum[T any](list []T, of func(T) int) int {
 // fitBlocks writes all blocks, or if they need more than room, the pieces that fit beside rest bytes: what a run stopped at, then
 // what must be shown, then the rest, and of each the first piece of every block, so that a huge one hides no other. It notes what it
 // shows, and returns words for the rest.
-func fitBlocks(blocks []section, room, rest int, score *view.Score) (text, omitted markup) {
+func fitBlocks(blocks []section, room, rest int, score *view.FactTracker) (text, omitted markup) {
 	if sum(blocks, func(b section) int { return b.frame + sum(b.pieces, lineBlock.size) }) > room {
-		leaveOut(blocks, room-rest)
+		markOmitted(blocks, room-rest)
 	}
 	counts, left := map[view.Rank]int{}, 0
 	for _, b := range blocks {
-		var lines []safe
+		var lines []safeText
 		more := 0
 		for _, p := range b.pieces {
 			if p.left {
@@ -33,7 +33,7 @@ func fitBlocks(blocks []section, room, rest int, score *view.Score) (text, omitt
 				continue
 			}
 			lines = append(lines, p.lines...)
-			score.Show(p.facts...)
+			score.MarkShown(p.facts...)
 		}
 		if more == len(b.pieces) {
 			counts[b.rank]++
@@ -43,12 +43,12 @@ func fitBlocks(blocks []section, room, rest int, score *view.Score) (text, omitt
 		if more > 0 {
 			lines = append(lines, safetext.F("  … and %d more", more))
 		}
-		text = text.Add(b.text(append(lines, b.names...)))
+		text = text.Add(b.render(append(lines, b.names...)))
 	}
 	if left == 0 {
 		return text, omitted
 	}
-	var parts []safe
+	var parts []safeText
 	for r, noun := range view.TableOfRanks() {
 		if n := counts[view.Rank(r)]; n > 0 {
 			parts = append(parts, safetext.F("%d %s", n, noun))
@@ -67,8 +67,8 @@ const (
 	weightOfRun
 )
 
-// leaveOut marks the pieces that don't fit into room. Nothing lighter takes the place of what must be shown.
-func leaveOut(blocks []section, room int) {
+// markOmitted marks the pieces that don't fit into room. Nothing lighter takes the place of what must be shown.
+func markOmitted(blocks []section, room int) {
 	type choice struct {
 		block        *section
 		piece        *lineBlock
@@ -108,7 +108,7 @@ func leaveOut(blocks []section, room int) {
 }
 
 func (p lineBlock) size() int {
-	return sum(p.lines, func(line safe) int { return len(line.Guarded().String()) + len("\n") })
+	return sum(p.lines, func(line safeText) int { return len(line.EscapeCommands().String()) + len("\n") })
 }
 
 func (p lineBlock) weight() int {
@@ -118,7 +118,7 @@ func (p lineBlock) weight() int {
 	return view.OneIf(p.alarm) * weightOfAlarms
 }
 
-func (s section) text(lines []safe) markup {
+func (s section) render(lines []safeText) markup {
 	body := safetext.Fence("text", lines)
 	if s.diff {
 		body = safetext.Fence("diff", lines)
@@ -129,12 +129,12 @@ func (s section) text(lines []safe) markup {
 	return safetext.Details(s.open, s.summary, body)
 }
 
-// everythingIn names other reports and the page of the run, in at most most bytes.
-func everythingIn(doc Document, most int) markup {
+// fullReportLinks names other reports and the page of the run, in at most most bytes.
+func fullReportLinks(doc Document, most int) markup {
 	var places []markup
 	for _, f := range doc.Files {
 		if f.Format == "html" || f.Format == "json" {
-			places = append(places, safetext.M("%s %s", safetext.Constant(f.title()), safetext.Code(clean(f.Path).Cut(view.MaxName))))
+			places = append(places, safetext.M("%s %s", safetext.Constant(f.title()), safetext.Code(clean(f.Path).Truncate(view.MaxName))))
 		}
 	}
 	if page, ok := safetext.Link(safetext.M("the page of the run"), doc.RunURL); ok {

@@ -41,7 +41,7 @@ func anyChange() *rapid.Generator[plan.Change] {
 				Path: rapid.SampledFrom([]string{"tls.forced", "locations[/a].cache", "a.b.c", ""}).Draw(t, "field") + anyText().Draw(t, "path"), Class: rapid.SampledFrom(classes).Draw(t, "class"),
 				Base: value("base"), Live: value("live"), Desired: value("desired"), Moved: rapid.IntRange(0, 9).Draw(t, "moved") == 0,
 			},
-			Cause: rapid.SampledFrom(causes).Draw(t, "cause"), By: rapid.SampledFrom([]plan.By{"", plan.ByThisChange}).Draw(t, "by"),
+			Cause: rapid.SampledFrom(causes).Draw(t, "cause"), By: rapid.SampledFrom([]plan.ChangeOrigin{"", plan.ByThisChange}).Draw(t, "by"),
 		}
 		c.Cause = ofAuthor(c.Cause, c.By)
 		return c
@@ -74,7 +74,7 @@ func anyItem() *rapid.Generator[plan.Item] {
 			item.Request = &plan.Request{Method: "POST", Path: "/x", Body: body(anyText().Draw(t, "body"))}
 		}
 		for range rapid.IntRange(0, 2).Draw(t, "values") {
-			v := merge.Value{Path: anyText().Draw(t, "value path"), Value: anyText().Draw(t, "value")}
+			v := merge.PathValue{Path: anyText().Draw(t, "value path"), Value: anyText().Draw(t, "value")}
 			item.Preserved, item.FirstContact = append(item.Preserved, v), append(item.FirstContact, v)
 		}
 		// An enormous item has so many lines of the same kind.
@@ -90,7 +90,7 @@ func anyDocument() *rapid.Generator[Document] {
 		pl := &plan.Plan{
 			Items:  rapid.SliceOfN(anyItem(), 0, 15).Draw(t, "items"),
 			Digest: anyText().Draw(t, "digest"), Offline: rapid.Bool().Draw(t, "offline"), Notes: rapid.SliceOfN(anyText(), 0, 2).Draw(t, "notes"),
-			Blame:   &plan.Blame{Ref: anyText().Draw(t, "ref"), Base: anyText().Draw(t, "base"), Problem: anyText().Draw(t, "problem"), Fix: anyText().Draw(t, "what to do")},
+			Blame:   &plan.ComparedCommits{Ref: anyText().Draw(t, "ref"), Base: anyText().Draw(t, "base"), Problem: anyText().Draw(t, "problem"), Fix: anyText().Draw(t, "what to do")},
 			Summary: plan.Summary{Create: 99999, Change: 99999, Purge: 99999, Delete: 1, Deferred: 1, InFlight: 1, Blocked: 1, Kept: 1, Unchanged: 1, Removed: 1, Drifted: 1, Unmanaged: 1},
 		}
 		if rapid.Bool().Draw(t, "advised") {
@@ -111,7 +111,7 @@ func TestMarkdownOfAnyPlan(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		doc := anyDocument().Draw(rt, "document")
 		budget := rapid.OneOf(rapid.IntRange(2000, 6000), rapid.IntRange(2000, 100_000)).Draw(rt, "room")
-		out := []byte(markdown(doc, view.TextOptions{}, budget).String())
+		out := []byte(renderMarkdown(doc, view.TextOptions{}, budget).String())
 		checkPlain(rt, "markdown", out)
 		checkMarkdown(rt, out, budget, doc.RunURL)
 		shown, left := 0, 0
@@ -146,7 +146,7 @@ func TestMarkdownStarvesNobody(t *testing.T) {
 		huge("drifted", merge.DriftOverwrite), huge("changed", merge.Changed), changedItem(), createdItem(), purgeItem(), blockedItem(),
 	}}
 	for _, budget := range []int{8000, maxMarkdown} {
-		out := markdown(Document{Command: "plan", Plan: pl}, view.TextOptions{}, budget).String()
+		out := renderMarkdown(Document{Command: "plan", Plan: pl}, view.TextOptions{}, budget).String()
 		checkMarkdown(t, []byte(out), budget, "")
 		if len(out) < budget*8/10 {
 			t.Errorf("%d bytes of %d are used", len(out), budget)
@@ -163,13 +163,13 @@ func TestMarkdownStarvesNobody(t *testing.T) {
 // of one would mislead.
 func TestMarkdownWithoutRoom(t *testing.T) {
 	doc := Document{Command: "plan", Plan: explainedPlan()}
-	if out := markdown(doc, view.TextOptions{}, 400).String(); out != "" {
+	if out := renderMarkdown(doc, view.TextOptions{}, 400).String(); out != "" {
 		t.Errorf("%q", out)
 	}
 	// Names are what the head loses first.
 	advised := *doc.Plan
 	advised.Advice = append(advised.Advice, advised.Advice...)
-	out := markdown(scored(Document{Command: "plan", Plan: &advised}), view.TextOptions{}, 2000).String()
+	out := renderMarkdown(scored(Document{Command: "plan", Plan: &advised}), view.TextOptions{}, 2000).String()
 	checkMarkdown(t, []byte(out), 2000, "")
 	for _, want := range []string{"- **1 purge to post**", "- **2 conflicts of git and live**", "- **4 pieces of advice**", "Digest <code>", "more parts did not fit: 1 that may expose protected content, 1 to create", "> **This is not whole: it leaves out 19 changes, 2 that may expose protected content; 11 that may serve other content, or none; "} {
 		if !strings.Contains(out, want) {
@@ -195,6 +195,6 @@ func TestMarkdownOrder(t *testing.T) {
 
 // scored is a document as Write passes it on.
 func scored(doc Document) Document {
-	doc.score = view.ScoreOf(doc.Plan, doc.Apply != nil)
+	doc.score = view.NewPlanScore(doc.Plan, doc.Apply != nil)
 	return doc
 }

@@ -20,7 +20,7 @@ import (
 )
 
 // projectResults counts the projects by their results; empty if all are ok.
-func projectResults(projects []ProjectResult) safe {
+func projectResults(projects []ProjectResult) safeText {
 	counts, codes := map[string]int{}, map[string]int{}
 	for _, p := range projects {
 		result := cmp.Or(diag.ExitName(p.ExitCode), diag.ExitName(diag.ExitError))
@@ -31,12 +31,12 @@ func projectResults(projects []ProjectResult) safe {
 		codes[result] = p.ExitCode
 	}
 	if len(projects) == counts[diag.ExitName(diag.ExitOK)] {
-		return safe{}
+		return safeText{}
 	}
 	byCode := func(a, b string) int {
 		return cmp.Or(diag.ExitRank(codes[a])-diag.ExitRank(codes[b]), strings.Compare(a, b))
 	}
-	var parts []safe
+	var parts []safeText
 	for _, result := range slices.SortedFunc(maps.Keys(counts), byCode) {
 		parts = append(parts, safetext.F("%d %s", counts[result], clean(result)))
 	}
@@ -44,12 +44,12 @@ func projectResults(projects []ProjectResult) safe {
 }
 
 // projectLines returns a line for each project and its result, the worst first.
-func projectLines(projects []ProjectResult) []safe {
+func projectLines(projects []ProjectResult) []safeText {
 	sorted := slices.Clone(projects)
 	slices.SortStableFunc(sorted, func(a, b ProjectResult) int { return diag.ExitRank(a.ExitCode) - diag.ExitRank(b.ExitCode) })
-	lines := make([]safe, len(sorted))
+	lines := make([]safeText, len(sorted))
 	for i, p := range sorted {
-		lines[i] = safetext.F("%s: %s", clean(p.Path).CutLeft(view.MaxPath), clean(p.Result).Cut(view.MaxName))
+		lines[i] = safetext.F("%s: %s", clean(p.Path).TruncateLeft(view.MaxPath), clean(p.Result).Truncate(view.MaxName))
 	}
 	return lines
 }
@@ -60,18 +60,18 @@ type Merger struct {
 	fleet FleetFacts
 	wrong []string // what can't be merged, with the file
 	// notes and errors are sentences, and the projects that have them. settings has those of the plan's settings.
-	notes, errors, settings shared
+	notes, errors, settings sharedSentences
 	// touched are the projects that this change changes.
 	touched map[string]bool
 }
 
-// shared has sentences in the order in which they came, and the projects of each.
-type shared struct {
+// sharedSentences has sentences in the order in which they came, and the projects of each.
+type sharedSentences struct {
 	texts    []string
 	projects map[string][]string
 }
 
-func (s *shared) addText(text, project string) {
+func (s *sharedSentences) addText(text, project string) {
 	if s.projects == nil {
 		s.projects = map[string][]string{}
 	}
@@ -82,10 +82,10 @@ func (s *shared) addText(text, project string) {
 }
 
 // lines returns each sentence with its projects, of so many in all.
-func (s *shared) lines(all int) (lines []string) {
+func (s *sharedSentences) lines(all int) (lines []string) {
 	for _, text := range s.texts {
 		if projects := s.projects[text]; len(projects) > 1 {
-			lines = append(lines, text+" ("+inProjects(projects, all)+")")
+			lines = append(lines, text+" ("+describeProjects(projects, all)+")")
 		} else {
 			lines = append(lines, projects[0]+": "+text)
 		}
@@ -93,8 +93,8 @@ func (s *shared) lines(all int) (lines []string) {
 	return lines
 }
 
-// inProjects counts several projects, of so many in all, and names them.
-func inProjects(projects []string, all int) string {
+// describeProjects counts several projects, of so many in all, and names them.
+func describeProjects(projects []string, all int) string {
 	if len(projects) == all {
 		return "in all " + diag.Plural(all, "project", "projects")
 	}
@@ -123,8 +123,8 @@ func (m *Merger) AddResult(doc Document) {
 	all.Command, all.ExitCode = doc.Command, diag.WorstExit(all.ExitCode, doc.ExitCode)
 	all.Sandbox = all.Sandbox || doc.Sandbox
 	all.Objects += doc.Objects
-	all.Findings = append(all.Findings, findingsIn(at, doc.Findings)...)
-	all.Silenced = append(all.Silenced, findingsIn(at, doc.Silenced)...)
+	all.Findings = append(all.Findings, findingsInProject(at, doc.Findings)...)
+	all.Silenced = append(all.Silenced, findingsInProject(at, doc.Silenced)...)
 	for _, e := range doc.Errors {
 		m.errors.addText(e, at)
 	}
@@ -161,21 +161,21 @@ func (m *Merger) addPlan(pl *plan.Plan, at string) {
 		if isOfThisChange(item) {
 			m.touched[at] = true
 		}
-		if view.Hidden(item, FormatOptions{}) {
+		if view.IsHidden(item, FormatOptions{}) {
 			continue
 		}
-		item.Project, item.Path = at, fileIn(at, item.Path)
-		item.After = keysIn(at, item.After)
+		item.Project, item.Path = at, fileInProject(at, item.Path)
+		item.After = keysInProject(at, item.After)
 		all.Items = append(all.Items, item)
 	}
-	all.Requests = append(all.Requests, requestsIn(at, pl.Requests)...)
+	all.Requests = append(all.Requests, requestsInProject(at, pl.Requests)...)
 	all.HidesRequests = all.HidesRequests || pl.HidesRequests
-	all.Unmanaged = append(all.Unmanaged, keysIn(at, pl.Unmanaged)...)
+	all.Unmanaged = append(all.Unmanaged, keysInProject(at, pl.Unmanaged)...)
 	for _, n := range pl.Notes {
 		m.notes.addText(n, at)
 	}
-	all.Advice = append(all.Advice, findingsIn(at, pl.Advice)...)
-	all.Silenced = append(all.Silenced, findingsIn(at, pl.Silenced)...)
+	all.Advice = append(all.Advice, findingsInProject(at, pl.Advice)...)
+	all.Silenced = append(all.Silenced, findingsInProject(at, pl.Silenced)...)
 	all.Summary.Add(pl.Summary)
 }
 
@@ -195,13 +195,13 @@ func (m *Merger) addApply(r *apply.Result, at string) {
 }
 
 // addBlame keeps the base that all plans have in common. Problems of others become notes.
-func (m *Merger) addBlame(b *plan.Blame, at string) {
+func (m *Merger) addBlame(b *plan.ComparedCommits, at string) {
 	first := m.doc.Plan.Blame
 	if first != nil && b != nil && *first == *b {
 		return
 	}
 	if first != nil && b != nil && (first.Ref != b.Ref || first.Base != b.Base || first.Head != b.Head || first.Merge != b.Merge) {
-		m.doc.Plan.Blame = &plan.Blame{Problem: first.Problem, Fix: first.Fix}
+		m.doc.Plan.Blame = &plan.ComparedCommits{Problem: first.Problem, Fix: first.Fix}
 	}
 	if b != nil && b.Problem != "" {
 		m.notes.addText("base: "+strings.TrimSuffix(b.Problem+" - fix: "+b.Fix, " - fix: "), at)
@@ -218,7 +218,7 @@ func (m *Merger) addSetting(s plan.ChangedSetting, at string) {
 	if m.settings.addText(key, at); len(m.settings.projects[key]) > 1 {
 		return
 	}
-	s.Path, s.Hides = fileIn(at, s.Path), slices.Clone(s.Hides)
+	s.Path, s.Hides = fileInProject(at, s.Path), slices.Clone(s.Hides)
 	for i := range s.Hides {
 		s.Hides[i].Project = at
 	}
@@ -232,19 +232,19 @@ func (m *Merger) addTests(t *requesttest.TestResults, at string) {
 	all := m.doc.Tests
 	all.Passed, all.Failed, all.Skipped = all.Passed+t.Passed, all.Failed+t.Failed, all.Skipped+t.Skipped
 	for _, c := range t.Cases {
-		c.File = fileIn(at, c.File)
+		c.File = fileInProject(at, c.File)
 		all.Cases = append(all.Cases, c)
 	}
 	if t.Coverage == nil {
 		return
 	}
 	if all.Coverage == nil {
-		all.Coverage = &requesttest.Coverage{Missing: []requesttest.Missing{}}
+		all.Coverage = &requesttest.Coverage{Missing: []requesttest.UncoveredPart{}}
 	}
 	all.Coverage.Locations.Add(t.Coverage.Locations)
 	all.Coverage.Upstreams.Add(t.Coverage.Upstreams)
 	for _, missing := range t.Coverage.Missing {
-		missing.File = fileIn(at, missing.File)
+		missing.File = fileInProject(at, missing.File)
 		all.Coverage.Missing = append(all.Coverage.Missing, missing)
 	}
 }
@@ -253,7 +253,7 @@ func (m *Merger) addTests(t *requesttest.TestResults, at string) {
 func (m *Merger) Finish() Document {
 	doc, f, all := m.doc, &m.fleet, len(m.doc.Projects)
 	doc.Errors = slices.Concat(f.Missing, m.wrong, m.errors.lines(all))
-	doc.ExitCode = diag.WorstExit(doc.ExitCode, f.code())
+	doc.ExitCode = diag.WorstExit(doc.ExitCode, f.exitCode())
 	if len(m.wrong) > 0 {
 		doc.ExitCode = diag.WorstExit(doc.ExitCode, diag.ExitError)
 	}
@@ -264,23 +264,23 @@ func (m *Merger) Finish() Document {
 		doc.Messages = append(facts, doc.Messages...)
 		return doc
 	}
-	pl.Requests = routing.JoinLines(pl.Requests, false)
+	pl.Requests = routing.MergeLines(pl.Requests, false)
 	for i, key := range m.settings.texts {
 		if s, projects := &pl.Settings[i], m.settings.projects[key]; len(projects) > 1 {
-			s.Consequence = strings.TrimPrefix(s.Consequence+"; "+inProjects(projects, all), "; ")
+			s.Consequence = strings.TrimPrefix(s.Consequence+"; "+describeProjects(projects, all), "; ")
 		}
 	}
-	if waiting := m.orderByChange(pl); len(waiting) > 0 {
+	if waiting := m.sortChangedFirst(pl); len(waiting) > 0 {
 		facts = append(facts, "waiting in other projects: "+strings.Join(waiting, "; "))
 	}
-	doc.Findings = append(doc.Findings, movedObjects(pl.Items)...)
+	doc.Findings = append(doc.Findings, movedObjectWarnings(pl.Items)...)
 	pl.Notes = append(facts, m.notes.lines(all)...)
 	return doc
 }
 
-// orderByChange puts the projects that this change changes before all others, if it is known which. It counts what waits in
+// sortChangedFirst puts the projects that this change changes before all others, if it is known which. It counts what waits in
 // each of the others.
-func (m *Merger) orderByChange(pl *plan.Plan) (waiting []string) {
+func (m *Merger) sortChangedFirst(pl *plan.Plan) (waiting []string) {
 	if pl.Blame == nil || pl.Blame.Base == "" {
 		return nil
 	}
@@ -299,9 +299,9 @@ func (m *Merger) orderByChange(pl *plan.Plan) (waiting []string) {
 	for _, project := range order {
 		one := of[project]
 		one.Summary = one.CountItems()
-		counts := view.Counted("", view.PlanParts(one))
+		counts := view.CountSentence("", view.CountPlan(one))
 		if one.Summary.Drifted > 0 {
-			counts = view.Sentences(counts, view.Counted("", view.DriftParts(one)))
+			counts = view.JoinSentences(counts, view.CountSentence("", view.CountDrift(one)))
 		}
 		waiting = append(waiting, project+": "+strings.TrimSuffix(counts.String(), "."))
 	}
@@ -310,12 +310,12 @@ func (m *Merger) orderByChange(pl *plan.Plan) (waiting []string) {
 
 // isOfThisChange reports whether this change has a part in an item.
 func isOfThisChange(item plan.Item) bool {
-	return item.By == plan.ByThisChange || slices.ContainsFunc(item.Lines(), func(l plan.Line) bool { return l.By == plan.ByThisChange })
+	return item.By == plan.ByThisChange || slices.ContainsFunc(item.Lines(), func(l plan.ChangeLine) bool { return l.By == plan.ByThisChange })
 }
 
-// movedObjects returns a warning for each object that is created in one project and stays live in another: both have one
+// movedObjectWarnings returns a warning for each object that is created in one project and stays live in another: both have one
 // hostname.
-func movedObjects(items []plan.Item) (list diag.List) {
+func movedObjectWarnings(items []plan.Item) (list diag.List) {
 	kept := map[string]kind.Key{}
 	for _, item := range items {
 		if item.Hostname != "" {
@@ -344,33 +344,33 @@ func movedObjects(items []plan.Item) (list diag.List) {
 	return list
 }
 
-// fileIn returns the path of a project's file from where the search of projects began.
-func fileIn(project, file string) string {
+// fileInProject returns the path of a project's file from where the search of projects began.
+func fileInProject(project, file string) string {
 	if file == "" || file == "-" || path.IsAbs(file) {
 		return file
 	}
 	return path.Join(project, file)
 }
 
-func findingsIn(project string, found diag.List) diag.List {
+func findingsInProject(project string, found diag.List) diag.List {
 	out := slices.Clone(found)
 	for i := range out {
-		if out[i].Path = fileIn(project, out[i].Path); strings.Contains(out[i].Fix, "trueup ") {
+		if out[i].Path = fileInProject(project, out[i].Path); strings.Contains(out[i].Fix, "trueup ") {
 			out[i].Fix = "in " + project + ": " + out[i].Fix
 		}
 	}
 	return out
 }
 
-func requestsIn(project string, lines []routing.RequestLine) []routing.RequestLine {
+func requestsInProject(project string, lines []routing.RequestChange) []routing.RequestChange {
 	out := slices.Clone(lines)
 	for i := range out {
-		out[i].Objects = keysIn(project, out[i].Objects)
+		out[i].Objects = keysInProject(project, out[i].Objects)
 	}
 	return out
 }
 
-func keysIn(project string, keys []kind.Key) []kind.Key {
+func keysInProject(project string, keys []kind.Key) []kind.Key {
 	out := slices.Clone(keys)
 	for i := range out {
 		out[i].Project = project

@@ -218,7 +218,7 @@ func TestMergedCounts(t *testing.T) {
 			want.Change += doc.Plan.Summary.Change
 			want.Drifted += doc.Plan.Summary.Drifted
 			for _, it := range doc.Plan.Items {
-				if it.Project = at; !view.Hidden(it, FormatOptions{}) {
+				if it.Project = at; !view.IsHidden(it, FormatOptions{}) {
 					kept = append(kept, it.Key)
 				}
 			}
@@ -266,7 +266,7 @@ func fileOf(t check, shard ShardHead, docs ...Document) *fstest.MapFile {
 	var text bytes.Buffer
 	lines := []any{shard}
 	for _, doc := range docs {
-		lines = append(lines, resultIn(doc))
+		lines = append(lines, documentToJSON(doc))
 	}
 	for _, line := range lines {
 		if err := json.NewEncoder(&text).Encode(line); err != nil {
@@ -286,13 +286,13 @@ func folderOf(t *testing.T) fstest.MapFS {
 		for _, p := range projects {
 			docs = append(docs, Document{Command: "plan", Plan: cachedLonger(1), Project: &ProjectResult{Path: p}})
 		}
-		fsys[path.Join(fmt.Sprintf("runner-%d", i+1), shard.Name())] = fileOf(t, shard, docs...)
+		fsys[path.Join(fmt.Sprintf("runner-%d", i+1), shard.FileName())] = fileOf(t, shard, docs...)
 	}
 	return fsys
 }
 
 func TestCollect(t *testing.T) {
-	doc, err := Collect(folderOf(t), testTool)
+	doc, err := CollectResults(folderOf(t), testTool)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -351,7 +351,7 @@ func TestCollectRejects(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			fsys := folderOf(t)
 			c.damage(fsys)
-			doc, err := Collect(fsys, testTool)
+			doc, err := CollectResults(fsys, testTool)
 			text := fmt.Sprint(err, doc.Errors)
 			for _, want := range c.names {
 				if !strings.Contains(text, want) {

@@ -12,7 +12,7 @@ import (
 // TestALostNullIsShown: a null that a list drops is a value like others.
 func TestALostNullIsShown(t *testing.T) {
 	item := changedItem()
-	item.Collateral = []merge.Value{{Path: "locations[/api/*].note"}}
+	item.Collateral = []merge.PathValue{{Path: "locations[/api/*].note"}}
 	pl := &plan.Plan{Items: []plan.Item{item}}
 	for format, want := range map[string]string{"text": "not sent: locations[/api/*].note = null", "markdown": "not sent: locations[/api/*].note = null"} {
 		if out := string(render(t, format, Document{Command: "plan", Plan: pl}, view.TextOptions{})); !strings.Contains(out, want) {

@@ -30,14 +30,14 @@ const (
 	once
 )
 
-// look is the style of a mark in a terminal; in HTML its class and sign, and its name for
+// markStyle is the style of a mark in a terminal; in HTML its class and sign, and its name for
 // screen readers.
-type look struct {
+type markStyle struct {
 	style             style
 	Class, Sign, Name string
 }
 
-var tableOfMarks = map[view.Mark]look{
+var tableOfMarks = map[view.Mark]markStyle{
 	view.MarkAdd:     {added, "add", "+", "added"},
 	view.MarkChange:  {changed, "edit", "~", "changed"},
 	view.MarkRemove:  {removed, "cut", "−", "removed"},
@@ -48,7 +48,7 @@ var tableOfMarks = map[view.Mark]look{
 }
 
 // tableOfOutcomeLooks has the look of each kind of outcome but those that sent something.
-var tableOfOutcomeLooks = map[string]look{
+var tableOfOutcomeLooks = map[string]markStyle{
 	string(apply.Failed):    {alarm, "bad", "✗", ""},
 	string(apply.Blocked):   {changed, "bad", "✗", ""},
 	string(apply.Deferred):  {changed, "wait", "●", ""},
@@ -59,9 +59,9 @@ var tableOfOutcomeLooks = map[string]look{
 }
 
 // outcomeLook returns the look of an outcome, with its label for a name.
-func outcomeLook(o apply.ItemOutcome) look {
+func outcomeLook(o apply.ItemOutcome) markStyle {
 	kind, _ := view.OutcomeKindOf(o)
-	l := cmp.Or(tableOfOutcomeLooks[kind.What], look{added, "good", "✓", ""})
+	l := cmp.Or(tableOfOutcomeLooks[kind.What], markStyle{added, "good", "✓", ""})
 	l.Name = kind.Label
 	return l
 }
@@ -90,7 +90,7 @@ func newPalette(enabled bool) palette {
 }
 
 type styledText struct {
-	text  safe
+	text  safeText
 	style style
 }
 
@@ -102,7 +102,7 @@ type printer struct {
 	// wrap is set for a terminal.
 	wrap bool
 	// score notes what is printed of a plan; nil for none.
-	score *view.Score
+	score *view.FactTracker
 	// written is set after the first line. Before that, gap writes nothing.
 	written bool
 }
@@ -129,9 +129,9 @@ func (p *printer) printLine(spans ...styledText) {
 		}
 		spans = spans[:len(spans)-1]
 	}
-	if whole := joinSpans(spans); whole.Guarded() != whole {
-		spans = []styledText{{whole.Guarded(), plain}}
-		if p.wrap && whole.Guarded().Width() > p.width {
+	if whole := joinSpans(spans); whole.EscapeCommands() != whole {
+		spans = []styledText{{whole.EscapeCommands(), plain}}
+		if p.wrap && whole.EscapeCommands().Width() > p.width {
 			for _, piece := range wrapSpans(spans, p.width-1, 0) {
 				p.printLine(piece...)
 			}
@@ -172,7 +172,7 @@ func (p *printer) columnsOfChanges() int { return min(p.width, maxSeen) }
 // printWithin writes the spans of a change, on more lines if they are too wide.
 func (p *printer) printWithin(hang int, spans ...styledText) {
 	for i := range spans {
-		spans[i].text = spans[i].text.Guarded() // now, because escapes make a line wider
+		spans[i].text = spans[i].text.EscapeCommands() // now, because escapes make a line wider
 	}
 	for _, line := range wrapSpans(spans, p.columnsOfChanges(), hang) {
 		p.printLine(line...)
@@ -187,8 +187,8 @@ func (p *printer) printGap() {
 
 func (p *printer) flush() error { return p.w.Flush() }
 
-func joinSpans(spans []styledText) safe {
-	texts := make([]safe, len(spans))
+func joinSpans(spans []styledText) safeText {
+	texts := make([]safeText, len(spans))
 	for i, s := range spans {
 		texts[i] = s.text
 	}
@@ -196,7 +196,7 @@ func joinSpans(spans []styledText) safe {
 }
 
 // renderLines returns the lines that render prints, without colour.
-func renderLines(render func(*printer)) []safe {
+func renderLines(render func(*printer)) []safeText {
 	var b bytes.Buffer
 	p := newPrinter(&b, view.TextOptions{})
 	render(p)
@@ -204,7 +204,7 @@ func renderLines(render func(*printer)) []safe {
 	return linesOf(b.String())
 }
 
-func linesOf(text string) (lines []safe) {
+func linesOf(text string) (lines []safeText) {
 	for line := range strings.Lines(text) {
 		lines = append(lines, clean(strings.TrimSuffix(line, "\n")))
 	}
@@ -220,7 +220,7 @@ func wrapSpans(spans []styledText, columns, hang int) [][]styledText {
 	w := wrapper{columns: columns, hang: min(hang, columns/2)}
 	for _, word := range joinCommands(splitWords(spans), columns-w.hang) {
 		if w.filled && w.column+joinSpans(word).TrimRight().Width() > columns {
-			w.next()
+			w.breakLine()
 		}
 		for _, s := range word {
 			w.put(s)
@@ -238,7 +238,7 @@ type wrapper struct {
 	filled bool
 }
 
-func (w *wrapper) next() {
+func (w *wrapper) breakLine() {
 	w.lines = append(w.lines, w.line)
 	w.line, w.column, w.filled = []styledText{{safetext.Spaces(w.hang), plain}}, w.hang, false
 }
@@ -251,7 +251,7 @@ func (w *wrapper) put(s styledText) {
 		head, rest := text.Break(w.columns-w.column, w.column <= w.hang)
 		w.push(styledText{head, s.style})
 		text = rest
-		w.next()
+		w.breakLine()
 	}
 	w.push(styledText{text, s.style})
 	w.filled = w.filled || !text.Empty()
@@ -304,9 +304,9 @@ func joinCommands(words [][]styledText, most int) (joined [][]styledText) {
 	return joined
 }
 
-// Marked writes rows with aligned cells, wrapped to the terminal. The first cell is ok, warn,
+// MarkedTable writes rows with aligned cells, wrapped to the terminal. The first cell is ok, warn,
 // FAIL or another mark, and sets the colour.
-func (l LineWriter) Marked(rows [][]string, opts view.TextOptions) error {
+func (l LineWriter) MarkedTable(rows [][]string, opts view.TextOptions) error {
 	var widths []int
 	lines := make([][]styledText, len(rows))
 	for n, row := range rows {

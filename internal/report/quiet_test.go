@@ -68,7 +68,7 @@ func TestBriefPlanLeavesOutWhatNeedsNoDecision(t *testing.T) {
 	doc := Document{Command: "plan", Plan: &plan.Plan{
 		Digest: "sha256:1", Items: []plan.Item{gone("a"), gone("b"), {Key: kind.Key{Kind: "CDN", Name: "old"}, Path: "a.yaml", Line: 1, Op: plan.None}},
 		Notes: []string{plan.UnseenLedger, "another note"},
-		Blame: &plan.Blame{Problem: "nothing to compare with", Fix: "--base-ref REF"},
+		Blame: &plan.ComparedCommits{Problem: "nothing to compare with", Fix: "--base-ref REF"},
 	}}
 	doc.Findings = diag.List{{Path: "a.yaml", Line: 2, Rule: "some", Severity: diag.Warning, Message: "quiet"}}
 	doc.Plan.Summary = plan.Summary{Kept: 2, Unchanged: 1}

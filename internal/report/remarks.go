@@ -21,17 +21,17 @@ type remark struct {
 	Level view.Level
 	rule  string
 	// About is the object, or empty.
-	About safe
+	About safeText
 	// text is a sentence, and more has lines below it.
-	text safe
-	more []safe
+	text safeText
+	more []safeText
 	// file is a path from the top of the repository, or empty; Line and Column are 0 if unknown.
 	file         string
 	Line, Column int
 	// source is the line of the file, if known.
 	source string
 	// facts are what the remark shows. Annotations never omit a remark with one that must be shown, nor a named one.
-	facts []view.Fact
+	facts []view.ChangeFact
 	named bool
 	// field is the path in the object. Unlike Line, it is the same after edits elsewhere in the file.
 	field string
@@ -43,7 +43,7 @@ type remark struct {
 func remarks(doc Document) []remark {
 	var found []remark
 	for _, e := range doc.Errors {
-		found = append(found, runRemark("run/failed", view.Message(e)))
+		found = append(found, runRemark("run/failed", view.CleanMessage(e)))
 	}
 	for _, f := range slices.Concat(doc.Findings, doc.Annotations) {
 		found = append(found, findingRemark(f, doc.Place))
@@ -58,9 +58,9 @@ func remarks(doc Document) []remark {
 		found[i].text = cmp.Or(found[i].text, clean("the rest is not shown")) // no code host accepts an empty text
 	}
 	slices.SortStableFunc(found, func(a, b remark) int {
-		_, rankA := view.RuleNamed(a.rule)
-		_, rankB := view.RuleNamed(b.rule)
-		return cmp.Or(cmp.Compare(b.Level, a.Level), view.OneIf(b.isNamed())-view.OneIf(a.isNamed()), rankA-rankB,
+		_, rankA := view.RuleByID(a.rule)
+		_, rankB := view.RuleByID(b.rule)
+		return cmp.Or(cmp.Compare(b.Level, a.Level), view.OneIf(b.isMandatory())-view.OneIf(a.isMandatory()), rankA-rankB,
 			cmp.Compare(a.file, b.file), cmp.Compare(a.Line, b.Line))
 	})
 	// A fingerprint does not depend on the line, so edits elsewhere in the file don't change it. Equal remarks are numbered.
@@ -74,17 +74,17 @@ func remarks(doc Document) []remark {
 	return found
 }
 
-// ofRun reports whether a remark is about the whole run, not about a file.
-func (r remark) ofRun() bool { return strings.HasPrefix(r.rule, "run/") }
+// isAboutRun reports whether a remark is about the whole run, not about a file.
+func (r remark) isAboutRun() bool { return strings.HasPrefix(r.rule, "run/") }
 
 // lines returns the lines of a remark. One that shows facts has no line that a reader does not see whole.
-func (r remark) lines() (lines []safe) {
-	all := append([]safe{r.text}, r.more...)
+func (r remark) lines() (lines []safeText) {
+	all := append([]safeText{r.text}, r.more...)
 	if len(r.facts) == 0 {
 		return all
 	}
 	for _, text := range all {
-		for _, line := range wrapSpans([]styledText{{text.Guarded(), plain}}, maxSeen, 0) {
+		for _, line := range wrapSpans([]styledText{{text.EscapeCommands(), plain}}, maxSeen, 0) {
 			lines = append(lines, joinSpans(line).TrimRight())
 		}
 	}
@@ -92,17 +92,19 @@ func (r remark) lines() (lines []safe) {
 }
 
 // Join returns a remark as one text.
-func (r remark) Join(sep string) safe { return safetext.Join(append([]safe{r.text}, r.more...), sep) }
+func (r remark) Join(sep string) safeText {
+	return safetext.Join(append([]safeText{r.text}, r.more...), sep)
+}
 
 // ID returns the rule for code hosts, which reject an empty one.
-func (r remark) ID() safe { return clean(cmp.Or(r.rule, "unnamed")).Cut(view.MaxPath) }
+func (r remark) ID() safeText { return clean(cmp.Or(r.rule, "unnamed")).Truncate(view.MaxPath) }
 
-func runRemark(rule string, text safe) remark {
+func runRemark(rule string, text safeText) remark {
 	return remark{Level: view.LevelOf(rule), rule: rule, text: text}
 }
 
 func findingRemark(f diag.Finding, at FolderInRepo) remark {
-	r := remark{rule: clean(f.Rule).Cut(view.MaxPath).String(), text: view.Message(f.Message), field: f.Field}
+	r := remark{rule: clean(f.Rule).Truncate(view.MaxPath).String(), text: view.CleanMessage(f.Message), field: f.Field}
 	switch f.Severity {
 	case diag.Error:
 		r.Level = view.ErrorLevel
@@ -113,10 +115,10 @@ func findingRemark(f diag.Finding, at FolderInRepo) remark {
 	if file, ok := at.inRepository(f.Path); ok {
 		r.file, r.Line, r.Column, r.source = file, max(f.Line, 0), max(f.Column, 0), f.Source
 	} else {
-		r.text = safetext.F("%s%s", view.Place(f), r.text)
+		r.text = safetext.F("%s%s", view.LocationPrefix(f), r.text)
 	}
 	if f.Fix != "" {
-		r.more = []safe{safetext.F("fix: %s", view.Message(f.Fix))}
+		r.more = []safeText{safetext.F("fix: %s", view.CleanMessage(f.Fix))}
 	}
 	return r
 }
@@ -131,18 +133,18 @@ func applyRemarks(doc Document) []remark {
 		}
 		of := objects[o.Key]
 		of.Key = o.Key
-		r := remarkOf(of, rule, doc.Place, view.Message(o.Message))
+		r := remarkOf(of, rule, doc.Place, view.CleanMessage(o.Message))
 		if r.file != "" && o.Line > 0 {
 			r.Line, r.Column, r.field = o.Line, max(o.Column, 0), o.Field
 		}
 		for _, m := range o.Mismatches {
-			r.more = append(r.more, safetext.F("%s: %s", clean(m.Path).Cut(view.MaxPath), joinSpans(mismatchSpans(m))))
+			r.more = append(r.more, safetext.F("%s: %s", clean(m.Path).Truncate(view.MaxPath), joinSpans(mismatchSpans(m))))
 			if m.Hint != "" {
-				r.more = append(r.more, safetext.F("hint: %s", view.Message(m.Hint)))
+				r.more = append(r.more, safetext.F("hint: %s", view.CleanMessage(m.Hint)))
 			}
 		}
 		if o.Fix != "" {
-			r.more = append(r.more, safetext.F("fix: %s", view.Message(o.Fix)))
+			r.more = append(r.more, safetext.F("fix: %s", view.CleanMessage(o.Fix)))
 		}
 		found = append(found, r)
 	}
@@ -161,8 +163,8 @@ func objectsByKey(doc Document) map[kind.Key]view.ObjectView {
 func settingRemarks(doc Document) []remark {
 	var found []remark
 	for _, s := range view.SettingsOf(doc.Plan) {
-		r := runRemark("plan/setting", view.Sentence(s.Rows[0]))
-		r.named, r.field, r.facts = true, s.Field, view.FactsIn(s.Rows)
+		r := runRemark("plan/setting", view.RowSentence(s.Rows[0]))
+		r.named, r.field, r.facts = true, s.Field, view.FactsOfRows(s.Rows)
 		for _, below := range s.Rows[1:] {
 			r.more = append(r.more, below.Text)
 		}
@@ -186,7 +188,7 @@ func planRemarks(doc Document) []remark {
 		return found
 	}
 	for _, o := range view.EveryObject(doc.Plan, view.TextOptions{}) {
-		found = slices.Concat(found, wholeRemark(o, doc.Place), changeRemarks(o, doc.Place), requestRemarks(o, doc.Place))
+		found = slices.Concat(found, objectRemarks(o, doc.Place), changeRemarks(o, doc.Place), requestRemarks(o, doc.Place))
 	}
 	return found
 }
@@ -194,12 +196,12 @@ func planRemarks(doc Document) []remark {
 func noteRemarks(pl *plan.Plan) []remark {
 	var found []remark
 	for _, n := range pl.Notes {
-		found = append(found, runRemark("run/note", view.Message(n)))
+		found = append(found, runRemark("run/note", view.CleanMessage(n)))
 	}
-	if _, problem, fix := view.Blame(pl.Blame); !problem.Empty() {
+	if _, problem, fix := view.DescribeBase(pl.Blame); !problem.Empty() {
 		r := runRemark("run/note", safetext.F("base: %s", problem))
 		if !fix.Empty() {
-			r.more = []safe{safetext.F("fix: %s", fix)}
+			r.more = []safeText{safetext.F("fix: %s", fix)}
 		}
 		found = append(found, r)
 	}
@@ -207,32 +209,32 @@ func noteRemarks(pl *plan.Plan) []remark {
 }
 
 // remarkOf returns a remark about an object.
-func remarkOf(o view.ObjectView, rule string, at FolderInRepo, text safe) remark {
+func remarkOf(o view.ObjectView, rule string, at FolderInRepo, text safeText) remark {
 	if o.Waits {
 		text = safetext.F("not applied: %s", text)
 	}
-	r := runRemark(rule, safetext.F("%s: %s", view.Named(o.Key), text))
-	r.About = view.Named(o.Key)
+	r := runRemark(rule, safetext.F("%s: %s", view.FormatKey(o.Key), text))
+	r.About = view.FormatKey(o.Key)
 	if file, ok := at.inRepository(o.Path); ok {
 		r.file, r.Line = file, max(o.Line, 0)
 	}
 	return r
 }
 
-// wholeRemark returns a remark about an object as a whole, with what a creation brings and what to do.
-func wholeRemark(o view.ObjectView, at FolderInRepo) []remark {
+// objectRemarks returns a remark about an object as a whole, with what a creation brings and what to do.
+func objectRemarks(o view.ObjectView, at FolderInRepo) []remark {
 	if o.Rule == "" {
 		return nil
 	}
 	r := remarkOf(o, o.Rule, at, o.Headline)
 	if len(o.Leads) > 0 {
-		r.text, r.facts = remarkOf(o, o.Rule, at, view.Sentence(o.Leads[0])).text, view.FactsIn(o.Leads)
+		r.text, r.facts = remarkOf(o, o.Rule, at, view.RowSentence(o.Leads[0])).text, view.FactsOfRows(o.Leads)
 	}
 	r.Level = o.Level
 	for _, below := range slices.Concat(o.Changes, o.Notes) {
 		switch {
 		case below.Rule == "" && view.MustShowOneOf(below.Facts) || !below.Text.Empty() && len(below.Facts) > 0:
-			r.more, r.facts = append(r.more, view.WholeSentence(below)), append(r.facts, below.Facts...)
+			r.more, r.facts = append(r.more, view.FullRowSentence(below)), append(r.facts, below.Facts...)
 		case below.Fix:
 			r.more = append(r.more, below.Text)
 		}
@@ -249,10 +251,10 @@ func changeRemarks(o view.ObjectView, at FolderInRepo) (found []remark) {
 			continue
 		}
 		if i, ok := together[of.Rule]; ok && of.Line == 0 {
-			found[i].more, found[i].facts = append(found[i].more, view.WholeSentence(of)), append(found[i].facts, of.Facts...)
+			found[i].more, found[i].facts = append(found[i].more, view.FullRowSentence(of)), append(found[i].facts, of.Facts...)
 			continue
 		}
-		r := remarkOf(o, of.Rule, at, view.WholeSentence(of))
+		r := remarkOf(o, of.Rule, at, view.FullRowSentence(of))
 		r.facts, r.field = of.Facts, of.Field
 		if of.Line == 0 {
 			together[of.Rule] = len(found)
@@ -263,7 +265,7 @@ func changeRemarks(o view.ObjectView, at FolderInRepo) (found []remark) {
 	}
 	for i := range found {
 		r := &found[i]
-		if rest := len(r.more) - view.MaxParts; rest > 0 && !r.isNamed() {
+		if rest := len(r.more) - view.MaxParts; rest > 0 && !r.isMandatory() {
 			r.more = append(r.more[:view.MaxParts:view.MaxParts], safetext.F("and %s", safetext.Count(rest, "more field")))
 		}
 	}
@@ -293,7 +295,7 @@ func requestRemarks(o view.ObjectView, at FolderInRepo) []remark {
 	return []remark{r}
 }
 
-// isNamed reports whether no report may omit a remark.
-func (r remark) isNamed() bool {
+// isMandatory reports whether no report may omit a remark.
+func (r remark) isMandatory() bool {
 	return r.named || view.MustShowOneOf(r.facts)
 }

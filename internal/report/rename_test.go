@@ -31,13 +31,13 @@ func TestARenameIsOneLine(t *testing.T) {
 			item.Changes = append(item.Changes, changes([]merge.Difference{{Path: fmt.Sprintf("tls.t%d", i), Class: merge.Changed, Live: "1", Desired: "2"}})...)
 			want++
 		}
-		if rows := view.ObjectOf(item, view.TextOptions{}).Rows(); len(rows) != want {
+		if rows := view.NewObjectView(item, view.TextOptions{}).Rows(); len(rows) != want {
 			rt.Fatalf("%d rows, want %d", len(rows), want)
 		}
 		opts := view.TextOptions{Width: 1000}
 		out := renderLines(func(p *printer) {
 			p.width = opts.Width
-			textRows(p, view.ObjectOf(item, opts))
+			printRows(p, view.NewObjectView(item, opts))
 		})
 		n := 0
 		for _, line := range out {

@@ -59,14 +59,14 @@ type Document struct {
 	RunURL string       `json:"-"`
 	Files  []SideReport `json:"-"`
 	// score says what a format has shown of the plan.
-	score *view.Score
+	score *view.FactTracker
 }
 
 // SideReport is a report of the same run in another format. The summary of the job has no path: its file is the runner's own.
 type SideReport struct{ Format, Path string }
 
 // title returns the name to show for a report in a format that omits little, or "".
-func (f SideReport) title() safe {
+func (f SideReport) title() safeText {
 	if f.Format == "markdown" && f.Path == "" {
 		return clean("the summary of the job")
 	}
@@ -76,19 +76,19 @@ func (f SideReport) title() safe {
 // FormatOptions change how much of a plan a report shows, and how it looks.
 type FormatOptions = view.TextOptions
 
-type writer func(io.Writer, Document, view.TextOptions) error
+type writeFunc func(io.Writer, Document, view.TextOptions) error
 
-// format is a form of a Document. Unless it is for programs alone, Write holds it to all that a plan must show: rest appends what
+// outputFormat is a form of a Document. Unless it is for programs alone, Write holds it to all that a plan must show: rest appends what
 // write left out, and without rest that is an error.
-type format struct {
+type outputFormat struct {
 	name     string
-	write    writer
-	rest     func(io.Writer, []safe) error
+	write    writeFunc
+	rest     func(io.Writer, []safeText) error
 	programs bool
 }
 
 // formats has the default first.
-var formats = []format{
+var formats = []outputFormat{
 	{name: "text", write: writeText, rest: writeLines},
 	{name: "markdown", write: writeMarkdown},
 	{name: "json", write: writeJSON, programs: true},
@@ -116,7 +116,7 @@ func Write(w io.Writer, name string, doc Document, opts view.TextOptions) error 
 		if f.name != name {
 			continue
 		}
-		if err := f.document(w, doc, opts); err != nil {
+		if err := f.writeDocument(w, doc, opts); err != nil {
 			return fmt.Errorf("write %s report: %w", name, err)
 		}
 		return nil
@@ -124,32 +124,32 @@ func Write(w io.Writer, name string, doc Document, opts view.TextOptions) error 
 	return fmt.Errorf("unknown output format %q (one of %s)", name, strings.Join(Formats(), ", "))
 }
 
-// document writes a document, and at its end what the format left out although it must be shown.
-func (f format) document(w io.Writer, doc Document, opts view.TextOptions) error {
-	doc.score = view.ScoreOf(doc.Plan, doc.Apply != nil)
+// writeDocument writes a document, and at its end what the format left out although it must be shown.
+func (f outputFormat) writeDocument(w io.Writer, doc Document, opts view.TextOptions) error {
+	doc.score = view.NewPlanScore(doc.Plan, doc.Apply != nil)
 	if err := f.write(w, doc, opts); err != nil || f.programs {
 		return err
 	}
-	left := doc.score.Left()
+	left := doc.score.Remaining()
 	switch {
 	case len(left) == 0:
 		return nil
 	case f.rest == nil:
 		return fmt.Errorf("it leaves out %s, the first is %s of %s", safetext.Count(len(left), "grave change"), kind.JoinSteps(left[0].Path), left[0].Object)
 	}
-	var lines []safe
-	say := func(before safe, rows []view.Row) {
+	var lines []safeText
+	say := func(before safeText, rows []view.Row) {
 		for _, r := range rows {
-			if doc.score.IsLeft(r.Facts) {
-				lines = append(lines, safetext.F("%s%s", before, view.WholeSentence(r)))
+			if doc.score.HasRemaining(r.Facts) {
+				lines = append(lines, safetext.F("%s%s", before, view.FullRowSentence(r)))
 			}
 		}
 	}
 	for _, s := range view.SettingsOf(doc.Plan) {
-		say(safe{}, s.Rows)
+		say(safeText{}, s.Rows)
 	}
 	for _, o := range view.EveryObject(doc.Plan, view.TextOptions{}) {
-		say(safetext.F("%s: ", view.Named(o.Key)), o.Lines())
+		say(safetext.F("%s: ", view.FormatKey(o.Key)), o.Lines())
 	}
 	return f.rest(w, lines)
 }
@@ -164,7 +164,7 @@ type documentJSON struct {
 	Document
 }
 
-func resultIn(doc Document) documentJSON {
+func documentToJSON(doc Document) documentJSON {
 	if doc.Findings == nil {
 		doc.Findings = diag.List{}
 	}
@@ -176,9 +176,9 @@ func resultIn(doc Document) documentJSON {
 
 func writeJSON(w io.Writer, doc Document, _ view.TextOptions) error {
 	if doc.Data != nil {
-		return NewLines(w).JSON(doc.Data)
+		return NewLineWriter(w).JSON(doc.Data)
 	}
-	r, items := resultIn(doc), jsonList{}
+	r, items := documentToJSON(doc), jsonList{}
 	if doc.Plan != nil && len(doc.Plan.Items) > 0 {
 		shell := *doc.Plan
 		shell.Items = shell.Items[:0]

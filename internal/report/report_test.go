@@ -102,13 +102,13 @@ func TestNothingUnseenIsPrinted(t *testing.T) {
 			r = 0xE0000 // the planes between have no characters
 		}
 		all.WriteRune(r)
-		if unicode.In(r, unicode.L, unicode.N) && !diag.Unseen(r) {
+		if unicode.In(r, unicode.L, unicode.N) && !diag.IsInvisible(r) {
 			letters.WriteRune(r)
 		}
 	}
 	for _, text := range []string{Clean(all.String()), strings.ReplaceAll(CleanJSON([]byte(all.String())), "\n", "")} {
 		for _, r := range text {
-			if diag.Unseen(r) {
+			if diag.IsInvisible(r) {
 				t.Errorf("U+%04X is printed", r)
 			}
 		}
@@ -276,7 +276,7 @@ func TestMarkdownOfOneHugeItem(t *testing.T) {
 
 func TestFenceBeatsBackticks(t *testing.T) {
 	for content, want := range map[string]string{"a": "```", "``": "```", "```": "````", "x ````` y": "``````"} {
-		if got := safetext.Fence("text", []safe{clean(content)}).String(); !strings.HasPrefix(got, want+"text\n") {
+		if got := safetext.Fence("text", []safeText{clean(content)}).String(); !strings.HasPrefix(got, want+"text\n") {
 			t.Errorf("%s: %s", content, got)
 		}
 	}
@@ -322,7 +322,7 @@ func TestNumbersAndTheirTexts(t *testing.T) {
 		{json.Number("60"), json.Number("300"), "60 → 300"},
 		{json.Number("60"), "auto", `60 → "auto"`},
 	} {
-		r := view.LoggedRows(plan.Logged{Changes: []plan.Change{{Difference: merge.Difference{Path: "x", Live: tt.live, Desired: tt.git}}}}, true)[0]
+		r := view.LoggedRows(plan.LoggedChanges{Changes: []plan.Change{{Difference: merge.Difference{Path: "x", Live: tt.live, Desired: tt.git}}}}, true)[0]
 		if got := r.Before.String() + " → " + r.After.String(); got != tt.want {
 			t.Errorf("%s, want %s", got, tt.want)
 		}

@@ -13,8 +13,8 @@ import (
 // maxConditions is how many conditions of an answer are shown without -v.
 const maxConditions = 2
 
-// Requests returns the document of trueup request.
-func Requests(r routing.RequestResult) Document {
+// RequestDocument returns the document of trueup request.
+func RequestDocument(r routing.RequestResult) Document {
 	return Document{Data: r, Sandbox: r.Sandbox, Text: func(out LineWriter, opts view.TextOptions) { writeRequests(out, r, opts) }}
 }
 
@@ -32,7 +32,7 @@ func writeRequests(out LineWriter, r routing.RequestResult, opts view.TextOption
 			_ = out.Printf("\n")
 		}
 		_ = out.Printf("%s\n", q.URL)
-		_ = out.Marked(requestRows(q, opts), opts)
+		_ = out.MarkedTable(requestRows(q, opts), opts)
 		writeMatching(out, q, len(r.Rules), opts)
 	}
 }
@@ -48,7 +48,7 @@ func writeRequestTable(out LineWriter, r routing.RequestResult, opts view.TextOp
 			if len(q.Answers) > 1 {
 				under = a.Condition(maxConditions) + ": "
 			}
-			texts := groupSides(q, func(f routing.Found) string { return cmp.Or(a.Summaries[f.Side], "no CDN") })
+			texts := groupSides(q, func(f routing.SideMatches) string { return cmp.Or(a.Summaries[f.Side], "no CDN") })
 			for _, s := range texts {
 				rows = append(rows, []string{mark, url, s.nameSides(texts), under + s.text})
 				mark, url = "", ""
@@ -56,7 +56,7 @@ func writeRequestTable(out LineWriter, r routing.RequestResult, opts view.TextOp
 		}
 		differ, depend = differ+view.OneIf(q.Differs), depend+view.OneIf(len(q.Answers) > 1)
 	}
-	_ = out.Marked(rows, opts)
+	_ = out.MarkedTable(rows, opts)
 	_ = out.Printf("\n%s.", diag.Plural(len(r.Requests), "request", "requests"))
 	if len(r.Sides) > 1 {
 		_ = out.Printf(" Different in %s: %d.", strings.Join(r.Sides, " and "), differ)
@@ -81,7 +81,7 @@ func (s sideText) nameSides(texts []sideText) string {
 }
 
 // groupSides returns what the sides say of a request, together where they say the same. It leaves out those that say nothing.
-func groupSides(q routing.RequestAnswer, textOf func(routing.Found) string) (out []sideText) {
+func groupSides(q routing.RequestAnswer, textOf func(routing.SideMatches) string) (out []sideText) {
 	for _, f := range q.Sides {
 		text := textOf(f)
 		same := slices.IndexFunc(out, func(s sideText) bool { return s.text == text })
@@ -122,11 +122,11 @@ func propertyRows(q routing.RequestAnswer, properties []routing.Property, opts v
 		if p.Place != "" {
 			place = " (" + p.Place + ")"
 		}
-		texts := groupSides(q, func(f routing.Found) string { return p.Values[f.Side] })
+		texts := groupSides(q, func(f routing.SideMatches) string { return p.Values[f.Side] })
 		switch {
 		case opts.Verbose:
 		case len(texts) == 2:
-			a, b := view.PairTexts(clean(texts[0].text), clean(texts[1].text))
+			a, b := view.ShortenTextPair(clean(texts[0].text), clean(texts[1].text))
 			texts[0].text, texts[1].text = a.String(), b.String()
 		default:
 			for i := range texts {
@@ -148,7 +148,7 @@ func propertyRows(q routing.RequestAnswer, properties []routing.Property, opts v
 // writeMatching says which location wins against which others. Sides that agree share a table.
 func writeMatching(out LineWriter, q routing.RequestAnswer, rules int, opts view.TextOptions) {
 	tables := map[string][][]string{}
-	texts := groupSides(q, func(f routing.Found) string {
+	texts := groupSides(q, func(f routing.SideMatches) string {
 		if len(f.Matching) < 2 && len(f.Unclear) == 0 {
 			return ""
 		}
@@ -168,18 +168,18 @@ func writeMatching(out LineWriter, q routing.RequestAnswer, rules int, opts view
 			in = " in " + strings.ReplaceAll(s.sides, ", ", " and ")
 		}
 		_ = out.Printf("\nMatching locations%s, in their order:\n", in)
-		_ = out.Marked(tables[s.text], opts)
+		_ = out.MarkedTable(tables[s.text], opts)
 	}
 }
 
-func matchRows(f routing.Found, rules int) (rows [][]string) {
+func matchRows(f routing.SideMatches, rules int) (rows [][]string) {
 	for _, m := range f.Matching {
-		says := "wins under: " + strings.Join(m.Rules, ", ") + f.Unless()
+		says := "wins under: " + strings.Join(m.Rules, ", ") + f.DescribeUnclear()
 		switch {
 		case len(m.Rules) == 0:
 			says = "never wins"
 		case len(m.Rules) == rules && rules > 1:
-			says = "wins under every rule" + f.Unless()
+			says = "wins under every rule" + f.DescribeUnclear()
 		}
 		rows = append(rows, []string{"", m.Label(), m.Place(), says})
 	}

@@ -106,7 +106,7 @@ func (r *riskyTexts) item(i int) plan.Item {
 		}
 		for range rapid.IntRange(0, 2).Draw(r.t, "dropped") {
 			r.n++
-			item.Collateral = append(item.Collateral, merge.Value{Path: fmt.Sprintf("locations[/%d].cors.maxAge", r.n), Value: r.text()})
+			item.Collateral = append(item.Collateral, merge.PathValue{Path: fmt.Sprintf("locations[/%d].cors.maxAge", r.n), Value: r.text()})
 		}
 	}
 	return item
@@ -219,10 +219,10 @@ func TestEachRiskIsMarkedWhereItIs(t *testing.T) {
 		for _, item := range riskyPlan(rt).Items {
 			for _, risk := range []kind.Risk{kind.RiskServes, kind.RiskSecurity} {
 				marked := 0
-				for _, r := range view.ObjectOf(item, view.TextOptions{}).Lines() {
+				for _, r := range view.NewObjectView(item, view.TextOptions{}).Lines() {
 					marked += strings.Count(r.Cause.String()+r.Text.String(), risk.Meaning())
 				}
-				if want := item.AtStake(risk) - view.Stopping(item, risk); marked != want {
+				if want := item.CountWithRisk(risk) - view.CountStopping(item, risk); marked != want {
 					rt.Fatalf("%d lines of %s say %q, and %d are counted: %+v", marked, item.Key, risk.Meaning(), want, item)
 				}
 			}

@@ -76,8 +76,8 @@ func newSARIF(doc Document, room sarifRoom) (*sarifLog, error) {
 	log := &sarifLog{Document: doc, page: page}
 	rules := map[string]int{}
 	for _, r := range remarks(doc) {
-		if r.ofRun() {
-			doc.score.Show(r.facts...)
+		if r.isAboutRun() {
+			doc.score.MarkShown(r.facts...)
 			log.Notes = append(log.Notes, r)
 			continue
 		}
@@ -86,7 +86,7 @@ func newSARIF(doc Document, room sarifRoom) (*sarifLog, error) {
 			index = len(log.Rules)
 		}
 		var text bytes.Buffer
-		if err := page.ExecuteTemplate(&text, "result", sarifResult{r, index, fileURI(cmp.Or(r.file, doc.Place.project()))}); err != nil {
+		if err := page.ExecuteTemplate(&text, "result", sarifResult{r, index, fileURI(cmp.Or(r.file, doc.Place.projectFile()))}); err != nil {
 			return nil, err
 		}
 		if text.Len() > room.bytes || len(log.Results) == room.results {
@@ -94,7 +94,7 @@ func newSARIF(doc Document, room sarifRoom) (*sarifLog, error) {
 			log.Left++
 			continue
 		}
-		doc.score.Show(r.facts...)
+		doc.score.MarkShown(r.facts...)
 		room.bytes -= text.Len()
 		if !known {
 			rules[r.rule] = index
@@ -103,24 +103,24 @@ func newSARIF(doc Document, room sarifRoom) (*sarifLog, error) {
 		log.Results = append(log.Results, text.Bytes())
 	}
 	if log.Left > 0 {
-		log.Grave = doc.score.Count()
+		log.Grave = doc.score.CountRemaining()
 	}
 	return log, nil
 }
 
 // ID is the same for all logs of one command in one folder, and differs otherwise.
-func (l *sarifLog) ID() safe { return clean(path.Join("trueup", l.Command, l.Place.Folder) + "/") }
+func (l *sarifLog) ID() safeText { return clean(path.Join("trueup", l.Command, l.Place.Folder) + "/") }
 
 // Version is that of the program that made the plan.
-func (l *sarifLog) Version() safe {
+func (l *sarifLog) Version() safeText {
 	if l.Plan == nil {
-		return safe{}
+		return safeText{}
 	}
 	return clean(strings.TrimPrefix(l.Plan.Tool, "trueup "))
 }
 
 // Text returns the lines of a remark.
-func (r remark) Text() safe { return sarifText(r.lines()...) }
+func (r remark) Text() safeText { return sarifText(r.lines()...) }
 
 // Tail is the line of a remark from its column to its end.
 func (r remark) Tail() string {
@@ -147,8 +147,8 @@ func fileURI(file string) string {
 
 // sarifText escapes lines: single braces are placeholders (3.11.5), and ]( may make a
 // link (3.11.6).
-func sarifText(lines ...safe) safe {
-	escaped := make([]safe, len(lines))
+func sarifText(lines ...safeText) safeText {
+	escaped := make([]safeText, len(lines))
 	for i, line := range lines {
 		escaped[i] = line.Replace("{", "{{").Replace("}", "}}").Replace("](", "] (")
 	}
@@ -156,8 +156,8 @@ func sarifText(lines ...safe) safe {
 }
 
 // Means describes the rule of a remark. Of one of manifests, help is longer.
-func (r remark) Means() (s struct{ Short, Help safe }) {
-	if known, _ := view.RuleNamed(r.rule); known.ID != "" {
+func (r remark) Means() (s struct{ Short, Help safeText }) {
+	if known, _ := view.RuleByID(r.rule); known.ID != "" {
 		s.Short = sarifText(clean(known.Means))
 		s.Help = s.Short
 		return s

@@ -106,7 +106,7 @@ func TestAKeptPlanMatchesThePublishedSchema(t *testing.T) {
 	}
 	pl.Items = slices.Clone(pl.Items)
 	for i := range pl.Items {
-		pl.Items[i].Recorded, pl.Items[i].Live.Replaced = &plan.Recorded{Seq: 1, State: ledger.Posted}, &sum
+		pl.Items[i].Recorded, pl.Items[i].Live.Replaced = &plan.RecordVersion{Seq: 1, State: ledger.Posted}, &sum
 		pl.Items[i].Changes = slices.Clone(pl.Items[i].Changes)
 		for j := range pl.Items[i].Changes {
 			pl.Items[i].Changes[j].Left = true

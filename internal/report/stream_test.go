@@ -24,7 +24,7 @@ func TestAListIsWrittenAsItsElements(t *testing.T) {
 	}
 	for i, doc := range docs {
 		var whole, issues bytes.Buffer
-		if err := writeIndented(&whole, resultIn(doc), jsonList{}); err != nil {
+		if err := writeIndented(&whole, documentToJSON(doc), jsonList{}); err != nil {
 			t.Fatal(err)
 		}
 		if got := render(t, "json", doc, view.TextOptions{}); !bytes.Equal(got, whole.Bytes()) {
@@ -66,14 +66,14 @@ func TestCostOfALongLine(t *testing.T) {
 // TestManyLostElements: what a take-over would drop is looked up, and not
 // looked for.
 func TestManyLostElements(t *testing.T) {
-	item := plan.Item{Op: plan.Blocked, FirstContact: make([]merge.Value, 20_000)}
+	item := plan.Item{Op: plan.Blocked, FirstContact: make([]merge.PathValue, 20_000)}
 	for i := range item.FirstContact {
 		path := "locations[/" + strconv.Itoa(i) + "]"
 		item.FirstContact[i].Path = path
 		item.Changes = append(item.Changes, plan.Change{})
 		item.Changes[i].Path = path
 	}
-	if rows := view.ObjectOf(item, view.TextOptions{}).Rows(); len(rows) != len(item.Changes)+1 {
+	if rows := view.NewObjectView(item, view.TextOptions{}).Rows(); len(rows) != len(item.Changes)+1 {
 		t.Errorf("%d rows", len(rows))
 	}
 }
@@ -84,7 +84,7 @@ func TestLinesArePassedOnWhole(t *testing.T) {
 	text := strings.Repeat("##[group]\n"+strings.Repeat("x", 1000)+"\n", 20) + strings.Repeat("y", 20_000) + "\nend"
 	for _, size := range []int{1, 7, 4096, len(text)} {
 		var got strings.Builder
-		out := lineWriter{w: &got, change: func(lines string) string {
+		out := lineTransformer{w: &got, change: func(lines string) string {
 			if !strings.HasSuffix(lines, "\n") {
 				t.Errorf("a line is cut: %.20q", lines[len(lines)-20:])
 			}

@@ -14,8 +14,8 @@ import (
 )
 
 // putTitle puts a title, which may be empty, before a sentence.
-func putTitle(title string, sentence safe) safe {
-	return safetext.Join(safetext.Filled(clean(title), sentence), ": ")
+func putTitle(title string, sentence safeText) safeText {
+	return safetext.Join(safetext.NonEmpty(clean(title), sentence), ": ")
 }
 
 // titleOf returns the words before the sentence of counts: the command, or what show and status show, and the number of
@@ -41,15 +41,15 @@ func commandTitle(doc Document) string {
 
 // summaryOf returns the title of a document, its sentence of counts, and what a plan says of drift and the results of
 // many projects.
-func summaryOf(doc Document) (title string, lede, sub safe) {
+func summaryOf(doc Document) (title string, lede, sub safeText) {
 	lede, sub = countsAndDrift(doc)
 	if doc.Projects != nil && len(doc.Projects) == 0 && !doc.Fleet.headline().Empty() {
-		lede = safe{} // nothing is selected, which does not say what a reader must know
+		lede = safeText{} // nothing is selected, which does not say what a reader must know
 	}
-	return titleOf(doc), view.Sentences(doc.Fleet.headline(), lede), view.Sentences(sub, projectResults(doc.Projects))
+	return titleOf(doc), view.JoinSentences(doc.Fleet.headline(), lede), view.JoinSentences(sub, projectResults(doc.Projects))
 }
 
-func countsAndDrift(doc Document) (lede, sub safe) {
+func countsAndDrift(doc Document) (lede, sub safeText) {
 	switch {
 	case doc.Apply != nil:
 		return countsOf(doc), sub
@@ -58,19 +58,19 @@ func countsAndDrift(doc Document) (lede, sub safe) {
 	case doc.Plan == nil:
 		return countsOf(doc), sub
 	}
-	if parts := view.DriftParts(doc.Plan); doc.Command != "drift" && doc.Plan.Summary.Drifted > 0 {
-		sub = view.Counted("", parts)
+	if parts := view.CountDrift(doc.Plan); doc.Command != "drift" && doc.Plan.Summary.Drifted > 0 {
+		sub = view.CountSentence("", parts)
 	}
 	if doc.Tests != nil {
-		sub = view.Sentences(sub, putTitle("Tests", testCounts(doc.Tests)))
+		sub = view.JoinSentences(sub, putTitle("Tests", testCounts(doc.Tests)))
 	}
 	return countsOf(doc), sub
 }
 
 // runSummary sums up the run in one line.
-func runSummary(doc Document) safe {
+func runSummary(doc Document) safeText {
 	title, lede, sub := summaryOf(doc)
-	text := putTitle(title, view.Sentences(lede, sub))
+	text := putTitle(title, view.JoinSentences(lede, sub))
 	if doc.Apply == nil && doc.Plan == nil && doc.Projects == nil && len(doc.Errors) > 0 {
 		text = safetext.F("The run stopped: %s.", safetext.Count(len(doc.Errors), "error"))
 	}
@@ -78,7 +78,7 @@ func runSummary(doc Document) safe {
 		text = safetext.F("%s Offline: git was compared with git.", text)
 	}
 	if doc.Plan != nil && doc.Plan.Digest != "" {
-		text = safetext.F("%s Digest %s.", text, clean(doc.Plan.Digest).Cut(view.MaxPath))
+		text = safetext.F("%s Digest %s.", text, clean(doc.Plan.Digest).Truncate(view.MaxPath))
 	}
 	if doc.Sandbox {
 		text = safetext.F("%s %s.", text, Banner)
@@ -89,7 +89,7 @@ func runSummary(doc Document) safe {
 func keyWidth(r *apply.Result) int {
 	column := 0
 	for _, o := range r.Outcomes {
-		column = growColumn(column, view.Named(o.Key).Width(), maxAlign)
+		column = growColumn(column, view.FormatKey(o.Key).Width(), maxAlign)
 	}
 	return column
 }
@@ -97,9 +97,9 @@ func keyWidth(r *apply.Result) int {
 // fact is a line about a plan as a whole, such as its workspace.
 type fact struct {
 	Name   string
-	Values []safe
+	Values []safeText
 	// Words are prose, and Values are names that a reader may copy.
-	Words safe
+	Words safeText
 }
 
 func (f fact) empty() bool { return len(f.Values) == 0 && f.Words.Empty() }
@@ -109,9 +109,9 @@ func targetFacts(doc Document) []fact {
 	pl := doc.Plan
 	workspace := clean(pl.Target.Workspace.Name)
 	if uuid := pl.Target.Workspace.UUID; uuid != "" {
-		workspace = safetext.Join(safetext.Filled(workspace, safetext.F("(%s)", uuid)), " ")
+		workspace = safetext.Join(safetext.NonEmpty(workspace, safetext.F("(%s)", uuid)), " ")
 	}
-	var origins []safe
+	var origins []safeText
 	for _, area := range slices.Sorted(maps.Keys(pl.Target.Origins)) {
 		origin := clean(pl.Target.Origins[area])
 		if !doc.Sandbox && !slices.Contains(origins, origin) { // the banner names the sandbox
@@ -119,48 +119,48 @@ func targetFacts(doc Document) []fact {
 		}
 	}
 	facts := []fact{
-		{Name: "Workspace", Values: safetext.Filled(workspace)},
-		{Name: "Platform", Values: safetext.Filled(origins...)},
-		{Name: "Ledger", Values: safetext.Filled(clean(cmp.Or(pl.LedgerStore, pl.Ledger)))},
+		{Name: "Workspace", Values: safetext.NonEmpty(workspace)},
+		{Name: "Platform", Values: safetext.NonEmpty(origins...)},
+		{Name: "Ledger", Values: safetext.NonEmpty(clean(cmp.Or(pl.LedgerStore, pl.Ledger)))},
 	}
 	return slices.DeleteFunc(facts, fact.empty)
 }
 
 // countsOf returns the sentence that counts what a document shows, the same in every format.
-func countsOf(doc Document) safe {
+func countsOf(doc Document) safeText {
 	switch {
 	case doc.Projects != nil && len(doc.Projects) == 0:
-		return view.Counted("nothing selected", nil)
+		return view.CountSentence("nothing selected", nil)
 	case doc.Apply != nil:
-		return view.Counted("nothing to do", view.OutcomeParts(doc.Apply))
+		return view.CountSentence("nothing to do", view.CountOutcomes(doc.Apply))
 	case doc.Plan == nil:
 		return findingCounts(doc)
 	case doc.Command == "drift":
 		changed := [...]string{"changed", "is known to have changed"}[view.OneIf(doc.Plan.LedgerProblem != "")]
-		outside := view.Counted("nothing that git manages "+changed+" outside git", append(view.DriftParts(doc.Plan), view.CalmParts(doc.Plan.Summary)...))
+		outside := view.CountSentence("nothing that git manages "+changed+" outside git", append(view.CountDrift(doc.Plan), view.CountUnaffected(doc.Plan.Summary)...))
 		if !view.HasWaiting(doc.Plan) {
 			return outside
 		}
-		return view.Sentences(outside, putTitle("Not applied", view.Counted("", view.SendParts(doc.Plan))))
+		return view.JoinSentences(outside, putTitle("Not applied", view.CountSentence("", view.CountToSend(doc.Plan))))
 	}
-	parts := view.PlanParts(doc.Plan)
+	parts := view.CountPlan(doc.Plan)
 	if doc.Findings.HasErrors() && len(doc.Projects) == 0 { // the other projects send theirs
-		return safetext.F("trueup sends nothing while there are errors, %s", view.Counted("nothing to do", parts))
+		return safetext.F("trueup sends nothing while there are errors, %s", view.CountSentence("nothing to do", parts))
 	}
-	return view.Counted("nothing to do", parts)
+	return view.CountSentence("nothing to do", parts)
 }
 
 // testCounts returns the sentence that counts the results of request tests.
-func testCounts(t *requesttest.TestResults) safe {
-	return view.Counted("no request tests", []view.Count{
-		{N: t.Failed, Words: view.Nouns(t.Failed, "request") + " failed"},
+func testCounts(t *requesttest.TestResults) safeText {
+	return view.CountSentence("no request tests", []view.Count{
+		{N: t.Failed, Words: view.Pluralize(t.Failed, "request") + " failed"},
 		{N: t.Passed, Words: "passed"},
 		{N: t.Skipped, Words: "skipped"},
 	})
 }
 
 // findingCounts returns the sentence that counts the errors, the findings and the manifests.
-func findingCounts(doc Document) safe {
+func findingCounts(doc Document) safeText {
 	if t := doc.Tests; t != nil {
 		return testCounts(t)
 	}
@@ -169,10 +169,10 @@ func findingCounts(doc Document) safe {
 	if doc.Objects == 0 {
 		idle += ", 0 objects"
 	}
-	return view.Counted(idle, []view.Count{
-		{N: errors, Words: view.Nouns(errors, "error")},
-		{N: warnings, Words: view.Nouns(warnings, "warning")},
-		{N: advice, Words: view.Nouns(advice, "piece") + " of advice"},
-		{N: doc.Objects, Words: view.Nouns(doc.Objects, "object"), Calm: true},
+	return view.CountSentence(idle, []view.Count{
+		{N: errors, Words: view.Pluralize(errors, "error")},
+		{N: warnings, Words: view.Pluralize(warnings, "warning")},
+		{N: advice, Words: view.Pluralize(advice, "piece") + " of advice"},
+		{N: doc.Objects, Words: view.Pluralize(doc.Objects, "object"), Calm: true},
 	})
 }

@@ -27,13 +27,13 @@ func writeText(w io.Writer, doc Document, opts view.TextOptions) error {
 	}
 	p := newPrinter(w, opts)
 	p.score = doc.score
-	textBanners(p, doc)
-	textFindings(p, doc, opts)
+	printBanners(p, doc)
+	printFindings(p, doc, opts)
 	if doc.Plan != nil {
-		textPlan(p, doc, opts)
+		printPlan(p, doc, opts)
 	}
 	if doc.Apply != nil {
-		textApply(p, doc, opts)
+		printApply(p, doc, opts)
 	}
 	if all := silencedLines(doc); opts.Verbose && len(all) > 0 {
 		p.printGap()
@@ -46,12 +46,12 @@ func writeText(w io.Writer, doc Document, opts view.TextOptions) error {
 		p.printGap()
 	}
 	for _, e := range doc.Errors {
-		p.printEntry("error", alarm, view.Message(e))
+		p.printEntry("error", alarm, view.CleanMessage(e))
 	}
 	return p.flush()
 }
 
-func textBanners(p *printer, doc Document) {
+func printBanners(p *printer, doc Document) {
 	if doc.Sandbox && (doc.Plan != nil || !doc.HasOwnText()) {
 		p.printWrapped(0, styledText{clean(Banner), once})
 	}
@@ -61,27 +61,27 @@ func textBanners(p *printer, doc Document) {
 }
 
 // printEntry writes a name and a sentence.
-func (p *printer) printEntry(name string, s style, sentence safe) {
+func (p *printer) printEntry(name string, s style, sentence safeText) {
 	p.printWrapped(indent, styledText{safetext.F("%s: ", name), s}, styledText{sentence, plain})
 }
 
 // printBelow writes an indented line about the line above.
-func (p *printer) printBelow(s style, line safe) {
+func (p *printer) printBelow(s style, line safeText) {
 	p.printWrapped(hang, styledText{safetext.F("    %s", line), s})
 }
 
 // HasOwnText reports whether the document is that of a command without a plan.
 func (doc Document) HasOwnText() bool { return doc.Text != nil || doc.Messages != nil }
 
-// ownLines returns the output of a command without a plan.
-func ownLines(doc Document) []safe {
+// commandLines returns the output of a command without a plan.
+func commandLines(doc Document) []safeText {
 	return linesOf(string(commandText(doc, view.TextOptions{Width: markdownColumns})))
 }
 
 // commandText returns the output of a command without a plan.
 func commandText(doc Document, opts view.TextOptions) []byte {
 	var b bytes.Buffer
-	out := NewLines(&b).Within(opts.Width)
+	out := NewLineWriter(&b).WithWidth(opts.Width)
 	if opts.Width == 0 {
 		out = out.Piped()
 	}
@@ -107,7 +107,7 @@ const (
 	sourceCol = 54
 )
 
-func textPlan(p *printer, doc Document, opts view.TextOptions) {
+func printPlan(p *printer, doc Document, opts view.TextOptions) {
 	for _, t := range targetFacts(doc) {
 		p.printEntry(t.Name, strong, safetext.Join(t.Values, ", "))
 	}
@@ -116,13 +116,13 @@ func textPlan(p *printer, doc Document, opts view.TextOptions) {
 		p.printWrapped(indent, styledText{clean(view.SettingsTitle + ":"), alarm})
 	}
 	for _, s := range view.SettingsOf(doc.Plan) {
-		textRows(p, view.ObjectView{Changes: s.Rows[:1], Notes: s.Rows[1:]})
+		printRows(p, view.ObjectView{Changes: s.Rows[:1], Notes: s.Rows[1:]})
 	}
-	textItems(p, doc.Plan, opts)
-	textRequests(p, doc.Plan, opts)
-	for _, a := range alikeFindings(doc.Plan.Advice) {
+	printItems(p, doc.Plan, opts)
+	printRequests(p, doc.Plan, opts)
+	for _, a := range groupEqualFindings(doc.Plan.Advice) {
 		p.printGap()
-		textFinding(p, a)
+		printFinding(p, a)
 	}
 	notes := doc.Plan.Notes
 	if opts.Brief {
@@ -132,18 +132,18 @@ func textPlan(p *printer, doc Document, opts view.TextOptions) {
 		p.printGap()
 	}
 	for _, n := range notes {
-		p.printEntry("Note", changed, view.Message(n))
+		p.printEntry("Note", changed, view.CleanMessage(n))
 	}
 	p.printGap()
 	doc.Apply = nil // its counts follow
-	textCounts(p, doc)
-	textFoot(p, doc, opts)
+	printCounts(p, doc)
+	printFoot(p, doc, opts)
 }
 
-// textCounts writes the sentence of counts.
-func textCounts(p *printer, doc Document) {
+// printCounts writes the sentence of counts.
+func printCounts(p *printer, doc Document) {
 	title, lede, sub := summaryOf(doc)
-	text := view.Sentences(lede, sub)
+	text := view.JoinSentences(lede, sub)
 	if title == "" {
 		p.printWrapped(indent, styledText{text, plain})
 		return
@@ -151,26 +151,26 @@ func textCounts(p *printer, doc Document) {
 	p.printEntry(title, strong, text)
 }
 
-// footFact is a line below the counts of a plan, with what to do about it.
-type footFact struct {
+// footerLine is a line below the counts of a plan, with what to do about it.
+type footerLine struct {
 	name      string
 	style     style
-	text, fix safe
+	text, fix safeText
 }
 
-func textFoot(p *printer, doc Document, opts view.TextOptions) {
+func printFoot(p *printer, doc Document, opts view.TextOptions) {
 	pl := doc.Plan
-	base, problem, fix := view.Blame(pl.Blame)
-	facts := []footFact{{name: "Risks", style: alarm, text: view.RisksLine(pl)}}
+	base, problem, fix := view.DescribeBase(pl.Blame)
+	facts := []footerLine{{name: "Risks", style: alarm, text: view.RisksLine(pl)}}
 	if !opts.Brief {
-		facts = append(facts, footFact{name: "Causes", style: strong, text: view.CausesLine(pl, opts)}, footFact{name: "Base", style: strong, text: base})
+		facts = append(facts, footerLine{name: "Causes", style: strong, text: view.CausesLine(pl, opts)}, footerLine{name: "Base", style: strong, text: base})
 	}
 	if !opts.Brief || view.NeedsBase(pl) {
-		facts = append(facts, footFact{"Base", changed, problem, fix})
+		facts = append(facts, footerLine{"Base", changed, problem, fix})
 	}
 	if opts.Brief {
-		facts = append(facts, footFact{name: "Removed from git, still live", style: strong, text: view.FoldedLine(pl, opts)},
-			footFact{name: "Warnings", style: changed, text: quietLine(doc)})
+		facts = append(facts, footerLine{name: "Removed from git, still live", style: strong, text: view.FoldedLine(pl, opts)},
+			footerLine{name: "Warnings", style: changed, text: unrelatedWarnings(doc)})
 	}
 	for _, f := range facts {
 		if f.text.Empty() {
@@ -182,16 +182,16 @@ func textFoot(p *printer, doc Document, opts view.TextOptions) {
 		}
 	}
 	if pl.Digest != "" && !opts.Brief {
-		p.printEntry("Digest", strong, clean(pl.Digest).Cut(view.MaxPath))
+		p.printEntry("Digest", strong, clean(pl.Digest).Truncate(view.MaxPath))
 	}
 	if opts.ShowUnmanaged {
 		for _, k := range pl.Unmanaged {
-			p.printWrapped(indent, styledText{safetext.F("  not in git: %s", view.Named(k)), faint})
+			p.printWrapped(indent, styledText{safetext.F("  not in git: %s", view.FormatKey(k)), faint})
 		}
 	}
 }
 
-func textItems(p *printer, pl *plan.Plan, opts view.TextOptions) {
+func printItems(p *printer, pl *plan.Plan, opts view.TextOptions) {
 	objects := view.ShownObjects(pl, opts, true)
 	column := sourceCol // where the manifest's path starts
 	for _, o := range objects {
@@ -211,15 +211,15 @@ func textItems(p *printer, pl *plan.Plan, opts view.TextOptions) {
 			p.printGap()
 		}
 		if short = o.Short; short {
-			textOneLine(p, o)
+			printObjectLine(p, o)
 			continue
 		}
-		textHeading(p, o, column)
-		textRows(p, o)
+		printHeading(p, o, column)
+		printRows(p, o)
 	}
 }
 
-func textOneLine(p *printer, o view.ObjectView) {
+func printObjectLine(p *printer, o view.ObjectView) {
 	says := o.Headline
 	if len(o.Leads) > 0 {
 		says = o.Leads[0].Path
@@ -231,7 +231,7 @@ func textOneLine(p *printer, o view.ObjectView) {
 }
 
 // writeLines writes lines at the end of a text.
-func writeLines(w io.Writer, lines []safe) error {
+func writeLines(w io.Writer, lines []safeText) error {
 	p := newPrinter(w, view.TextOptions{})
 	for _, line := range lines {
 		p.printWithin(indent, styledText{line, alarm})
@@ -239,36 +239,36 @@ func writeLines(w io.Writer, lines []safe) error {
 	return p.flush()
 }
 
-// textHeading writes an object's key and its manifest, on two lines if they don't fit on one.
-func textHeading(p *printer, o view.ObjectView, column int) {
+// printHeading writes an object's key and its manifest, on two lines if they don't fit on one.
+func printHeading(p *printer, o view.ObjectView, column int) {
 	space := max(2, min(column, p.width-o.Source.Width())-o.Title.Width())
 	if o.Title.Width()+space+o.Source.Width() <= p.width {
 		p.printLine(styledText{o.Title, strong}, styledText{safetext.F("%s%s", safetext.Spaces(space), o.Source), faint})
 		return
 	}
 	p.printWrapped(indent, styledText{o.Title, strong})
-	p.printLine(styledText{safetext.F("    %s", o.Source.CutLeft(p.width-indent)), faint})
+	p.printLine(styledText{safetext.F("    %s", o.Source.TruncateLeft(p.width-indent)), faint})
 }
 
-// textFindings writes the findings, and without a plan the sentence of counts.
-func textFindings(p *printer, doc Document, opts view.TextOptions) {
+// printFindings writes the findings, and without a plan the sentence of counts.
+func printFindings(p *printer, doc Document, opts view.TextOptions) {
 	for _, f := range shownFindings(doc, opts) {
 		p.printGap()
-		textFinding(p, f)
+		printFinding(p, f)
 	}
 	if doc.Plan == nil && (len(doc.Findings) > 0 || doc.Command == "validate" || doc.Tests != nil || doc.Projects != nil) {
 		p.printGap()
-		textCounts(p, doc)
+		printCounts(p, doc)
 	}
 }
 
-func textFinding(p *printer, f equalFindings) {
+func printFinding(p *printer, f equalFindings) {
 	s := changed
 	if f.Severity == diag.Error {
 		s = alarm
 	}
-	p.printWrapped(indent, styledText{view.Place(f.Finding), strong}, styledText{safetext.F("%s: ", f.Severity.String()), s},
-		styledText{view.Message(f.Message), plain}, styledText{safetext.F(" [%s]", clean(f.Rule).Cut(view.MaxPath)), faint})
+	p.printWrapped(indent, styledText{view.LocationPrefix(f.Finding), strong}, styledText{safetext.F("%s: ", f.Severity.String()), s},
+		styledText{view.CleanMessage(f.Message), plain}, styledText{safetext.F(" [%s]", clean(f.Rule).Truncate(view.MaxPath)), faint})
 	if f.Source != "" {
 		code, caret := excerptLine(f.Source, f.Column, p.width-2*indent)
 		p.printLine(styledText{safetext.F("    %s", code), faint})
@@ -280,12 +280,12 @@ func textFinding(p *printer, f equalFindings) {
 		p.printWrapped(indent+2, styledText{safetext.F("  %s", also), plain})
 	}
 	if f.Fix != "" {
-		p.printWrapped(indent+2, styledText{safetext.F("  %s: %s", f.fixes(), view.Message(f.Fix)), plain})
+		p.printWrapped(indent+2, styledText{safetext.F("  %s: %s", f.fixLabel(), view.CleanMessage(f.Fix)), plain})
 	}
 }
 
-// textApply writes the outcomes and the next steps. It only counts untouched objects.
-func textApply(p *printer, doc Document, opts view.TextOptions) {
+// printApply writes the outcomes and the next steps. It only counts untouched objects.
+func printApply(p *printer, doc Document, opts view.TextOptions) {
 	r := doc.Apply
 	p.printGap()
 	column, shown := keyWidth(r), false
@@ -294,14 +294,14 @@ func textApply(p *printer, doc Document, opts view.TextOptions) {
 			if !opts.Verbose {
 				o.Filled = nil
 			}
-			textOutcome(p, o, column)
+			printOutcome(p, o, column)
 			shown = true
 		}
 	}
 	if shown {
 		p.printGap()
 	}
-	textCounts(p, doc)
+	printCounts(p, doc)
 	for _, s := range view.NextSteps(r) {
 		p.printEntry("Next", changed, s)
 	}
@@ -318,29 +318,29 @@ const (
 	outcomeHang = statusWidth + 4
 )
 
-func textOutcome(p *printer, o apply.ItemOutcome, column int) {
+func printOutcome(p *printer, o apply.ItemOutcome, column int) {
 	lead := safetext.Spaces(outcomeHang - 2)
 	outcome := outcomeLook(o)
 	p.printWrapped(outcomeHang, styledText{safetext.F("%s  ", clean(outcome.Name).Pad(statusWidth)), outcome.style},
-		styledText{safetext.F("%s  %s", view.Named(o.Key).Pad(column), view.Message(o.Message)), plain})
+		styledText{safetext.F("%s  %s", view.FormatKey(o.Key).Pad(column), view.CleanMessage(o.Message)), plain})
 	for _, m := range o.Mismatches {
-		p.printWrapped(outcomeHang+2, append([]styledText{{safetext.F("%s%s  ", lead, clean(m.Path).Cut(view.MaxPath)), plain}}, mismatchSpans(m)...)...)
+		p.printWrapped(outcomeHang+2, append([]styledText{{safetext.F("%s%s  ", lead, clean(m.Path).Truncate(view.MaxPath)), plain}}, mismatchSpans(m)...)...)
 		if m.Hint != "" {
-			p.printWrapped(outcomeHang+4, styledText{safetext.F("%s  hint: %s", lead, view.Message(m.Hint)), plain})
+			p.printWrapped(outcomeHang+4, styledText{safetext.F("%s  hint: %s", lead, view.CleanMessage(m.Hint)), plain})
 		}
 	}
 	for _, v := range o.Filled {
-		p.printWrapped(outcomeHang+2, styledText{safetext.F("%s%s  filled in by the server: %s", lead, clean(v.Path).Cut(view.MaxPath), view.Value(v.Value, false)), faint})
+		p.printWrapped(outcomeHang+2, styledText{safetext.F("%s%s  filled in by the server: %s", lead, clean(v.Path).Truncate(view.MaxPath), view.FormatValue(v.Value, false)), faint})
 	}
 	if o.Fix != "" {
-		p.printWrapped(outcomeHang+2, styledText{safetext.F("%sfix: %s", lead, view.Message(o.Fix)), plain})
+		p.printWrapped(outcomeHang+2, styledText{safetext.F("%sfix: %s", lead, view.CleanMessage(o.Fix)), plain})
 	}
 }
 
-func sentAndReturned(m apply.ReadbackMismatch) (sent, returned safe) {
-	sent, returned = view.Pair(m.Sent, m.Returned, true)
+func sentAndReturned(m apply.ReadbackMismatch) (sent, returned safeText) {
+	sent, returned = view.FormatPair(m.Sent, m.Returned, true)
 	if m.Returned == nil {
-		returned = view.Value(nil, false)
+		returned = view.FormatValue(nil, false)
 	}
 	return sent, returned
 }
@@ -358,9 +358,9 @@ func mismatchSpans(m apply.ReadbackMismatch) []styledText {
 	return []styledText{{clean("sent "), plain}, {sent, added}, {clean(", returned "), plain}, {returned, removed}}
 }
 
-// textRequests writes the section about requests.
-func textRequests(p *printer, pl *plan.Plan, opts view.TextOptions) {
-	s := view.RequestsOf(pl, opts)
+// printRequests writes the section about requests.
+func printRequests(p *printer, pl *plan.Plan, opts view.TextOptions) {
+	s := view.NewRequestSection(pl, opts)
 	if len(s.Lines) == 0 {
 		return
 	}

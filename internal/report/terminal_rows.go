@@ -8,15 +8,15 @@ import (
 	"trueup/internal/view"
 )
 
-// textRows writes the lines of an object, with values and causes aligned if they fit, and sentences below.
-func textRows(p *printer, o view.ObjectView) {
+// printRows writes the lines of an object, with values and causes aligned if they fit, and sentences below.
+func printRows(p *printer, o view.ObjectView) {
 	changes := o.Rows()
 	values := make([][]styledText, len(changes))
-	l := layout{path: min(minPath, p.columnsOfChanges()*2/5), value: minValue}
+	l := columnWidths{path: min(minPath, p.columnsOfChanges()*2/5), value: minValue}
 	for i := range changes {
 		r := &changes[i]
-		for _, text := range []*safe{&r.Path, &r.Before, &r.After, &r.Cause} {
-			*text = text.Guarded() // now, because escapes make a line wider
+		for _, text := range []*safeText{&r.Path, &r.Before, &r.After, &r.Cause} {
+			*text = text.EscapeCommands() // now, because escapes make a line wider
 		}
 		values[i] = valueSpans(*r)
 		l.path = growColumn(l.path, r.Path.Width(), min(maxAlign, p.columnsOfChanges()*2/5))
@@ -26,15 +26,15 @@ func textRows(p *printer, o view.ObjectView) {
 		l.value = growColumn(l.value, joinSpans(values[i]).Width(), most)
 	}
 	for i, r := range changes {
-		l.row(p, r, values[i])
+		l.printRow(p, r, values[i])
 	}
 	for _, r := range o.Notes {
-		textSentence(p, r)
+		printSentence(p, r)
 	}
-	p.score.Show(view.FactsIn(o.Lines())...)
+	p.score.MarkShown(view.FactsOfRows(o.Lines())...)
 }
 
-func textSentence(p *printer, r view.Row) {
+func printSentence(p *printer, r view.Row) {
 	s, breaks := faint, p.printWrapped
 	if r.Fix {
 		s = plain
@@ -45,8 +45,8 @@ func textSentence(p *printer, r view.Row) {
 	breaks(hang, styledText{safetext.F("    %s", r.Text), s})
 }
 
-// layout has the widths of an object's paths and values.
-type layout struct{ path, value int }
+// columnWidths has the widths of an object's paths and values.
+type columnWidths struct{ path, value int }
 
 // growColumn widens a column, unless need is too wide to align.
 func growColumn(column, need, most int) int {
@@ -71,8 +71,8 @@ func valueSpans(r view.Row) []styledText {
 	return nil
 }
 
-// row writes a row on one line, or its values and cause below it if they don't fit.
-func (l layout) row(p *printer, r view.Row, values []styledText) {
+// printRow writes a row on one line, or its values and cause below it if they don't fit.
+func (l columnWidths) printRow(p *printer, r view.Row, values []styledText) {
 	sign := safetext.F("%s%s ", safetext.Spaces(indent-1-len(r.Mark)), string(r.Mark))
 	head := []styledText{{sign, tableOfMarks[r.Mark].style}, {r.Path, plain}}
 	cause := styledText{r.Cause, faint}
@@ -118,10 +118,10 @@ func (l layout) row(p *printer, r view.Row, values []styledText) {
 	if !beside && !cause.text.Empty() {
 		breaks(hang, lead, cause)
 	}
-	textBelow(p, r)
+	printRowDetails(p, r)
 }
 
-func textBelow(p *printer, r view.Row) {
+func printRowDetails(p *printer, r view.Row) {
 	below := plain // the names of list elements
 	if len(r.Details) > 0 && r.Before.Empty() {
 		below = added
@@ -134,12 +134,12 @@ func textBelow(p *printer, r view.Row) {
 }
 
 // linesBelow returns the lines below a row: the rest of its values, and the names of list elements.
-func linesBelow(r view.Row, columns int) []safe {
-	return slices.Concat(view.Wrap(r.Details, columns, r.Whole), view.Wrap(withCommas(r.Names), columns, r.Whole))
+func linesBelow(r view.Row, columns int) []safeText {
+	return slices.Concat(view.WrapTokens(r.Details, columns, r.Whole), view.WrapTokens(withCommas(r.Names), columns, r.Whole))
 }
 
 // withCommas puts a comma after each name but the last.
-func withCommas(names []safe) []safe {
+func withCommas(names []safeText) []safeText {
 	out := slices.Clone(names)
 	for i := range max(0, len(out)-1) {
 		out[i] = safetext.F("%s,", out[i])
@@ -157,12 +157,12 @@ func rowPieces(rows []view.Row) []lineBlock {
 }
 
 // diffRow returns the lines of a row in a diff: those of each value, its cause, and what is below it.
-func diffRow(r view.Row) []safe {
+func diffRow(r view.Row) []safeText {
 	if !r.Text.Empty() {
 		return sentenceLines(r)
 	}
 	sign := string(r.Mark)
-	lines := addCause(sign, safetext.Join(safetext.Filled(r.Path, r.After), ": "), r)
+	lines := addCause(sign, safetext.Join(safetext.NonEmpty(r.Path, r.After), ": "), r)
 	switch before, after := safetext.F("%s: %s", r.Path, r.Before), safetext.F("%s: %s", r.Path, r.After); {
 	case !r.Before.Empty() && !r.After.Empty():
 		sign = "+"
@@ -180,12 +180,12 @@ func diffRow(r view.Row) []safe {
 }
 
 // addSign returns a text after a sign, on more lines if it is too wide.
-func addSign(sign string, text safe) []safe {
-	text = text.Guarded()
+func addSign(sign string, text safeText) []safeText {
+	text = text.EscapeCommands()
 	if text.Width()+len(sign) <= maxSeen {
-		return []safe{safetext.F("%s%s", sign, text)}
+		return []safeText{safetext.F("%s%s", sign, text)}
 	}
-	var lines []safe
+	var lines []safeText
 	for _, line := range wrapSpans([]styledText{{text, plain}}, markdownColumns, 0) {
 		lines = append(lines, safetext.F("%s%s", sign, joinSpans(line).TrimRight()))
 		sign = sign[:1] + strings.Repeat(" ", max(3, len(sign)-1))
@@ -194,12 +194,12 @@ func addSign(sign string, text safe) []safe {
 }
 
 // addCause puts the cause of a row after a text, or below it if the line would be too wide.
-func addCause(sign string, text safe, r view.Row) []safe {
+func addCause(sign string, text safeText, r view.Row) []safeText {
 	if r.Cause.Empty() {
 		return addSign(sign+" ", text)
 	}
-	if whole := safetext.F("%s %s    # %s", sign, text, r.Cause).Guarded(); whole.Width() <= markdownColumns {
-		return []safe{whole}
+	if whole := safetext.F("%s %s    # %s", sign, text, r.Cause).EscapeCommands(); whole.Width() <= markdownColumns {
+		return []safeText{whole}
 	}
 	lines := addSign(sign+" ", text)
 	if len(r.Facts) <= 1 { // nothing that must be seen is in the cause
@@ -209,12 +209,12 @@ func addCause(sign string, text safe, r view.Row) []safe {
 }
 
 // sentenceLines wraps a sentence; a fix stays on one line, so that you can copy it.
-func sentenceLines(r view.Row) []safe {
+func sentenceLines(r view.Row) []safeText {
 	line := safetext.F("  %s", r.Text)
 	if r.Fix {
-		return []safe{line}
+		return []safeText{line}
 	}
-	var out []safe
+	var out []safeText
 	for _, spans := range wrapSpans([]styledText{{line, plain}}, markdownColumns, 2+indent) {
 		out = append(out, joinSpans(spans).TrimRight())
 	}

@@ -10,19 +10,19 @@ import (
 
 // Coverage says which locations and upstreams the tests reach.
 type Coverage struct {
-	Locations Share     `json:"locations"`
-	Upstreams Share     `json:"upstreams"`
-	Missing   []Missing `json:"missing"`
+	Locations ReachedCount    `json:"locations"`
+	Upstreams ReachedCount    `json:"upstreams"`
+	Missing   []UncoveredPart `json:"missing"`
 }
 
-// Share is how many of all are reached.
-type Share struct {
+// ReachedCount is how many of all are reached.
+type ReachedCount struct {
 	Reached int `json:"reached"`
 	Of      int `json:"of"`
 }
 
-// Missing is a location or upstream that no test reaches.
-type Missing struct {
+// UncoveredPart is a location or upstream that no test reaches.
+type UncoveredPart struct {
 	Object string `json:"object"`
 	What   string `json:"what"` // location or upstream
 	Name   string `json:"name"`
@@ -31,10 +31,10 @@ type Missing struct {
 }
 
 // Add adds another share.
-func (s *Share) Add(o Share) { s.Reached, s.Of = s.Reached+o.Reached, s.Of+o.Of }
+func (s *ReachedCount) Add(o ReachedCount) { s.Reached, s.Of = s.Reached+o.Reached, s.Of+o.Of }
 
 // Percent returns the share in percent, rounded down. Of nothing it is 100.
-func (s Share) Percent() int {
+func (s ReachedCount) Percent() int {
 	if s.Of == 0 {
 		return 100
 	}
@@ -42,7 +42,7 @@ func (s Share) Percent() int {
 }
 
 // describe returns the share in words, such as "1 of 2 locations (50%)".
-func (s Share) describe(noun string) string {
+func (s ReachedCount) describe(noun string) string {
 	return fmt.Sprintf("%d of %s (%d%%)", s.Reached, diag.Plural(s.Of, noun, noun+"s"), s.Percent())
 }
 
@@ -51,9 +51,9 @@ func (c *Coverage) String() string {
 	return c.Locations.describe("location") + " and " + c.Upstreams.describe("upstream")
 }
 
-// Cover returns the coverage of cases among the locations and upstreams of manifests. A case reaches a location that
+// MeasureCoverage returns the coverage of cases among the locations and upstreams of manifests. A case reaches a location that
 // serves its request under some reading.
-func Cover(cases []Case, objects []*manifest.Object) *Coverage {
+func MeasureCoverage(cases []Case, objects []*manifest.Object) *Coverage {
 	reached := map[string]bool{}
 	for _, c := range cases {
 		if c.answer == nil {
@@ -65,9 +65,9 @@ func Cover(cases []Case, objects []*manifest.Object) *Coverage {
 			}
 		}
 	}
-	all := &Coverage{Missing: []Missing{}}
+	all := &Coverage{Missing: []UncoveredPart{}}
 	for _, o := range objects {
-		if !o.Kind.SentOnce() {
+		if !o.Kind.IsSendOnce() {
 			all.addObject(o, func(what string) bool { return reached[o.Key().String()+" "+what] })
 		}
 	}
@@ -77,9 +77,9 @@ func Cover(cases []Case, objects []*manifest.Object) *Coverage {
 // addObject adds the locations and upstreams of an object.
 func (c *Coverage) addObject(o *manifest.Object, isReached func(what string) bool) {
 	var fields []string
-	var missing []Missing
-	count := func(s *Share, isReached bool, m Missing, field string) {
-		s.Add(Share{Of: 1})
+	var missing []UncoveredPart
+	count := func(s *ReachedCount, isReached bool, m UncoveredPart, field string) {
+		s.Add(ReachedCount{Of: 1})
 		if isReached {
 			s.Reached++
 			return
@@ -87,17 +87,17 @@ func (c *Coverage) addObject(o *manifest.Object, isReached func(what string) boo
 		m.Object, m.File = o.Key().String(), o.Path
 		missing, fields = append(missing, m), append(fields, field)
 	}
-	config := routing.ReadSpec(o.Spec)
+	config := routing.ReadConfigJSON(o.Spec)
 	for _, l := range config.Locations {
-		count(&c.Locations, isReached(l.FieldPath()), Missing{What: "location", Name: l.Host + l.Path}, l.FieldPath())
+		count(&c.Locations, isReached(l.FieldPath()), UncoveredPart{What: "location", Name: l.Host + l.Path}, l.FieldPath())
 	}
 	for i, name := range config.Upstreams {
-		count(&c.Upstreams, isReached(name), Missing{What: "upstream", Name: name}, fmt.Sprintf("spec.upstreams[%d]", i))
+		count(&c.Upstreams, isReached(name), UncoveredPart{What: "upstream", Name: name}, fmt.Sprintf("spec.upstreams[%d]", i))
 	}
 	if fields == nil {
 		return
 	}
-	for i, at := range o.Places(fields) {
+	for i, at := range o.Positions(fields) {
 		missing[i].Line = at[0]
 	}
 	c.Missing = append(c.Missing, missing...)

@@ -42,7 +42,7 @@ func (f expectedField) observe(want any, l *routing.Location) any {
 	v := l.Behaviour[f.facet]
 	switch {
 	case f.isObject:
-		return projectFields(want, v.Tree())
+		return selectFields(want, v.Tree())
 	case f.facet == routing.Origin:
 		return serversAsOrigin(want, l.Servers())
 	case f.facet == routing.EdgeTTL || f.facet == routing.BrowserTTL:
@@ -95,20 +95,20 @@ func observeTime(want any, v routing.ServedValue) any {
 	case v == routing.ServedValue{} || v.Known && v.Time == 0:
 		return none
 	case v.Known:
-		return strings.NewReplacer(" ", "", "min", "m").Replace(kind.DurationText(v.Time))
+		return strings.NewReplacer(" ", "", "min", "m").Replace(kind.FormatDuration(v.Time))
 	}
 	return nil
 }
 
-// projectFields returns a value with the fields that want has.
-func projectFields(want, is any) any {
+// selectFields returns a value with the fields that want has.
+func selectFields(want, is any) any {
 	fields, _ := want.(map[string]any)
 	if len(fields) == 0 {
 		return is
 	}
 	out := map[string]any{}
 	for name, wanted := range fields {
-		out[name] = projectFields(wanted, fieldOf(is, name))
+		out[name] = selectFields(wanted, fieldOf(is, name))
 	}
 	return out
 }
@@ -139,7 +139,7 @@ type expectation struct {
 }
 
 func (e expectation) holds(l *routing.Location) bool {
-	return bytes.Equal(canon.Bytes(e.want), canon.Bytes(e.observe(l)))
+	return bytes.Equal(canon.Encode(e.want), canon.Encode(e.observe(l)))
 }
 
 // expectationsOf returns what expect says of the location: a value for each field, and for each field of an object.
@@ -174,7 +174,7 @@ func (f expectedField) describe(l *routing.Location) string {
 func expectFields(name string, want any, valueOf func(*routing.Location) any) (all []expectation) {
 	object, _ := want.(map[string]any)
 	if len(object) == 0 {
-		return []expectation{{name, routing.Tidy(want), valueOf, func(l *routing.Location) string { return routing.Describe(valueOf(l)) }}}
+		return []expectation{{name, routing.NormalizeValue(want), valueOf, func(l *routing.Location) string { return routing.DescribeValue(valueOf(l)) }}}
 	}
 	for _, key := range canon.SortedKeys(object) {
 		all = append(all, expectFields(name+"."+key, object[key], func(l *routing.Location) any { return fieldOf(valueOf(l), key) })...)
@@ -193,23 +193,23 @@ func (r *TestResults) ListUpdates() map[string][]yamledit.Expectation {
 		if t.sameAs && !t.expects || !slices.ContainsFunc(cases, func(c Case) bool { return c.Result == Failed }) {
 			continue
 		}
-		value := findAgreement(cases)
-		if isNew := !bytes.Equal(canon.Bytes(value), canon.Bytes(t.expect)); value != nil && isNew {
+		value := commonExpectation(cases)
+		if isNew := !bytes.Equal(canon.Encode(value), canon.Encode(t.expect)); value != nil && isNew {
 			found[t.object.Path] = append(found[t.object.Path], yamledit.Expectation{Line: t.object.Line, Test: t.index, Value: value})
 		}
 	}
 	return found
 }
 
-// findAgreement returns the one expectation that all requests of a test meet, or nil.
-func findAgreement(cases []Case) (value map[string]any) {
+// commonExpectation returns the one expectation that all requests of a test meet, or nil.
+func commonExpectation(cases []Case) (value map[string]any) {
 	for _, c := range cases {
 		if c.answer == nil || c.isUnclear() {
 			return nil
 		}
 		for _, a := range c.answer.ListAnswers() {
 			is := observe(c.test.expect, a.Location)
-			if value != nil && !bytes.Equal(canon.Bytes(value), canon.Bytes(is)) {
+			if value != nil && !bytes.Equal(canon.Encode(value), canon.Encode(is)) {
 				return nil
 			}
 			value = is
@@ -218,10 +218,10 @@ func findAgreement(cases []Case) (value map[string]any) {
 	return value
 }
 
-// FirstExpectation returns an expectation of a request, which a CDN with this spec meets if one location matches.
-func FirstExpectation(spec map[string]any, url string) map[string]any {
+// ExampleExpectation returns an expectation of a request, which a CDN with this spec meets if one location matches.
+func ExampleExpectation(spec map[string]any, url string) map[string]any {
 	u, _ := routing.ParseURL(url)
-	side := routing.Side{Name: routing.Git, Site: routing.NewSite(routing.ConfigCDN(kind.Key{}, routing.Read(spec)))}
+	side := routing.Side{Name: routing.Git, Site: routing.NewSite(routing.NewCDNFromConfig(kind.Key{}, routing.ReadConfig(spec)))}
 	q, err := routing.NewLookup([]routing.Side{side}, routing.PrecedencesOf(""), diag.DidYouMean).Find(u)
 	if err != nil {
 		return observe(nil, nil)

@@ -46,7 +46,7 @@ type Case struct {
 
 // isUnclear reports whether no document says which locations match.
 func (c *Case) isUnclear() bool {
-	return slices.ContainsFunc(c.answer.Sides, func(f routing.Found) bool { return len(f.Unclear) > 0 })
+	return slices.ContainsFunc(c.answer.Sides, func(f routing.SideMatches) bool { return len(f.Unclear) > 0 })
 }
 
 // Failure is an expectation that does not hold under every reading.
@@ -60,11 +60,11 @@ type Failure struct {
 	What     string `json:"what,omitempty"`
 	Expected string `json:"expected,omitempty"`
 	// Got has one answer, or several if it depends on the platform.
-	Got []Answer `json:"got,omitempty"`
+	Got []ObservedAnswer `json:"got,omitempty"`
 }
 
-// Answer is what a request gets under some readings.
-type Answer struct {
+// ObservedAnswer is what a request gets under some readings.
+type ObservedAnswer struct {
 	Readings []string `json:"readings"`
 	Value    string   `json:"value"`
 	// Location is the path of the location that serves the request, and File and Line are its place; empty for none.
@@ -154,7 +154,7 @@ func (f Failure) String() string {
 }
 
 // String returns the answer in words.
-func (a Answer) String() string {
+func (a ObservedAnswer) String() string {
 	if a.Location == "" {
 		return a.Value
 	}
@@ -208,7 +208,7 @@ func (r runner) runDocument(o *manifest.Object) (cases []Case) {
 			cases, fields = append(cases, c), append(fields, t.at+field)
 		}
 	}
-	for i, at := range o.Places(fields) {
+	for i, at := range o.Positions(fields) {
 		cases[i].Line, cases[i].Column = at[0], at[1]
 		r.runCase(&cases[i])
 	}
@@ -238,7 +238,7 @@ func placeFailures(o *manifest.Object, cases []Case) {
 	if fields == nil {
 		return
 	}
-	for i, at := range o.Places(fields) {
+	for i, at := range o.Positions(fields) {
 		failures[i].Line, failures[i].Column = at[0], at[1]
 	}
 }
@@ -275,7 +275,7 @@ func (r runner) findFailures(c *Case) {
 		c.addProblem(r.git.UnknownHost(q.Host).Error())
 		return
 	case !t.expects && !t.sameAs:
-		c.Failures = append(c.Failures, Failure{Field: t.at, What: "expect", Expected: "at least one field", Got: []Answer{{Value: none}}})
+		c.Failures = append(c.Failures, Failure{Field: t.at, What: "expect", Expected: "at least one field", Got: []ObservedAnswer{{Value: none}}})
 	case compares && q.Sides[1].CDN == nil:
 		c.addProblem("live has no CDN of the host " + q.Host)
 		compares = false
@@ -288,7 +288,7 @@ func (r runner) findFailures(c *Case) {
 		c.compareExpectations()
 	}
 	if compares && q.Differs {
-		findChange := func(reading int) string { return q.Change(1, reading) }
+		findChange := func(reading int) string { return q.DescribeChange(1, reading) }
 		c.Failures = append(c.Failures, Failure{Field: t.at + ".same-as", What: sameAsLive, Expected: "no change", Got: c.listAnswers(findChange)})
 	}
 }
@@ -326,7 +326,7 @@ func (c *Case) compareExpectations() {
 	for _, e := range expectations {
 		if slices.ContainsFunc(answers, func(a routing.Responder) bool { return !e.holds(a.Location) }) {
 			c.Failures = append(c.Failures, Failure{
-				Field: c.test.at + ".expect." + e.name, What: e.name, Expected: routing.Describe(e.want),
+				Field: c.test.at + ".expect." + e.name, What: e.name, Expected: routing.DescribeValue(e.want),
 				Got: c.listAnswers(func(reading int) string { return e.describe(answers[reading].Location) }),
 			})
 		}
@@ -334,14 +334,14 @@ func (c *Case) compareExpectations() {
 }
 
 // listAnswers returns what a request gets, with the readings under which it does.
-func (c *Case) listAnswers(describe func(reading int) string) (all []Answer) {
+func (c *Case) listAnswers(describe func(reading int) string) (all []ObservedAnswer) {
 	for i, by := range c.answer.ListAnswers() {
-		a := Answer{Value: describe(i)}
+		a := ObservedAnswer{Value: describe(i)}
 		if by.Location != nil {
 			a.Location = by.Path
 			a.File, a.Line = by.Place()
 		}
-		at := slices.IndexFunc(all, func(b Answer) bool { return a.Value == b.Value && a.File == b.File && a.Line == b.Line })
+		at := slices.IndexFunc(all, func(b ObservedAnswer) bool { return a.Value == b.Value && a.File == b.File && a.Line == b.Line })
 		if at < 0 {
 			at, all = len(all), append(all, a)
 		}

@@ -201,7 +201,7 @@ func TestManyTestsAreFast(t *testing.T) {
 	set := load(t, many(1000)...)
 	start := time.Now()
 	r := run(set)
-	Cover(r.Cases, set.Objects)
+	MeasureCoverage(r.Cases, set.Objects)
 	if r.Passed != 1000 {
 		t.Errorf("%d passed: %v", r.Passed, r.Findings(diag.Error)[:1])
 	}
@@ -240,7 +240,7 @@ func TestAnotherCDNHasTheHost(t *testing.T) {
 	if found := r.Findings(diag.Error); len(found) != 1 || found[0].Message != want {
 		t.Errorf("%v\nwant %s", found, want)
 	}
-	if c := Cover(r.Cases, set.Objects); len(c.Missing) != 1 || c.Missing[0].Name != "/b" {
+	if c := MeasureCoverage(r.Cases, set.Objects); len(c.Missing) != 1 || c.Missing[0].Name != "/b" {
 		t.Errorf("%+v", c.Missing)
 	}
 }

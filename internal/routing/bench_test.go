@@ -18,7 +18,7 @@ func manyHosts(locations, hosts int, ttl string) []byte {
 	for i := range locations {
 		list = append(list, map[string]any{"path": fmt.Sprintf("/section-%d/*", i), "upstream": "o", "cache": map[string]any{"edgeTTL": ttl, "ttlTimeUnit": "second"}})
 	}
-	return canon.Bytes(map[string]any{"hostname": "shop.example.com", "locations": list})
+	return canon.Encode(map[string]any{"hostname": "shop.example.com", "locations": list})
 }
 
 // BenchmarkCompare compares a CDN in which every location changes.

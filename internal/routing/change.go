@@ -47,14 +47,14 @@ func (index groupIndex) groupOf(answers string, p RequestPart) (g *nodeGroup, is
 // findChanges returns the groups of nodes whose requests are answered in another way, and those nodes.
 func (h *hostTable) findChanges() (groups []*nodeGroup, changed []int) {
 	index := groupIndex{}
-	isNew := h.isNew()
+	isNew := h.isNewHost()
 	for i := range h.tree {
 		answers, common := h.compareNode(i)
 		if answers == nil || h.tree.isEmpty(i) {
 			continue
 		}
 		changed = append(changed, i)
-		unless := h.findUnless(i)
+		unless := h.findUnclearPaths(i)
 		add := func(id string, answers ...ConditionalAnswer) *nodeGroup {
 			g, isFirst := index.groupOf(id, RequestPart{Answers: answers, Unless: unless})
 			if isFirst {
@@ -82,8 +82,8 @@ func (h *hostTable) findChanges() (groups []*nodeGroup, changed []int) {
 	return groups, changed
 }
 
-// isNew reports whether no CDN answered the host before, under each reading.
-func (h *hostTable) isNew() bool {
+// isNewHost reports whether no CDN answered the host before, under each reading.
+func (h *hostTable) isNewHost() bool {
 	return !h.matters[OneCDN] && !slices.ContainsFunc(h.answers[:len(h.readings)], func(a Responder) bool { return a.CDN != nil })
 }
 
@@ -112,13 +112,13 @@ func joinGroups(groups []*nodeGroup) (out []*nodeGroup) {
 // differences that all readings have.
 func (h *hostTable) compareNode(at int) (answers []ConditionalAnswer, common []Difference) {
 	var found []*ConditionalAnswer
-	var readings [][]Reading
+	var readings [][]Interpretation
 	changes := false
 	for r, reading := range h.readings {
 		id := outcomeID{h.answer(at, 0, r), h.answer(at, 1, r), reading.Without == Units}
 		o := h.outcomes[id]
 		if o == nil {
-			o = newOutcome(id.before, id.after, reading)
+			o = newConditionalAnswer(id.before, id.after, reading)
 			h.outcomes[id] = o
 		}
 		changes = changes || o.effect != Same
@@ -170,8 +170,8 @@ func (a ConditionalAnswer) withoutDifferences(some []Difference) ConditionalAnsw
 	return a
 }
 
-// newOutcome returns what happens to an answer under a reading.
-func newOutcome(before, after Responder, reading Reading) *ConditionalAnswer {
+// newConditionalAnswer returns what happens to an answer under a reading.
+func newConditionalAnswer(before, after Responder, reading Interpretation) *ConditionalAnswer {
 	o := &ConditionalAnswer{Before: before.describeCDN(), After: after.describeCDN()}
 	switch {
 	case reading.isSame(before, after):
@@ -189,8 +189,8 @@ func newOutcome(before, after Responder, reading Reading) *ConditionalAnswer {
 	return o
 }
 
-// findUnless returns the paths of locations that are unclear and may answer the requests of a node.
-func (h *hostTable) findUnless(at int) (paths []string) {
+// findUnclearPaths returns the paths of locations that are unclear and may answer the requests of a node.
+func (h *hostTable) findUnclearPaths(at int) (paths []string) {
 	for side := range 2 {
 		for _, l := range h.findUnclear(&h.tree[at], side) {
 			paths = append(paths, l.Path)
@@ -202,7 +202,7 @@ func (h *hostTable) findUnless(at int) (paths []string) {
 
 // pathsOf returns the paths of nodes: each part of the tree that hangs together is a pattern without the patterns below it
 // that are not in the part.
-func (t pathTree) pathsOf(nodes []int) (out []Paths) {
+func (t pathTree) pathsOf(nodes []int) (out []PathPattern) {
 	top := make([]int, len(t)) // the part of a node, counted from 1
 	for _, i := range nodes {
 		top[i] = -1
@@ -216,7 +216,7 @@ func (t pathTree) pathsOf(nodes []int) (out []Paths) {
 		case top[i] < 0 && above > 0:
 			top[i] = above
 		case top[i] < 0:
-			out = append(out, Paths{Pattern: t[i].shownPattern()})
+			out = append(out, PathPattern{Pattern: t[i].shownPattern()})
 			top[i] = len(out)
 		case above > 0:
 			out[above-1].Outside = append(out[above-1].Outside, t[i].shownPattern())
@@ -226,12 +226,12 @@ func (t pathTree) pathsOf(nodes []int) (out []Paths) {
 }
 
 // findStops returns the paths of a group that nothing answers any more under any reading: one for all if no CDN has the host.
-func (h *hostTable) findStops(g *nodeGroup) []Paths {
+func (h *hostTable) findStops(g *nodeGroup) []PathPattern {
 	switch {
 	case g.effect() != Dark || len(g.Answers) > 1 || g.Unless != nil:
 		return nil
 	case h.owner(1, 0) == nil:
-		return []Paths{{}}
+		return []PathPattern{{}}
 	}
 	return g.Paths
 }
@@ -261,7 +261,7 @@ func StaleFacets(before, after *Location) (stale []Facet) {
 	}
 	for _, f := range []Facet{Origin, Action, EdgeTTL, CORS, Images, Rewrite, Headers} {
 		a, b := before.Behaviour[f], after.Behaviour[f]
-		if a != b && (f != EdgeTTL || !a.isNoLonger(b)) && (f != Origin || isReplaced(a, b)) {
+		if a != b && (f != EdgeTTL || !a.isAtMost(b)) && (f != Origin || isReplaced(a, b)) {
 			stale = append(stale, f)
 		}
 	}
@@ -275,8 +275,8 @@ func (l *Location) isCached() bool {
 	return number != "0" && (!v.Known || v.Time > 0)
 }
 
-// isNoLonger reports whether a TTL is known to be at most another one.
-func (v ServedValue) isNoLonger(other ServedValue) bool {
+// isAtMost reports whether a TTL is known to be at most another one.
+func (v ServedValue) isAtMost(other ServedValue) bool {
 	if v.Known && other.Known {
 		return v.Time <= other.Time
 	}

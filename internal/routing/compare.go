@@ -31,9 +31,9 @@ type RequestClass struct {
 
 // SiteEffects is what changes of CDNs do to the requests of a site. Without lines, every request is answered as before.
 type SiteEffects struct {
-	Lines   []RequestLine
+	Lines   []RequestChange
 	Classes []RequestClass
-	Stops   []Stop
+	Stops   []UnansweredRequests
 }
 
 // Append adds another result.
@@ -41,17 +41,17 @@ func (r *SiteEffects) Append(other SiteEffects) {
 	r.Lines, r.Classes, r.Stops = append(r.Lines, other.Lines...), append(r.Classes, other.Classes...), append(r.Stops, other.Stops...)
 }
 
-// Stop is what no CDN answers any more, under any reading: requests of a host, all of them if there is no Pattern.
-type Stop struct {
+// UnansweredRequests is what no CDN answers any more, under any reading: requests of a host, all of them if there is no Pattern.
+type UnansweredRequests struct {
 	Name string `json:"name"`
 	Host string `json:"host"`
-	Paths
+	PathPattern
 	// Objects are the CDNs whose change does it.
 	Objects []kind.Key `json:"-"`
 }
 
-// HadAnswerOf reports whether a location with a host and a path may have answered some of the requests.
-func (s Stop) HadAnswerOf(host, path string) bool {
+// WasServedBy reports whether a location with a host and a path may have answered some of the requests.
+func (s UnansweredRequests) WasServedBy(host, path string) bool {
 	l, was, stop := Location{Host: kind.HostKey(host)}, newNode(path), newNode(s.Pattern)
 	isKept := func(outside string) bool { return newNode(outside).covers(was) }
 	return l.MayServe(s.Host) && (s.Pattern == "" || was.covers(stop) || stop.covers(was) && !slices.ContainsFunc(s.Outside, isKept))
@@ -85,7 +85,7 @@ func Compare(changes []CDNChange, others *Site, precedences []Precedence) SiteEf
 	for _, change := range changes {
 		renamed[c.addRename(change)] = true
 	}
-	for _, host := range c.changedHosts() {
+	for _, host := range c.hostsOfChangedCDNs() {
 		if !renamed[host] {
 			c.addHost(host)
 		}
@@ -93,7 +93,7 @@ func Compare(changes []CDNChange, others *Site, precedences []Precedence) SiteEf
 	told := map[string]bool{}
 	for _, l := range c.Lines {
 		for _, key := range l.Objects {
-			told[key.String()+l.What(All)] = true
+			told[key.String()+l.DescribeEffect(All)] = true
 			for _, d := range l.findCertain() {
 				told[key.String()+d.String()] = true
 			}
@@ -103,12 +103,12 @@ func Compare(changes []CDNChange, others *Site, precedences []Precedence) SiteEf
 		c.addUnnamedHosts(change, told)
 		c.addUnclear(change)
 	}
-	c.Lines = JoinLines(c.Lines, false)
+	c.Lines = MergeLines(c.Lines, false)
 	return c.SiteEffects
 }
 
-// changedHosts returns the hosts that changed CDNs claim, and those below their wildcards.
-func (c *comparison) changedHosts() []string {
+// hostsOfChangedCDNs returns the hosts that changed CDNs claim, and those below their wildcards.
+func (c *comparison) hostsOfChangedCDNs() []string {
 	hosts := map[string]bool{}
 	for _, side := range c.sides {
 		for host := range side.hosts {
@@ -174,19 +174,19 @@ func (c *comparison) addHost(name string) {
 	worst := Unclear
 	for _, g := range groups {
 		worst = min(worst, g.effect())
-		c.Lines = append(c.Lines, RequestLine{Effect: g.effect(), Hosts: []HostPattern{host}, RequestPart: g.RequestPart, Objects: causes})
+		c.Lines = append(c.Lines, RequestChange{Effect: g.effect(), Hosts: []HostPattern{host}, RequestPart: g.RequestPart, Objects: causes})
 		for _, paths := range h.findStops(g) {
-			c.Stops = append(c.Stops, Stop{nameRequests([]HostPattern{host}, []Paths{paths}, All), name, paths, causes})
+			c.Stops = append(c.Stops, UnansweredRequests{nameRequests([]HostPattern{host}, []PathPattern{paths}, All), name, paths, causes})
 		}
 	}
-	if instead, differs := c.ignoreCase(h); differs && len(instead)+len(groups) > 0 {
-		c.Lines = append(c.Lines, RequestLine{Effect: worst, Hosts: []HostPattern{host}, IgnoringCase: true, Exceptions: instead, Objects: causes})
+	if instead, differs := c.compareIgnoringCase(h); differs && len(instead)+len(groups) > 0 {
+		c.Lines = append(c.Lines, RequestChange{Effect: worst, Hosts: []HostPattern{host}, IgnoringCase: true, Exceptions: instead, Objects: causes})
 	}
 }
 
-// ignoreCase returns what happens to the requests of a host if the case of paths plays no part, and whether that may be
+// compareIgnoringCase returns what happens to the requests of a host if the case of paths plays no part, and whether that may be
 // something else than what happens if it does: a path is then below another one, or the same.
-func (c *comparison) ignoreCase(h *hostTable) (instead []RequestPart, differs bool) {
+func (c *comparison) compareIgnoringCase(h *hostTable) (instead []RequestPart, differs bool) {
 	if !h.matters[CaseMatters] {
 		return nil, false
 	}
@@ -213,7 +213,7 @@ func (c *comparison) findCauses(h *hostTable, host string) (keys []kind.Key) {
 		if cdn == nil {
 			return 0
 		}
-		return cdn.claimOn(host, Nothing)
+		return cdn.claimStrength(host, Nothing)
 	}
 	var all []kind.Key
 	for _, cdn := range slices.Concat(h.claimants...) {
@@ -249,10 +249,10 @@ func (c *comparison) addRename(change CDNChange) string {
 		return ""
 	}
 	h := c.newTable(from, to, false)
-	if _, differs := c.ignoreCase(h); differs || !h.isOwned(change) {
+	if _, differs := c.compareIgnoringCase(h); differs || !h.isOwnedBy(change) {
 		return ""
 	}
-	l := RequestLine{Effect: First, Hosts: []HostPattern{{Name: to}}, As: from, Objects: []kind.Key{change.After.Key}, Nothing: h.answersNothing()}
+	l := RequestChange{Effect: First, Hosts: []HostPattern{{Name: to}}, As: from, Objects: []kind.Key{change.After.Key}, Nothing: h.answersNothing()}
 	groups, _ := h.findChanges()
 	for _, g := range groups {
 		l.Effect = min(l.Effect, g.effect())
@@ -275,8 +275,8 @@ func (h *hostTable) answersNothing() bool {
 	return true
 }
 
-// isOwned reports whether the CDN that changes answers the host before and after, under any reading, and no other one.
-func (h *hostTable) isOwned(change CDNChange) bool {
+// isOwnedBy reports whether the CDN that changes answers the host before and after, under any reading, and no other one.
+func (h *hostTable) isOwnedBy(change CDNChange) bool {
 	for r := range h.readings {
 		if h.owner(0, r) != change.Before || h.owner(1, r) != change.After {
 			return false
@@ -296,9 +296,9 @@ func (c *comparison) addUnnamedHosts(change CDNChange, told map[string]bool) {
 	h.outcomes = c.outcomes
 	groups, _ := h.findChanges()
 	for _, g := range groups {
-		l := RequestLine{Effect: Unclear, RequestPart: g.RequestPart, Objects: []kind.Key{key}}
+		l := RequestChange{Effect: Unclear, RequestPart: g.RequestPart, Objects: []kind.Key{key}}
 		certain := l.findCertain()
-		if !told[key.String()+l.What(All)] && (len(certain) == 0 || slices.ContainsFunc(certain, isNew)) {
+		if !told[key.String()+l.DescribeEffect(All)] && (len(certain) == 0 || slices.ContainsFunc(certain, isNew)) {
 			c.Lines = append(c.Lines, l)
 		}
 	}
@@ -328,10 +328,10 @@ func (c *comparison) addUnclear(change CDNChange) {
 	}
 	delete(hosts, "")
 	for _, name := range slices.Sorted(maps.Keys(hosts)) {
-		l := RequestLine{Effect: Unclear, Hosts: []HostPattern{{Name: name}}, Objects: []kind.Key{change.Key()}}
+		l := RequestChange{Effect: Unclear, Hosts: []HostPattern{{Name: name}}, Objects: []kind.Key{change.Key()}}
 		slices.Sort(hosts[name])
 		for _, path := range slices.Compact(hosts[name]) {
-			l.Paths = append(l.Paths, Paths{Pattern: path})
+			l.Paths = append(l.Paths, PathPattern{Pattern: path})
 		}
 		if l.Paths != nil {
 			c.Lines = append(c.Lines, l)

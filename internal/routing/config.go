@@ -84,9 +84,9 @@ type CDNConfig struct {
 	unclear []*Location
 }
 
-// Read returns the config of a decoded spec. What has an unexpected type is a value like any other.
-func Read(spec map[string]any) *CDNConfig {
-	spec, _ = Tidy(spec).(map[string]any)
+// ReadConfig returns the config of a decoded spec. What has an unexpected type is a value like any other.
+func ReadConfig(spec map[string]any) *CDNConfig {
+	spec, _ = NormalizeValue(spec).(map[string]any)
 	known := []string{"hostname", "tls", "secureLink", "firewall"}
 	listOf := func(field string) []any {
 		list, isList := spec[field].([]any)
@@ -130,11 +130,11 @@ func Read(spec map[string]any) *CDNConfig {
 
 // readPattern reads which requests a location matches.
 func readPattern(fields map[string]any, index int) Location {
-	l := Location{Host: kind.HostKey(textOf(Tidy(fields["host"]))), Index: index}
+	l := Location{Host: kind.HostKey(textOf(NormalizeValue(fields["host"]))), Index: index}
 	if l.isStar = l.Host == "*"; l.isStar {
 		l.Host = ""
 	}
-	l.Path, _ = Tidy(fields["path"]).(string)
+	l.Path, _ = NormalizeValue(fields["path"]).(string)
 	l.isUnclear = !l.isClear()
 	return l
 }
@@ -156,15 +156,15 @@ func readLocation(v any, index int) Location {
 	if cache, isObject := fields["cache"].(map[string]any); isObject {
 		known = append(known, "cache")
 		l.Behaviour[CacheLevel] = valueOf(cache["level"])
-		l.readTime(EdgeTTL, textOf(cache["edgeTTL"]), textOf(cache["ttlTimeUnit"]))
-		l.readTime(BrowserTTL, textOf(cache["browserTTL"]), textOf(cache["ttlTimeUnit"]))
+		l.setTTL(EdgeTTL, textOf(cache["edgeTTL"]), textOf(cache["ttlTimeUnit"]))
+		l.setTTL(BrowserTTL, textOf(cache["browserTTL"]), textOf(cache["ttlTimeUnit"]))
 		l.Behaviour[Cache] = remainderOf(cache, "level", "edgeTTL", "browserTTL", "ttlTimeUnit")
 	}
 	l.Behaviour[Other] = remainderOf(fields, known...)
 	return l
 }
 
-func (l *Location) readTime(f Facet, number, unit string) {
+func (l *Location) setTTL(f Facet, number, unit string) {
 	if number == "" {
 		return
 	}
@@ -234,11 +234,11 @@ func readOrigin(name string, listed []map[string]any) [2]ServedValue {
 	for _, u := range listed {
 		u = maps.Clone(u)
 		list, isList := u["servers"].([]any)
-		origins = append(origins, Tidy(map[string]any{"scheme": u["scheme"], "servers": normalizeServers(list)}))
+		origins = append(origins, NormalizeValue(map[string]any{"scheme": u["scheme"], "servers": normalizeServers(list)}))
 		maps.DeleteFunc(u, func(field string, _ any) bool {
 			return field == "name" || field == "scheme" || field == "servers" && isList
 		})
-		connections = append(connections, Tidy(u))
+		connections = append(connections, NormalizeValue(u))
 	}
 	if len(listed) == 1 {
 		return [2]ServedValue{valueOf(origins[0]), valueOf(connections[0])}
@@ -291,7 +291,7 @@ func remainderOf(m map[string]any, known ...string) ServedValue {
 			rest[name] = v
 		}
 	}
-	return valueOf(Tidy(rest))
+	return valueOf(NormalizeValue(rest))
 }
 
 // textOf returns a tidy value as text: as it is, or as JSON.
@@ -302,13 +302,13 @@ func textOf(v any) string {
 	case nil:
 		return ""
 	}
-	return string(canon.Bytes(v))
+	return string(canon.Encode(v))
 }
 
-// Tidy returns a value in which numbers and booleans are text, and absent fields of objects are left out. The result may
+// NormalizeValue returns a value in which numbers and booleans are text, and absent fields of objects are left out. The result may
 // share parts with the value.
-func Tidy(v any) any {
-	if isTidy(v) {
+func NormalizeValue(v any) any {
+	if isNormalized(v) {
 		return v
 	}
 	switch v := v.(type) {
@@ -317,7 +317,7 @@ func Tidy(v any) any {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for name, field := range v {
-			if field = Tidy(field); field != nil {
+			if field = NormalizeValue(field); field != nil {
 				out[name] = field
 			}
 		}
@@ -328,26 +328,26 @@ func Tidy(v any) any {
 	case []any:
 		out := make([]any, len(v))
 		for i := range v {
-			out[i] = Tidy(v[i])
+			out[i] = NormalizeValue(v[i])
 		}
 		return out
 	}
-	return string(canon.Bytes(v))
+	return string(canon.Encode(v))
 }
 
-func isTidy(v any) bool {
+func isNormalized(v any) bool {
 	switch v := v.(type) {
 	case nil, string:
 		return true
 	case map[string]any:
 		for _, field := range v {
-			if field == nil || !isTidy(field) {
+			if field == nil || !isNormalized(field) {
 				return false
 			}
 		}
 		return len(v) > 0
 	case []any:
-		return !slices.ContainsFunc(v, func(e any) bool { return !isTidy(e) })
+		return !slices.ContainsFunc(v, func(e any) bool { return !isNormalized(e) })
 	}
 	return false
 }
@@ -409,7 +409,7 @@ func (l *Location) widerPaths() (patterns []string) {
 	} else if stem == "" {
 		stem = "/"
 	}
-	if Normal(stem+"x") != stem+"x" {
+	if NormalizePath(stem+"x") != stem+"x" {
 		return nil
 	}
 	for end := range len(stem) + 1 {

@@ -107,13 +107,13 @@ func TestEachFieldIsNoticed(t *testing.T) {
 	fields, silent := 0, map[string]int{}
 	key := kind.Key{Kind: "CDN", Name: "a"}
 	for _, o := range set.Objects {
-		if o.Kind.HostField == "" || o.Kind.SentOnce() {
+		if o.Kind.HostField == "" || o.Kind.IsSendOnce() {
 			continue
 		}
 		spec := o.Tree()
 		mutations(spec, "", nil, func(field string) {
 			fields++
-			change := routing.CDNChange{Before: routing.NewCDN(key, o.Spec), After: routing.NewCDN(key, canon.Bytes(spec))}
+			change := routing.CDNChange{Before: routing.NewCDN(key, o.Spec), After: routing.NewCDN(key, canon.Encode(spec))}
 			if len(routing.Compare([]routing.CDNChange{change}, nil, routing.PrecedencesOf("")).Lines) > 0 {
 				return
 			}

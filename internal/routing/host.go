@@ -48,7 +48,7 @@ type hostTable struct {
 	// competing has those of several claimants that have it, if not one alone answers it.
 	competing [][]*CDN
 	tree      pathTree
-	readings  []Reading
+	readings  []Interpretation
 	// answers has an element for each node, side and reading.
 	answers []Responder
 	// matters says which assumptions may make a difference.
@@ -60,7 +60,7 @@ type hostTable struct {
 // newHostTable returns the table of a host. Folded, it has the readings in which the case of paths plays no part.
 func newHostTable(names []string, precedences []Precedence, claimants [][]*CDN, folded bool) *hostTable {
 	h := &hostTable{names: names, claimants: claimants, competing: make([][]*CDN, len(names)), outcomes: map[outcomeID]*ConditionalAnswer{}}
-	h.findMatters()
+	h.findDecisiveAssumptions()
 	patternOf := func(l *Location) string { return l.Path }
 	if folded {
 		h.matters = [CaseMatters + 1]bool{}
@@ -73,7 +73,7 @@ func newHostTable(names []string, precedences []Precedence, claimants [][]*CDN, 
 	for a := Nothing; a < CaseMatters; a++ {
 		for _, p := range precedences {
 			if a == Nothing || h.matters[a] && !folded {
-				h.readings = append(h.readings, Reading{p, a})
+				h.readings = append(h.readings, Interpretation{p, a})
 			}
 		}
 	}
@@ -81,15 +81,15 @@ func newHostTable(names []string, precedences []Precedence, claimants [][]*CDN, 
 	return h
 }
 
-// findMatters finds the assumptions on which it depends which CDN answers the host.
-func (h *hostTable) findMatters() {
+// findDecisiveAssumptions finds the assumptions on which it depends which CDN answers the host.
+func (h *hostTable) findDecisiveAssumptions() {
 	for side, list := range h.claimants {
 		if len(list) < 2 {
 			continue
 		}
 		owners := findOwners(h.names[side], list, Nothing)
 		h.matters[FirstClaimant] = h.matters[FirstClaimant] || len(owners) > 1
-		h.competing[side] = slices.DeleteFunc(slices.Clone(list), func(c *CDN) bool { return c.claimOn(h.names[side], Nothing) == 0 })
+		h.competing[side] = slices.DeleteFunc(slices.Clone(list), func(c *CDN) bool { return c.claimStrength(h.names[side], Nothing) == 0 })
 		h.matters[OneCDN] = h.matters[OneCDN] || len(h.competing[side]) > 1
 		for _, a := range []Assumption{HostnameFirst, ExactHostFirst, Wildcards} {
 			h.matters[a] = h.matters[a] || !slices.Equal(owners, findOwners(h.names[side], list, a))
@@ -98,7 +98,7 @@ func (h *hostTable) findMatters() {
 }
 
 // findParties returns the locations that may be for the host, and the assumptions on which that depends.
-func (h *hostTable) findParties() (parties []party) {
+func (h *hostTable) findParties() (parties []sideLocation) {
 	for side, list := range h.claimants {
 		hosts := append([]string{"", h.names[side]}, widerHosts(h.names[side])...)
 		if h.names[side] == "" {
@@ -112,7 +112,7 @@ func (h *hostTable) findParties() (parties []party) {
 					if l.isUnclear {
 						continue
 					}
-					parties = append(parties, party{side, c, l})
+					parties = append(parties, sideLocation{side, c, l})
 					h.matters[Wildcards] = h.matters[Wildcards] || i > 1
 					h.matters[AnyHost] = h.matters[AnyHost] || l.isStar
 					h.matters[AnyPath] = h.matters[AnyPath] || l.Path == "*"
@@ -126,7 +126,7 @@ func (h *hostTable) findParties() (parties []party) {
 }
 
 // ownerOf returns the CDN that answers the host on a side under a reading, or nil.
-func (h *hostTable) ownerOf(side int, r Reading) *CDN {
+func (h *hostTable) ownerOf(side int, r Interpretation) *CDN {
 	owners := h.claimants[side]
 	if h.names[side] != "" {
 		owners = findOwners(h.names[side], owners, r.Without)
@@ -170,7 +170,7 @@ func (h *hostTable) answer(at, side, reading int) Responder {
 func (h *hostTable) owner(side, reading int) *CDN { return h.answer(0, side, reading).CDN }
 
 // mayAnswer reports whether a location that may be for the host is so under a reading in which a CDN answers the host.
-func (h *hostTable) mayAnswer(p party, owner *CDN, r Reading) bool {
+func (h *hostTable) mayAnswer(p sideLocation, owner *CDN, r Interpretation) bool {
 	isWild := p.Host != "" && p.Host != h.names[p.side]
 	return (p.cdn == owner || r.Without == OneCDN && slices.Contains(h.competing[p.side], p.cdn)) &&
 		(r.Without != Wildcards || !isWild) && (r.Without != AnyHost || !p.isStar) && (r.Without != AnyPath || p.Path != "*")
@@ -199,7 +199,7 @@ func (h *hostTable) findUnclear(n *pathNode, side int) (found []Responder) {
 // is written or in its normal form.
 func (l *Location) mayOverlap(n *pathNode) bool {
 	start, _, _ := strings.Cut(l.Path, "*")
-	for _, start := range []string{start, Normal(start)} {
+	for _, start := range []string{start, NormalizePath(start)} {
 		if strings.HasPrefix(n.stem, start) || n.prefix && strings.HasPrefix(start, n.stem) {
 			return true
 		}
@@ -208,7 +208,7 @@ func (l *Location) mayOverlap(n *pathNode) bool {
 }
 
 // isSame reports whether two answers are the same under a reading.
-func (r Reading) isSame(a, b Responder) bool {
+func (r Interpretation) isSame(a, b Responder) bool {
 	switch {
 	case a == b:
 		return true
@@ -221,7 +221,7 @@ func (r Reading) isSame(a, b Responder) bool {
 }
 
 // compareLocations compares two locations that match a request; the lesser one answers it. Those of several CDNs are one list, by name.
-func (r Reading) compareLocations(a, b Responder) int {
+func (r Interpretation) compareLocations(a, b Responder) int {
 	path, host := r.rankPath(b.Path)-r.rankPath(a.Path), rankPattern(b.Host)-rankPattern(a.Host)
 	switch r.Precedence {
 	case FirstInList:
@@ -244,7 +244,7 @@ func rankPattern(pattern string) int {
 	return 2*len(pattern) + 1
 }
 
-func (r Reading) rankPath(path string) int {
+func (r Interpretation) rankPath(path string) int {
 	if r.Without == ExactPathFirst {
 		return rankPattern(path) / 2
 	}

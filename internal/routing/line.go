@@ -44,8 +44,8 @@ func (e *RequestEffect) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// RequestLine says what happens to requests. What it says is so for all requests of the hosts and paths, and for no others.
-type RequestLine struct {
+// RequestChange says what happens to requests. What it says is so for all requests of the hosts and paths, and for no others.
+type RequestChange struct {
 	Effect RequestEffect `json:"effect"`
 	// Hosts are who is meant; none are hosts that no CDN names.
 	Hosts []HostPattern `json:"hosts,omitempty"`
@@ -68,7 +68,7 @@ type RequestLine struct {
 // RequestPart is what happens to a part of the requests of some hosts.
 type RequestPart struct {
 	// Paths are all if there are none.
-	Paths []Paths `json:"paths,omitempty"`
+	Paths []PathPattern `json:"paths,omitempty"`
 	// Answers has one element, or several if it depends on what the platform does not document.
 	Answers []ConditionalAnswer `json:"answers,omitempty"`
 	// Unless has paths of locations that may answer the requests: no document says what such a path matches.
@@ -81,8 +81,8 @@ type HostPattern struct {
 	Except []string `json:"except,omitempty"`
 }
 
-// Paths are those of a pattern that are outside other patterns; no pattern is every path.
-type Paths struct {
+// PathPattern are those of a pattern that are outside other patterns; no pattern is every path.
+type PathPattern struct {
 	Pattern string   `json:"pattern"`
 	Outside []string `json:"outside,omitempty"`
 }
@@ -112,7 +112,7 @@ func (a ConditionalAnswer) describe(isDrift bool) string {
 	case len(a.Differences) > 0:
 		parts := make([]string, len(a.Differences))
 		for i, d := range a.Differences {
-			if !isDrift && d.After == Describe(nil) && d.isFilled() {
+			if !isDrift && d.After == DescribeValue(nil) && d.isServerDefault() {
 				d.After = "the server's default"
 			}
 			parts[i] = d.String()
@@ -148,7 +148,7 @@ func describeAnswers(answers []ConditionalAnswer, isDrift bool) string {
 func (p RequestPart) describe(isDrift bool, most int) string {
 	text := describeAnswers(p.Answers, isDrift)
 	if len(p.Unless) > 0 {
-		text += ", unless " + diag.First(p.Unless, most) + " matches, which no document says"
+		text += ", unless " + diag.JoinFirst(p.Unless, most) + " matches, which no document says"
 	}
 	return text
 }
@@ -157,13 +157,15 @@ func (p RequestPart) describe(isDrift bool, most int) string {
 const All = 1 << 30
 
 // String returns the line as a sentence.
-func (l RequestLine) String() string { return l.Sentence(All) }
+func (l RequestChange) String() string { return l.Sentence(All) }
 
 // Sentence returns the line as a sentence, with so many hosts, paths and exceptions at most.
-func (l RequestLine) Sentence(most int) string { return l.Who(most) + ": " + l.What(most) }
+func (l RequestChange) Sentence(most int) string {
+	return l.DescribeRequests(most) + ": " + l.DescribeEffect(most)
+}
 
-// Who names the requests.
-func (l RequestLine) Who(most int) string {
+// DescribeRequests names the requests.
+func (l RequestChange) DescribeRequests(most int) string {
 	if len(l.Hosts) > 0 {
 		return nameRequests(l.Hosts, l.Paths, most)
 	}
@@ -176,39 +178,39 @@ func (l RequestLine) Who(most int) string {
 }
 
 // nameRequests names requests of hosts, with so many hosts and paths at most.
-func nameRequests(hosts []HostPattern, paths []Paths, most int) string {
+func nameRequests(hosts []HostPattern, paths []PathPattern, most int) string {
 	names := make([]string, len(hosts))
 	for i, h := range hosts {
 		if names[i] = h.Name; len(h.Except) > 0 {
-			names[i] += " (except " + diag.First(h.Except, most) + ")"
+			names[i] += " (except " + diag.JoinFirst(h.Except, most) + ")"
 		}
 	}
-	text, isSingle := diag.First(names, most), len(hosts) == 1 && hosts[0].Except == nil && len(paths) == 1
+	text, isSingle := diag.JoinFirst(names, most), len(hosts) == 1 && hosts[0].Except == nil && len(paths) == 1
 	switch {
-	case areAll(paths):
+	case coverAllPaths(paths):
 		return text
 	case isSingle && paths[0].Pattern == "":
-		return text + " outside " + diag.First(paths[0].Outside, most)
+		return text + " outside " + diag.JoinFirst(paths[0].Outside, most)
 	case isSingle:
 		return text + paths[0].describe(most)
 	}
 	return describePaths(paths, most) + " (on " + text + ")"
 }
 
-func areAll(paths []Paths) bool {
+func coverAllPaths(paths []PathPattern) bool {
 	return len(paths) == 0 || len(paths) == 1 && paths[0].Outside == nil && (paths[0].Pattern == "" || paths[0].Pattern == "/*")
 }
 
-func (p Paths) describe(most int) string {
+func (p PathPattern) describe(most int) string {
 	if len(p.Outside) == 0 {
 		return cmp.Or(p.Pattern, "every path")
 	}
-	return cmp.Or(p.Pattern, "paths") + " outside " + diag.First(p.Outside, most)
+	return cmp.Or(p.Pattern, "paths") + " outside " + diag.JoinFirst(p.Outside, most)
 }
 
 // describePaths names paths. Those that are outside others stand apart.
-func describePaths(paths []Paths, most int) string {
-	if areAll(paths) {
+func describePaths(paths []PathPattern, most int) string {
+	if coverAllPaths(paths) {
 		return "every path"
 	}
 	var whole, parts []string
@@ -223,13 +225,13 @@ func describePaths(paths []Paths, most int) string {
 		parts = append(parts[:most], fmt.Sprintf("%d more", more))
 	}
 	if len(whole) > 0 {
-		parts = slices.Insert(parts, 0, diag.First(whole, most))
+		parts = slices.Insert(parts, 0, diag.JoinFirst(whole, most))
 	}
 	return strings.Join(parts, ", and ")
 }
 
-// What says what happens to the requests.
-func (l RequestLine) What(most int) string {
+// DescribeEffect says what happens to the requests.
+func (l RequestChange) DescribeEffect(most int) string {
 	exceptions := make([]string, len(l.Exceptions))
 	for i, p := range l.Exceptions {
 		exceptions[i] = describePaths(p.Paths, most) + ": " + p.describe(false, most)
@@ -247,7 +249,7 @@ func (l RequestLine) What(most int) string {
 	return l.describe(l.Drift, most)
 }
 
-func (l RequestLine) describeRename(most int) string {
+func (l RequestChange) describeRename(most int) string {
 	text := "answered as " + l.As + " was"
 	if l.Nothing {
 		text = "not answered: no location matches; it replaces " + l.As
@@ -255,7 +257,7 @@ func (l RequestLine) describeRename(most int) string {
 		var everywhere, except []string
 		for _, p := range l.Exceptions {
 			says := strings.ReplaceAll(p.describe(false, most), "for the first time", "only now")
-			if areAll(p.Paths) {
+			if coverAllPaths(p.Paths) {
 				everywhere = append(everywhere, "a difference: "+says)
 			} else {
 				except = append(except, describePaths(p.Paths, most)+": "+says)
@@ -272,13 +274,13 @@ func (l RequestLine) describeRename(most int) string {
 		text += ". " + l.As + " is still answered"
 	}
 	if len(l.StillBy) > 0 {
-		text += ", by " + diag.First(l.StillBy, most)
+		text += ", by " + diag.JoinFirst(l.StillBy, most)
 	}
 	return text
 }
 
 // findCertain returns the differences of a line that depend on nothing.
-func (l RequestLine) findCertain() (all []Difference) {
+func (l RequestChange) findCertain() (all []Difference) {
 	for _, p := range append([]RequestPart{l.RequestPart}, l.Exceptions...) {
 		if len(p.Answers) == 1 {
 			all = append(all, p.Answers[0].Differences...)
@@ -287,9 +289,9 @@ func (l RequestLine) findCertain() (all []Difference) {
 	return all
 }
 
-// JoinLines sorts lines, the worst first, and makes one of those that say the same of other hosts: of the same objects, or
+// MergeLines sorts lines, the worst first, and makes one of those that say the same of other hosts: of the same objects, or
 // of any.
-func JoinLines(lines []RequestLine, ofAnyObject bool) (out []RequestLine) {
+func MergeLines(lines []RequestChange, ofAnyObject bool) (out []RequestChange) {
 	known := map[string]int{}
 	type cause struct {
 		line int
@@ -297,7 +299,7 @@ func JoinLines(lines []RequestLine, ofAnyObject bool) (out []RequestLine) {
 	}
 	causes := map[cause]bool{}
 	for _, l := range lines {
-		id := l.Effect.String() + describePaths(l.Paths, All) + l.What(All)
+		id := l.Effect.String() + describePaths(l.Paths, All) + l.DescribeEffect(All)
 		if !ofAnyObject {
 			id += fmt.Sprint(l.Objects)
 		}
@@ -315,14 +317,14 @@ func JoinLines(lines []RequestLine, ofAnyObject bool) (out []RequestLine) {
 		}
 	}
 	for i := range out {
-		out[i].tidyHosts()
+		out[i].dropRepeatedHosts()
 	}
-	slices.SortStableFunc(out, func(a, b RequestLine) int { return int(a.Effect) - int(b.Effect) })
+	slices.SortStableFunc(out, func(a, b RequestChange) int { return int(a.Effect) - int(b.Effect) })
 	return out
 }
 
-// tidyHosts removes exceptions from hosts that the line names, too.
-func (l *RequestLine) tidyHosts() {
+// dropRepeatedHosts removes exceptions from hosts that the line names, too.
+func (l *RequestChange) dropRepeatedHosts() {
 	named := map[string]bool{}
 	for _, h := range l.Hosts {
 		named[h.Name] = true

@@ -37,19 +37,19 @@ type RequestAnswer struct {
 	Path      string `json:"path"`
 	Rewritten bool   `json:"rewritten"`
 	// Differs is true if the sides do not answer the request alike under some reading.
-	Differs bool    `json:"differs"`
-	Sides   []Found `json:"sides"`
+	Differs bool          `json:"differs"`
+	Sides   []SideMatches `json:"sides"`
 	// Site is what all requests of the hostname have in common.
 	Site []Property `json:"site"`
 	// Answers has one entry, or several if what answers the request depends on the platform.
-	Answers []Reply `json:"answers"`
+	Answers []RuleAnswer `json:"answers"`
 
 	table *hostTable
 	node  int
 }
 
-// Found is the CDN of a side, and its locations that match. Without a CDN it is empty.
-type Found struct {
+// SideMatches is the CDN of a side, and its locations that match. Without a CDN it is empty.
+type SideMatches struct {
 	Side     string `json:"side"`
 	Object   string `json:"object,omitempty"`
 	Hostname string `json:"hostname,omitempty"`
@@ -58,14 +58,14 @@ type Found struct {
 	File string `json:"file,omitempty"`
 	Line int    `json:"line,omitempty"`
 	// Matching are in the order of the list. It is not documented whether Unclear locations match.
-	Matching []Match `json:"matching"`
-	Unclear  []Match `json:"unclear,omitempty"`
+	Matching []MatchedLocation `json:"matching"`
+	Unclear  []MatchedLocation `json:"unclear,omitempty"`
 
 	CDN *CDN `json:"-"`
 }
 
-// Match is a location.
-type Match struct {
+// MatchedLocation is a location.
+type MatchedLocation struct {
 	Path string `json:"path"`
 	Host string `json:"host,omitempty"`
 	File string `json:"file,omitempty"`
@@ -74,8 +74,8 @@ type Match struct {
 	Rules []string `json:"rules"`
 }
 
-// Reply is how the request is answered if one of the Rules is so.
-type Reply struct {
+// RuleAnswer is how the request is answered if one of the Rules is so.
+type RuleAnswer struct {
 	Rules      []string   `json:"rules"`
 	Properties []Property `json:"properties"`
 	// When are the Rules in few words; none if the assumptions hold, whichever location wins.
@@ -177,16 +177,16 @@ func (l *Lookup) UnknownHost(host string) error {
 }
 
 // findSide returns what a side has for the request. The CDN may be nil.
-func (q *RequestAnswer) findSide(side int, name string, cdn *CDN) Found {
-	f := Found{Side: name, Matching: []Match{}, CDN: cdn}
+func (q *RequestAnswer) findSide(side int, name string, cdn *CDN) SideMatches {
+	f := SideMatches{Side: name, Matching: []MatchedLocation{}, CDN: cdn}
 	if cdn == nil {
 		return f
 	}
 	h := q.table
 	f.Object, f.Hostname, f.Note, f.File, f.Line = cdn.String(), cdn.Config().Hostname, cdn.Note, cdn.Path, cdn.Line
-	matchOf := func(a Responder) Match {
+	matchOf := func(a Responder) MatchedLocation {
 		file, line := a.Place()
-		return Match{a.Path, a.Host, file, line, []string{}}
+		return MatchedLocation{a.Path, a.Host, file, line, []string{}}
 	}
 	var matching []*Location
 	for at := q.node; at > 0; at = h.tree[at].parent {
@@ -229,10 +229,10 @@ func (q *RequestAnswer) ListAnswers() (all []Responder) {
 	return all
 }
 
-// Change returns what is otherwise on the first side than on another one under a reading, or "".
-func (q *RequestAnswer) Change(other, reading int) string {
+// DescribeChange returns what is otherwise on the first side than on another one under a reading, or "".
+func (q *RequestAnswer) DescribeChange(other, reading int) string {
 	h := q.table
-	o := newOutcome(h.answer(q.node, other, reading), h.answer(q.node, 0, reading), h.readings[reading])
+	o := newConditionalAnswer(h.answer(q.node, other, reading), h.answer(q.node, 0, reading), h.readings[reading])
 	if o.effect == Same {
 		return ""
 	}
@@ -251,15 +251,15 @@ func (q *RequestAnswer) describe(plain bool) {
 			if l := q.Location(i, group[0]); l != nil {
 				a.Summaries[f.Side] += " from " + l.String()
 			}
-			a.Summaries[f.Side] += f.Unless()
+			a.Summaries[f.Side] += f.DescribeUnclear()
 		}
 		q.Answers = append(q.Answers, a)
 	}
 }
 
 // ReplyOf returns the Reply under readings, without what describes it.
-func (q *RequestAnswer) ReplyOf(group []int) (a Reply) {
-	var readings []Reading
+func (q *RequestAnswer) ReplyOf(group []int) (a RuleAnswer) {
+	var readings []Interpretation
 	for _, r := range group {
 		readings = append(readings, q.table.readings[r])
 		a.Rules = append(a.Rules, q.table.readings[r].String())
@@ -269,7 +269,7 @@ func (q *RequestAnswer) ReplyOf(group []int) (a Reply) {
 }
 
 // Condition says when the answer is so, with so many of its conditions at most.
-func (a Reply) Condition(most int) string {
+func (a RuleAnswer) Condition(most int) string {
 	when := a.When
 	if more := len(when) - most; more > 0 {
 		when = append(slices.Clip(when[:most]), fmt.Sprintf("%d more assumptions do not hold", more))
@@ -290,7 +290,7 @@ func (q *RequestAnswer) groupReadings() (groups [][]int) {
 		return true
 	}
 	for r, reading := range h.readings {
-		if reading.Without != Nothing && isSame(slices.Index(h.readings, Reading{Precedence: reading.Precedence}), r) {
+		if reading.Without != Nothing && isSame(slices.Index(h.readings, Interpretation{Precedence: reading.Precedence}), r) {
 			continue
 		}
 		at := slices.IndexFunc(groups, func(group []int) bool { return isSame(group[0], r) })
@@ -302,8 +302,8 @@ func (q *RequestAnswer) groupReadings() (groups [][]int) {
 	return groups
 }
 
-// Unless returns what an answer depends on if some locations are unclear, or "".
-func (f Found) Unless() string {
+// DescribeUnclear returns what an answer depends on if some locations are unclear, or "".
+func (f SideMatches) DescribeUnclear() string {
 	switch len(f.Unclear) {
 	case 0:
 		return ""
@@ -314,7 +314,7 @@ func (f Found) Unless() string {
 }
 
 // Label returns the path and the host of a location.
-func (m Match) Label() string {
+func (m MatchedLocation) Label() string {
 	if m.Host == "" {
 		return m.Path
 	}
@@ -322,7 +322,7 @@ func (m Match) Label() string {
 }
 
 // Place returns FILE:LINE, or "" for a live location.
-func (m Match) Place() string { return placeOf(m.File, m.Line) }
+func (m MatchedLocation) Place() string { return placeOf(m.File, m.Line) }
 
 func placeOf(file string, line int) string {
 	if file == "" {

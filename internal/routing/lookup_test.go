@@ -17,7 +17,7 @@ import (
 
 func cdnOf(t *testing.T, name, host, spec string) *routing.CDN {
 	t.Helper()
-	text, err := canon.Canonical([]byte(strings.Replace(spec, "{", `{"hostname":"`+host+`",`, 1)))
+	text, err := canon.Canonicalize([]byte(strings.Replace(spec, "{", `{"hostname":"`+host+`",`, 1)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ spec:
 	}
 	reread := func(locations string) []routing.Side {
 		c := set.Objects[0].CDN()
-		c.Reread([]byte(`{"hostname":"a.example",` + locations + `}`))
+		c.SetSpec([]byte(`{"hostname":"a.example",` + locations + `}`))
 		return []routing.Side{{Name: routing.Git, Site: routing.NewSite(c)}, {Name: routing.Base, Site: routing.NewSite(set.Objects[0].CDN())}}
 	}
 	for path, want := range map[string]int{"/a": 7, "/b": 8, "/c": 6} {
@@ -163,7 +163,7 @@ func TestUnfinishedSpecs(t *testing.T) {
 		spec := func(name string) *routing.CDN {
 			fields, _ := value(4).Draw(t, name).(map[string]any)
 			routing.FindHidden(fields)
-			return routing.NewCDN(key, canon.Bytes(fields))
+			return routing.NewCDN(key, canon.Encode(fields))
 		}
 		was, is := spec("before"), spec("after")
 		r := routing.Compare([]routing.CDNChange{{Before: was, After: is}}, routing.NewSite(spec("other")), routing.PrecedencesOf(""))

@@ -14,7 +14,7 @@ func TestNormal(t *testing.T) {
 		"/100%": "/100%25", "/%zz": "/%25zz", "/%": "/%25", "/%2": "/%252", "/%+1": "/%25+1",
 		"/ä b": "/%C3%A4%20b", "/a:b@c,d;e=f": "/a:b@c,d;e=f", "/a*": "/a*", "/a\x00": "/a%00", `/"<>`: "/%22%3C%3E",
 	} {
-		if got := Normal(path); got != want {
+		if got := NormalizePath(path); got != want {
 			t.Errorf("Normal(%q) = %q, want %q", path, got, want)
 		}
 	}
@@ -25,15 +25,15 @@ func FuzzNormal(f *testing.F) {
 		f.Add(path)
 	}
 	f.Fuzz(func(t *testing.T, path string) {
-		got := Normal(path)
+		got := NormalizePath(path)
 		if got[0] != '/' || strings.ContainsAny(got, "?#\\ ") || strings.Contains(got+"/", "/../") || strings.Contains(got+"/", "/./") {
 			t.Errorf("Normal(%q) = %q", path, got)
 		}
-		if again := Normal(got); again != got {
+		if again := NormalizePath(got); again != got {
 			t.Errorf("Normal(%q) = %q, and of that %q", path, got, again)
 		}
-		if before, _, _ := strings.Cut(path, "?"); Normal(before) != got && !strings.Contains(before, "#") {
-			t.Errorf("Normal(%q) = %q, but %q without its query", path, got, Normal(before))
+		if before, _, _ := strings.Cut(path, "?"); NormalizePath(before) != got && !strings.Contains(before, "#") {
+			t.Errorf("Normal(%q) = %q, but %q without its query", path, got, NormalizePath(before))
 		}
 	})
 }

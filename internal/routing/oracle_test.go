@@ -434,7 +434,7 @@ func (c cdn) spec() map[string]any {
 
 func (c cdn) key() kind.Key { return kind.Key{Kind: "CDN", Name: c.name} }
 
-func (c cdn) engine() *routing.CDN { return routing.NewCDN(c.key(), canon.Bytes(c.spec())) }
+func (c cdn) engine() *routing.CDN { return routing.NewCDN(c.key(), canon.Encode(c.spec())) }
 
 type draw struct{ *rand.Rand }
 
@@ -535,7 +535,7 @@ var probedHosts = []string{"x.ex", "y.ex", "w.z.ex", "v.z.ex", "n.z.ex", "q.z.ex
 
 var probedPaths = []string{"/", "/a", "/ab", "/a/", "/a/x", "/a/b", "/a/b/", "/a/b/x", "/a/bc", "/b", "/b/", "/b/x", "/c", "/A", "/A/x"}
 
-func lines(was, is site) []routing.RequestLine {
+func lines(was, is site) []routing.RequestChange {
 	var changes []routing.CDNChange
 	var all []*routing.CDN
 	for _, c := range is {
@@ -615,8 +615,8 @@ func agrees(was, is site) string {
 				return fmt.Sprintf("%s%s, %v: test has %v, and not %v", host, path, r, l, is)
 			}
 			changed := len(changes(was, is)) > 0
-			if differs = differs || changed; changed != (q.Change(1, n) != "") {
-				return fmt.Sprintf("%s%s, %v: test has the change %q, and the answers are %v and %v", host, path, r, q.Change(1, n), was, is)
+			if differs = differs || changed; changed != (q.DescribeChange(1, n) != "") {
+				return fmt.Sprintf("%s%s, %v: test has the change %q, and the answers are %v and %v", host, path, r, q.DescribeChange(1, n), was, is)
 			}
 		}
 		if result, err := lookup.AskAll([]routing.URL{url}); err != nil || result.Requests[0].Differs != differs {

@@ -40,7 +40,7 @@ func (q *RequestAnswer) describeLocation(readings []int) []Property {
 		for _, r := range readings {
 			a, label := q.answer(side, r), "no location matches"
 			if a.Location != nil {
-				label = Match{Path: a.Path, Host: a.Host}.Label()
+				label = MatchedLocation{Path: a.Path, Host: a.Host}.Label()
 			}
 			if q.isOther(side, r) {
 				label += " in " + a.CDN.String()

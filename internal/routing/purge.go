@@ -9,7 +9,7 @@ import (
 
 // PurgeReach is what locations serve: the paths of their purges, sorted and without stars.
 type PurgeReach struct {
-	cover purge.Cover
+	cover purge.PrefixIndex
 	stems []string
 }
 
@@ -20,7 +20,7 @@ func NewPurgeReach(locations []*Location) (r PurgeReach) {
 		path := l.PurgePath()
 		paths, r.stems = append(paths, path), append(r.stems, strings.TrimSuffix(path, "*"))
 	}
-	r.cover = purge.NewCover(paths)
+	r.cover = purge.NewPrefixIndex(paths)
 	slices.Sort(r.stems)
 	return r
 }

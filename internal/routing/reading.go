@@ -50,8 +50,8 @@ const (
 	CaseMatters               // the case of a path matters
 )
 
-// Broken says in words that the assumption does not hold.
-func (a Assumption) Broken() string {
+// DescribeBroken says in words that the assumption does not hold.
+func (a Assumption) DescribeBroken() string {
 	return [...]string{
 		"", "a location's host goes before a hostname", "*.NAME goes before a location's host", "another CDN with the same host answers",
 		"*.NAME is no wildcard", "the host * is no wildcard", "the path * is no wildcard", "second is the only unit",
@@ -59,18 +59,18 @@ func (a Assumption) Broken() string {
 	}[a]
 }
 
-// Reading is one way to read what the platform does not document: a precedence, and an assumption that does not hold.
-type Reading struct {
+// Interpretation is one way to read what the platform does not document: a precedence, and an assumption that does not hold.
+type Interpretation struct {
 	Precedence Precedence
 	Without    Assumption
 }
 
 // String returns the reading in words.
-func (r Reading) String() string {
+func (r Interpretation) String() string {
 	if r.Without == Nothing {
 		return r.Precedence.String()
 	}
-	return r.Precedence.String() + ", and " + r.Without.Broken()
+	return r.Precedence.String() + ", and " + r.Without.DescribeBroken()
 }
 
 // joinConditions joins what describeReadings returns.
@@ -83,7 +83,7 @@ func joinConditions(when []string) string {
 
 // describeReadings returns in words when each reading of a group is so. It leaves out a reading whose precedence is in the group
 // too, and is empty if all precedences are: the group then has what is so unless another one has an exception.
-func describeReadings(group []Reading, precedences int) (words []string) {
+func describeReadings(group []Interpretation, precedences int) (words []string) {
 	count := map[Assumption]int{}
 	for _, r := range group {
 		count[r.Without]++
@@ -94,7 +94,7 @@ func describeReadings(group []Reading, precedences int) (words []string) {
 	names := map[Assumption][]string{}
 	var broken []Assumption
 	for _, r := range group {
-		if r.Without != Nothing && slices.Contains(group, Reading{Precedence: r.Precedence}) {
+		if r.Without != Nothing && slices.Contains(group, Interpretation{Precedence: r.Precedence}) {
 			continue
 		}
 		if names[r.Without] == nil {
@@ -106,9 +106,9 @@ func describeReadings(group []Reading, precedences int) (words []string) {
 		word := strings.Join(names[a], " or ") + " wins"
 		switch {
 		case len(names[a]) == precedences:
-			word = a.Broken()
+			word = a.DescribeBroken()
 		case a != Nothing:
-			word += " and " + a.Broken()
+			word += " and " + a.DescribeBroken()
 		}
 		words = append(words, word)
 	}

@@ -39,19 +39,19 @@ func (c *CDN) Config() *CDNConfig {
 // NewCDN returns the CDN of a spec, which is canonical JSON. It reads the spec when it is needed.
 func NewCDN(key kind.Key, spec []byte) *CDN {
 	c := &CDN{Key: key}
-	c.Reread(spec)
+	c.SetSpec(spec)
 	return c
 }
 
-// Reread gives the CDN another spec, before it is asked for its config.
-func (c *CDN) Reread(spec []byte) {
-	c.Claims, c.Read = ClaimsOf(spec), func(kind.Key) *CDNConfig { return ReadSpec(spec) }
+// SetSpec gives the CDN another spec, before it is asked for its config.
+func (c *CDN) SetSpec(spec []byte) {
+	c.Claims, c.Read = ClaimsOf(spec), func(kind.Key) *CDNConfig { return ReadConfigJSON(spec) }
 }
 
-// ReadSpec returns the config of a spec, which is canonical JSON.
-func ReadSpec(spec []byte) *CDNConfig {
+// ReadConfigJSON returns the config of a spec, which is canonical JSON.
+func ReadConfigJSON(spec []byte) *CDNConfig {
 	tree, _ := canon.MustDecode(spec).(map[string]any)
-	return Read(tree)
+	return ReadConfig(tree)
 }
 
 // SetNote says of each CDN what else is to know.
@@ -61,8 +61,8 @@ func (s *Site) SetNote(text string) {
 	}
 }
 
-// ConfigCDN returns the CDN of a config.
-func ConfigCDN(key kind.Key, config *CDNConfig) *CDN {
+// NewCDNFromConfig returns the CDN of a config.
+func NewCDNFromConfig(key kind.Key, config *CDNConfig) *CDN {
 	c := &CDN{Key: key, Claims: []string{config.Hostname}, Read: func(kind.Key) *CDNConfig { return config }}
 	for _, host := range slices.Sorted(maps.Keys(config.hosts)) {
 		if host != "" && host != config.Hostname {
@@ -106,7 +106,7 @@ func (l *Location) isClear() bool {
 		stem += "x"
 	}
 	domain := strings.TrimPrefix(l.Host, "*.")
-	return !strings.Contains(stem+domain, "*") && (l.Path == "*" || Normal(stem) == stem)
+	return !strings.Contains(stem+domain, "*") && (l.Path == "*" || NormalizePath(stem) == stem)
 }
 
 // HasHost reports whether a location has the host.
@@ -151,8 +151,8 @@ const (
 	exceptionalClaim
 )
 
-// claimOn returns how strong the claim of the CDN on a host is: 0 is none.
-func (c *CDN) claimOn(host string, without Assumption) (most int) {
+// claimStrength returns how strong the claim of the CDN on a host is: 0 is none.
+func (c *CDN) claimStrength(host string, without Assumption) (most int) {
 	config := c.Config()
 	if host != "" && config.Hostname == host {
 		most = hostnameClaim
@@ -160,7 +160,7 @@ func (c *CDN) claimOn(host string, without Assumption) (most int) {
 	for _, pattern := range append([]string{host}, widerHosts(host)...) {
 		isLiteral := without == Wildcards && pattern != host
 		if pattern != "" && config.hosts[pattern] != nil && !isLiteral {
-			most = max(most, strengthOf(pattern, without))
+			most = max(most, hostClaimStrength(pattern, without))
 		}
 	}
 	return most
@@ -177,8 +177,8 @@ func (c *CDN) describeClaim(host string) string {
 	return c.String()
 }
 
-// strengthOf returns how strong a claim by the host of a location is.
-func strengthOf(host string, without Assumption) int {
+// hostClaimStrength returns how strong a claim by the host of a location is.
+func hostClaimStrength(host string, without Assumption) int {
 	isWild := strings.HasPrefix(host, "*") && without != Wildcards
 	switch {
 	case isWild && without == ExactHostFirst:
@@ -237,9 +237,9 @@ func (s *Site) Claimants(host string) (cdns []*CDN) {
 	return slices.Compact(cdns)
 }
 
-// Shares reports whether another CDN may claim a host of the CDN of a key, or a host that a wildcard of one of them
+// SharesHosts reports whether another CDN may claim a host of the CDN of a key, or a host that a wildcard of one of them
 // matches.
-func (s *Site) Shares(key kind.Key) bool { return s.shared[key] }
+func (s *Site) SharesHosts(key kind.Key) bool { return s.shared[key] }
 
 func compareKeys(a, b *CDN) int { return strings.Compare(a.String(), b.String()) }
 
@@ -247,7 +247,7 @@ func compareKeys(a, b *CDN) int { return strings.Compare(a.String(), b.String())
 func findOwners(host string, claimants []*CDN, without Assumption) (cdns []*CDN) {
 	most := 1
 	for _, c := range claimants {
-		switch is := c.claimOn(host, without); {
+		switch is := c.claimStrength(host, without); {
 		case is > most:
 			cdns, most = []*CDN{c}, is
 		case is == most:

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// party is a location of a CDN on one of the sides that are compared.
-type party struct {
+// sideLocation is a location of a CDN on one of the sides that are compared.
+type sideLocation struct {
 	side int
 	cdn  *CDN
 	*Location
@@ -19,7 +19,7 @@ type pathNode struct {
 	// prefix says that the pattern matches what is below the stem.
 	prefix bool
 	parent int
-	own    []party
+	own    []sideLocation
 }
 
 func newNode(pattern string) pathNode {
@@ -48,8 +48,8 @@ func (n *pathNode) matches(path string) bool { return n.prefix && strings.HasPre
 type pathTree []pathNode
 
 // newTree returns the tree of the paths of locations, which patternOf returns. It sorts the locations.
-func newTree(parties []party, patternOf func(*Location) string) pathTree {
-	slices.SortFunc(parties, func(p, q party) int {
+func newTree(parties []sideLocation, patternOf func(*Location) string) pathTree {
+	slices.SortFunc(parties, func(p, q sideLocation) int {
 		a, b := newNode(patternOf(p.Location)), newNode(patternOf(q.Location))
 		return cmp.Or(strings.Compare(a.stem, b.stem), strings.Compare(b.pattern, a.pattern))
 	})

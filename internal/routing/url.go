@@ -50,12 +50,12 @@ func ParseURL(text string) (URL, error) {
 		host = ascii
 	}
 	written := pathAndQuery(text)
-	path := Normal(written)
+	path := NormalizePath(written)
 	return URL{Host: host, Path: path, Text: text, Plain: u.Scheme == "http", Rewritten: written != path && written != ""}, nil
 }
 
-// ParseListed reads a URL of a list or the command line, from FILE:LINE or "". The error names it.
-func ParseListed(text, from string) (URL, error) {
+// ParseListedURL reads a URL of a list or the command line, from FILE:LINE or "". The error names it.
+func ParseListedURL(text, from string) (URL, error) {
 	u, err := ParseURL(text)
 	if u.From = from; err != nil {
 		u.Text = text
@@ -105,13 +105,13 @@ const MaxList = 64 << 20
 
 // ReadURLs reads a list with one URL a line. It skips blank lines and those that start with #.
 func ReadURLs(name string, r io.Reader) (urls []URL, err error) {
-	lines, err := purge.ReadLines(files.AtMost(r, MaxList))
+	lines, err := purge.ReadLines(files.LimitReader(r, MaxList))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	var wrong []error
 	for _, line := range lines {
-		u, err := ParseListed(line.Text, fmt.Sprintf("%s:%d", name, line.Line))
+		u, err := ParseListedURL(line.Text, fmt.Sprintf("%s:%d", name, line.Line))
 		if err != nil {
 			wrong = append(wrong, err)
 		}
@@ -129,11 +129,11 @@ func joinErrors(wrong []error) error {
 	return errors.Join(wrong...)
 }
 
-// Normal returns the path of a request as locations are compared with it (RFC 3986, 6.2.2): without query and
+// NormalizePath returns the path of a request as locations are compared with it (RFC 3986, 6.2.2): without query and
 // fragment, without the segments "." and "..", and with every character escaped that a path can't have, in
 // capitals. It decodes the escapes of letters, digits and -._~ but keeps all others, so %2F is no slash. Like
 // browsers, it takes a backslash for a slash. No path is "/". The result is its own Normal.
-func Normal(path string) string {
+func NormalizePath(path string) string {
 	if i := strings.IndexAny(path, "?#"); i >= 0 {
 		path = path[:i]
 	}

@@ -53,7 +53,7 @@ func (b *Behaviour) Describe(f Facet) string {
 	v := b[f]
 	switch {
 	case v.Known:
-		return kind.DurationText(v.Time)
+		return kind.FormatDuration(v.Time)
 	case f == Origin:
 		return v.describeOrigin(false)
 	}
@@ -68,7 +68,7 @@ func (b *Behaviour) Describe(f Facet) string {
 		}
 		tree.(map[string]any)["rules"] = names
 	}
-	return Describe(tree)
+	return DescribeValue(tree)
 }
 
 // rulesOf returns the rules of a firewall.
@@ -77,8 +77,8 @@ func rulesOf(firewall any) []map[string]any {
 	return objectsOf(m["rules"])
 }
 
-// adoptNames gives rules of a firewall before the new names of those afterwards that do the same.
-func adoptNames(was, is []map[string]any) {
+// alignRuleNames gives rules of a firewall before the new names of those afterwards that do the same.
+func alignRuleNames(was, is []map[string]any) {
 	hasName := func(rules []map[string]any, name any) bool {
 		return slices.ContainsFunc(rules, func(r map[string]any) bool { return textOf(r["name"]) == textOf(name) })
 	}
@@ -127,13 +127,13 @@ func (v ServedValue) describeOrigin(isWeighted bool) string {
 		names := make([]string, len(servers))
 		for i, s := range servers {
 			if names[i] = quoteOdd(addressOf(s)); isWeighted {
-				names[i] += " weight " + Describe(s["weight"])
+				names[i] += " weight " + DescribeValue(s["weight"])
 			}
 		}
 		slices.Sort(names)
 		texts[i] = cmp.Or(strings.Join(names, ", "), "no servers")
 		if u["scheme"] != nil {
-			texts[i] += overScheme + Describe(u["scheme"])
+			texts[i] += overScheme + DescribeValue(u["scheme"])
 		}
 	}
 	return strings.Join(texts, ", or ")
@@ -153,8 +153,8 @@ func objectsOf(v any) (out []map[string]any) {
 	return out
 }
 
-// Describe returns a decoded value in one line.
-func Describe(v any) string {
+// DescribeValue returns a decoded value in one line.
+func DescribeValue(v any) string {
 	var parts []string
 	switch v := v.(type) {
 	case nil:
@@ -203,9 +203,9 @@ func quoteNames(names []string) string {
 
 func describeInner(v any) string {
 	if _, ok := v.(string); ok || v == nil {
-		return Describe(v)
+		return DescribeValue(v)
 	}
-	return "(" + Describe(v) + ")"
+	return "(" + DescribeValue(v) + ")"
 }
 
 func describeSwitch(v any) string {
@@ -215,7 +215,7 @@ func describeSwitch(v any) string {
 	case "false":
 		return "off"
 	}
-	return Describe(v)
+	return DescribeValue(v)
 }
 
 // String returns the origin and the edge TTL.
@@ -234,8 +234,8 @@ type Difference struct {
 	effect RequestEffect
 }
 
-// isFilled reports whether the server fills in what differs where no manifest has it.
-func (d Difference) isFilled() bool {
+// isServerDefault reports whether the server fills in what differs where no manifest has it.
+func (d Difference) isServerDefault() bool {
 	return slices.ContainsFunc([]Facet{Connection, CacheLevel, EdgeTTL, BrowserTTL, Images, TLS}, func(f Facet) bool {
 		return strings.HasPrefix(d.What, f.String())
 	})
@@ -251,7 +251,7 @@ const (
 func (d Difference) String() string {
 	isLong := func() bool { return max(utf8.RuneCountInString(d.Before), utf8.RuneCountInString(d.After)) > maxTold }
 	if isLong() && !strings.Contains(d.Before+d.After, `"`) { // parts of a quoted text could be taken for words
-		d.Before, d.After = partsBut(d.Before, d.After), partsBut(d.After, d.Before)
+		d.Before, d.After = differingParts(d.Before, d.After), differingParts(d.After, d.Before)
 	}
 	if d.Before == d.After || isLong() {
 		return "other " + d.What
@@ -259,8 +259,8 @@ func (d Difference) String() string {
 	return d.What + " " + d.Before + " → " + d.After
 }
 
-// partsBut returns the first parts of a text that another one lacks, and how many others there are.
-func partsBut(text, other string) string {
+// differingParts returns the first parts of a text that another one lacks, and how many others there are.
+func differingParts(text, other string) string {
 	all, others := strings.Split(text, ", "), strings.Split(other, ", ")
 	own := slices.DeleteFunc(slices.Clone(all), func(part string) bool { return slices.Contains(others, part) })
 	own = own[:min(len(own), maxParts)]
@@ -275,13 +275,13 @@ func partsBut(text, other string) string {
 }
 
 // compareAnswers returns what differs in two answers under a reading. The parts of the CDNs come last.
-func compareAnswers(before, after Responder, reading Reading) (out []Difference) {
+func compareAnswers(before, after Responder, reading Interpretation) (out []Difference) {
 	was, is := before.behaviour(), after.behaviour()
 	for f := range facets {
 		var found []Difference
 		switch a, b := was[f], is[f]; {
 		case a == b && a.Known && reading.Without == Units:
-			if was, is := before.writtenTime(f), after.writtenTime(f); was != is {
+			if was, is := before.manifestTTL(f), after.manifestTTL(f); was != is {
 				found = []Difference{{What: f.String(), Before: was, After: is}}
 			}
 		case a == b:
@@ -293,7 +293,7 @@ func compareAnswers(before, after Responder, reading Reading) (out []Difference)
 		case f == Firewall:
 			// A rule that does the same under another name is the same rule.
 			was, is := was[namedFirewall].Tree(), is[namedFirewall].Tree()
-			adoptNames(rulesOf(was), rulesOf(is))
+			alignRuleNames(rulesOf(was), rulesOf(is))
 			found = compareTrees(f.String(), was, is)
 		default:
 			found = compareTrees(f.String(), a.Tree(), b.Tree())
@@ -306,8 +306,8 @@ func compareAnswers(before, after Responder, reading Reading) (out []Difference)
 	return out
 }
 
-// writtenTime returns a time to live as in the manifest.
-func (l *Location) writtenTime(f Facet) string {
+// manifestTTL returns a time to live as in the manifest.
+func (l *Location) manifestTTL(f Facet) string {
 	return cmp.Or(l.times[f-EdgeTTL], fmt.Sprintf("%d second", int64(l.Behaviour[f].Time.Seconds())))
 }
 
@@ -326,7 +326,7 @@ func describeOrigins(a, b ServedValue) (was, is string) {
 // newDifference returns the difference of two values in their words, or as JSON if the words are equal.
 func newDifference(what string, a, b any, before, after string) Difference {
 	if before == after {
-		before, after = string(canon.Bytes(a)), string(canon.Bytes(b))
+		before, after = string(canon.Encode(a)), string(canon.Encode(b))
 	}
 	return Difference{What: what, Before: before, After: after}
 }
@@ -348,7 +348,7 @@ func compareTrees(what string, a, b any) []Difference {
 	was, wasObject := a.(map[string]any)
 	is, isObject := b.(map[string]any)
 	if !wasObject && a != nil || !isObject && b != nil {
-		return []Difference{newDifference(what, a, b, Describe(a), Describe(b))}
+		return []Difference{newDifference(what, a, b, DescribeValue(a), DescribeValue(b))}
 	}
 	return compareFields(what, was, is, false)
 }

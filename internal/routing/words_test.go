@@ -29,14 +29,14 @@ func TestWordsTell(t *testing.T) {
 			for _, field := range []string{"action", "cache", "cors", "headers", "other"} {
 				l[field] = value(2).Draw(t, field)
 			}
-			c := ConfigCDN(kind.Key{Name: name}, Read(map[string]any{
+			c := NewCDNFromConfig(kind.Key{Name: name}, ReadConfig(map[string]any{
 				"locations": []any{l}, "firewall": value(3).Draw(t, "firewall"), "upstreams": []any{map[string]any{"name": "o", "servers": value(2).Draw(t, "servers")}},
 			}))
 			return Responder{c, &c.Config().Locations[0]}
 		}
 		a, b := draw("a"), draw("b")
-		found := compareAnswers(a, b, Reading{})
-		if alike := (Reading{}).isSame(a, b); (len(found) == 0) != alike {
+		found := compareAnswers(a, b, Interpretation{})
+		if alike := (Interpretation{}).isSame(a, b); (len(found) == 0) != alike {
 			t.Fatalf("alike: %v, and differences %q", alike, found)
 		}
 		for _, d := range found {
@@ -109,7 +109,7 @@ func TestLongOriginsNameWhatDiffers(t *testing.T) {
 		{origin("a*2"), origin("a*3"), "origin a:443 weight 2 and 12 others → a:443 weight 3 and 12 others"},
 		{origin("a", "c", "d", "e", "f"), origin("b"), "origin a:443, c:443, d:443 and 14 others → b:443 and 12 others"},
 	} {
-		found := compareAnswers(Responder{Location: location(c.before)}, Responder{Location: location(c.after)}, Reading{})
+		found := compareAnswers(Responder{Location: location(c.before)}, Responder{Location: location(c.after)}, Interpretation{})
 		if len(found) != 1 || found[0].String() != c.want {
 			t.Errorf("%v, want %s", found, c.want)
 		}
@@ -123,7 +123,7 @@ func TestNewNamesOfRulesAreNoChange(t *testing.T) {
 		for i := 0; i < len(rules); i += 2 {
 			list = append(list, map[string]any{"name": rules[i], "limit": rules[i+1]})
 		}
-		c := ConfigCDN(kind.Key{Name: "a"}, Read(map[string]any{"hostname": "a", "locations": []any{map[string]any{"path": "/*"}}, "firewall": map[string]any{"rules": list}}))
+		c := NewCDNFromConfig(kind.Key{Name: "a"}, ReadConfig(map[string]any{"hostname": "a", "locations": []any{map[string]any{"path": "/*"}}, "firewall": map[string]any{"rules": list}}))
 		return Responder{c, &c.Config().Locations[0]}
 	}
 	for _, c := range []struct {
@@ -137,7 +137,7 @@ func TestNewNamesOfRulesAreNoChange(t *testing.T) {
 		{firewall("a", "1", "b", "2"), firewall("b", "2", "c", "1"), "[order of firewall rules c, b → b, c]"},
 		{firewall("a", "1"), firewall("c", "2"), "[firewall rules a on → off firewall rules c off → on]"},
 	} {
-		if got := fmt.Sprint(compareAnswers(c.before, c.after, Reading{})); got != c.want || (got == "[]") != (Reading{}).isSame(c.before, c.after) {
+		if got := fmt.Sprint(compareAnswers(c.before, c.after, Interpretation{})); got != c.want || (got == "[]") != (Interpretation{}).isSame(c.before, c.after) {
 			t.Errorf("%s, want %s", got, c.want)
 		}
 		if got := c.after.Describe(Firewall); !strings.HasPrefix(got, "rules: (") {

@@ -26,7 +26,7 @@ func checkLocationUnreachable(s *RuleSubject) {
 		for i, l := range h.Locations {
 			hidden[i] = l.Host + l.Path
 		}
-		name, list := h.By.Host+h.By.Path, diag.First(hidden, shownNames)
+		name, list := h.By.Host+h.By.Path, diag.JoinFirst(hidden, shownNames)
 		message := fmt.Sprintf("%s takes all requests of %s below it", name, list)
 		fix := fmt.Sprintf("move %s below them", name)
 		if len(precedences) > 1 {
@@ -38,12 +38,12 @@ func checkLocationUnreachable(s *RuleSubject) {
 }
 
 func checkLocationPathOdd(s *RuleSubject) {
-	for at, location := range s.each("locations[]") {
-		path := text(location, "path")
+	for at, location := range s.eachMapping("locations[]") {
+		path := textField(location, "path")
 		if path == "" {
 			continue
 		}
-		odd := listOddities(path)
+		odd := pathOddities(path)
 		if !strings.HasPrefix(path, "/") {
 			odd = append(odd, "no / at its start")
 		}
@@ -51,35 +51,35 @@ func checkLocationPathOdd(s *RuleSubject) {
 			odd = append(odd, "a * before its end")
 		}
 		if len(odd) > 0 {
-			s.report(kind.JoinField(at, "path"), oddPath(path, odd), "write the path as clients ask for it: / first, * only at the end, other characters encoded as %XX")
+			s.report(kind.JoinField(at, "path"), oddPathMessage(path, odd), "write the path as clients ask for it: / first, * only at the end, other characters encoded as %XX")
 		}
 	}
 }
 
 func checkCORSCredentials(s *RuleSubject) {
-	for at, location := range s.each("locations[]") {
-		cors := mapping(location, "cors")
-		everyOrigin := slices.ContainsFunc(strings.Fields(strings.ReplaceAll(text(cors, "allowOrigins"), ",", " ")), func(origin string) bool {
+	for at, location := range s.eachMapping("locations[]") {
+		cors := mappingField(location, "cors")
+		everyOrigin := slices.ContainsFunc(strings.Fields(strings.ReplaceAll(textField(cors, "allowOrigins"), ",", " ")), func(origin string) bool {
 			return origin == "*" || origin == "http://*" || origin == "https://*"
 		})
-		if everyOrigin && text(cors, "enabled") != "false" && text(cors, "allowCredentials") == "true" {
-			s.report(at+".cors.allowOrigins", text(location, "path")+" allows credentials to pages of every origin",
+		if everyOrigin && textField(cors, "enabled") != "false" && textField(cors, "allowCredentials") == "true" {
+			s.report(at+".cors.allowOrigins", textField(location, "path")+" allows credentials to pages of every origin",
 				`name the origins that need credentials, or write allowCredentials: "false"`)
 		}
 	}
 }
 
 func checkTLSForcedOff(s *RuleSubject) {
-	if tls := mapping(s.Tree, "tls"); text(tls, "enabled") == "false" && text(tls, "forced") == "true" {
+	if tls := mappingField(s.Tree, "tls"); textField(tls, "enabled") == "false" && textField(tls, "forced") == "true" {
 		s.report("spec.tls.forced", "plain HTTP is redirected to TLS, and TLS is off", `write enabled: "true", or forced: "false"`)
 	}
 }
 
 func checkTLSNotForced(s *RuleSubject) {
-	tls := mapping(s.Tree, "tls")
+	tls := mappingField(s.Tree, "tls")
 	forced, written := tls["forced"].(string)
 	const fix = `write forced: "true" below tls`
-	switch enabled := text(tls, "enabled"); {
+	switch enabled := textField(tls, "enabled"); {
 	case enabled == "false" || forced == "true":
 	case written:
 		s.report("spec.tls.forced", "plain HTTP is not redirected to TLS", fix)
@@ -94,12 +94,12 @@ func checkUpstreamUnknown(s *RuleSubject) {
 	}
 	var known []string
 	has := map[string]bool{}
-	for _, upstream := range s.each("upstreams[]") {
+	for _, upstream := range s.eachMapping("upstreams[]") {
 		if name, ok := upstream["name"].(string); ok {
 			known, has[name] = append(known, name), true
 		}
 	}
-	for at, location := range s.each("locations[]") {
+	for at, location := range s.eachMapping("locations[]") {
 		name, ok := location["upstream"].(string)
 		if !ok || has[name] || s.isFull() {
 			continue
@@ -114,10 +114,10 @@ func checkUpstreamUnused(s *RuleSubject) {
 		return
 	}
 	used := map[string]bool{}
-	for _, location := range s.each("locations[]") {
-		used[text(location, "upstream")] = true
+	for _, location := range s.eachMapping("locations[]") {
+		used[textField(location, "upstream")] = true
 	}
-	for at, upstream := range s.each("upstreams[]") {
+	for at, upstream := range s.eachMapping("upstreams[]") {
 		if name, ok := upstream["name"].(string); ok && !used[name] {
 			s.report(kind.JoinField(at, "name"), fmt.Sprintf("no location uses the upstream %q", name),
 				"remove it, or name it in a location")
@@ -132,10 +132,10 @@ const (
 )
 
 func checkRatelimitOdd(s *RuleSubject) {
-	for at, limit := range s.each(ratelimits) {
+	for at, limit := range s.eachMapping(ratelimits) {
 		for _, field := range []string{"rate", "period", "penalty_period"} {
-			if value, ok := number(limit, field); ok && (value < 0 || value != math.Trunc(value)) {
-				s.report(kind.JoinField(at, field), fmt.Sprintf("%s is %s: it must be a whole number, and not negative", field, diag.Short(fmt.Sprint(limit[field]))),
+			if value, ok := numberField(limit, field); ok && (value < 0 || value != math.Trunc(value)) {
+				s.report(kind.JoinField(at, field), fmt.Sprintf("%s is %s: it must be a whole number, and not negative", field, diag.Shorten(fmt.Sprint(limit[field]))),
 					"write a whole number without quotes, such as "+field+": 60")
 			}
 		}
@@ -149,18 +149,18 @@ const sharedIdentifiers = " asn country host http_version method path tls uri "
 const lowRate = 10
 
 func checkRatelimitLocksOut(s *RuleSubject) {
-	if mapping(s.Tree, "firewall")["enabled"] == false {
+	if mappingField(s.Tree, "firewall")["enabled"] == false {
 		return
 	}
-	for at, rule := range s.each(firewallRules) {
-		limit := mapping(mapping(rule, "action"), "ratelimit")
-		rate, known := number(limit, "rate")
+	for at, rule := range s.eachMapping(firewallRules) {
+		limit := mappingField(mappingField(rule, "action"), "ratelimit")
+		rate, known := numberField(limit, "rate")
 		if rule["enabled"] == false || !known || !matchesPeople(rule) {
 			continue
 		}
 		at += ".action.ratelimit"
-		identifier := text(mapping(limit, "identifier"), "type")
-		period, _ := number(limit, "period")
+		identifier := textField(mappingField(limit, "identifier"), "type")
+		period, _ := numberField(limit, "period")
 		switch {
 		case rate == 0:
 			s.report(at+".rate", "the rule allows no requests at all", "write a higher rate, or enabled: false")
@@ -172,7 +172,7 @@ func checkRatelimitLocksOut(s *RuleSubject) {
 	}
 }
 
-func number(parent map[string]any, field string) (float64, bool) {
+func numberField(parent map[string]any, field string) (float64, bool) {
 	n, ok := parent[field].(json.Number)
 	value, err := n.Float64()
 	return value, ok && err == nil
@@ -184,19 +184,19 @@ func matchesPeople(rule map[string]any) bool {
 	groups, _ := rule["constraints"].([]any)
 	return len(groups) == 0 || slices.ContainsFunc(groups, func(group any) bool {
 		constraints, ok := group.([]any)
-		return ok && !slices.ContainsFunc(constraints, func(c any) bool { return !sparesBots(c) })
+		return ok && !slices.ContainsFunc(constraints, func(c any) bool { return !excludesKnownBots(c) })
 	})
 }
 
-// sparesBots reports whether a constraint matches everybody but known bots.
-func sparesBots(constraint any) bool {
+// excludesKnownBots reports whether a constraint matches everybody but known bots.
+func excludesKnownBots(constraint any) bool {
 	m, _ := constraint.(map[string]any)
-	test := mapping(m, "known_bots")
+	test := mappingField(m, "known_bots")
 	return m["type"] == "known_bots" && test["expected"] == "false" && test["operator"] == "equals" && len(m) == 2 && len(test) == 2
 }
 
 func checkRuleUnnamed(s *RuleSubject) {
-	for at, rule := range s.each(firewallRules) {
+	for at, rule := range s.eachMapping(firewallRules) {
 		if rule["name"] == nil || rule["name"] == "" {
 			s.report(at, "this firewall rule has no name, so all rules of the list are compared by position", "add name: NAME")
 		}
@@ -205,25 +205,25 @@ func checkRuleUnnamed(s *RuleSubject) {
 
 func checkTypeSettings(s *RuleSubject) {
 	types := s.Kind.Spec().Fields["firewall"].Fields["rules"].Item.Fields["action"].Fields["type"].Seen
-	for at, rule := range s.each(firewallRules) {
-		for at, constraint := range mappings(at, rule, "constraints[][]") {
+	for at, rule := range s.eachMapping(firewallRules) {
+		for at, constraint := range mappingsAt(at, rule, "constraints[][]") {
 			s.checkSettings(at, constraint, "constraint")
 		}
-		action := mapping(rule, "action")
-		if name := text(action, "type"); slices.Contains(types, name) {
+		action := mappingField(rule, "action")
+		if name := textField(action, "type"); slices.Contains(types, name) {
 			s.checkSettings(at+".action", action, "action")
 		}
 	}
 }
 
 func (s *RuleSubject) checkSettings(at string, object map[string]any, noun string) {
-	name := text(object, "type")
+	name := textField(object, "type")
 	if name == "" || hasSettings(object, name) {
 		return
 	}
 	message := fmt.Sprintf("this %s is of the type %s and has no object %s", noun, diag.Quote(name), diag.Quote(name))
 	fix := fmt.Sprintf("add %s: with its settings", name)
-	others := slices.DeleteFunc(canon.SortedKeys(object), func(member string) bool { return mapping(object, member) == nil })
+	others := slices.DeleteFunc(canon.SortedKeys(object), func(member string) bool { return mappingField(object, member) == nil })
 	if len(others) == 1 {
 		other := others[0]
 		message += fmt.Sprintf(", but %s", diag.Quote(other))
@@ -236,7 +236,7 @@ func (s *RuleSubject) checkSettings(at string, object map[string]any, noun strin
 // it: that is another spelling, or misspelt-field reports it.
 func hasSettings(object map[string]any, name string) bool {
 	for member, v := range object {
-		if v != nil && (member == name || diag.Misspelt(member, []string{name}) != nil || diag.Misspelt(name, []string{member}) != nil) {
+		if v != nil && (member == name || diag.Corrections(member, []string{name}) != nil || diag.Corrections(name, []string{member}) != nil) {
 			return true
 		}
 	}

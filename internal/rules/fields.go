@@ -18,16 +18,16 @@ const (
 	snapshot = "VolumeSnapshot"
 )
 
-// each yields the path and the value of every mapping at a place of the spec, such as
+// eachMapping yields the path and the value of every mapping at a place of the spec, such as
 // "upstreams[].servers[]"; "" is the spec itself. Values of other types are left to the schema.
-func (s *RuleSubject) each(place string) iter.Seq2[string, map[string]any] {
+func (s *RuleSubject) eachMapping(place string) iter.Seq2[string, map[string]any] {
 	if s.found == nil {
-		s.found = map[string][]located{}
+		s.found = map[string][]locatedMapping{}
 	}
 	found, known := s.found[place]
 	if !known { // several rules look at most places
-		for at, m := range mappings("spec", s.Tree, place) {
-			found = append(found, located{at, m})
+		for at, m := range mappingsAt("spec", s.Tree, place) {
+			found = append(found, locatedMapping{at, m})
 		}
 		s.found[place] = found
 	}
@@ -40,32 +40,32 @@ func (s *RuleSubject) each(place string) iter.Seq2[string, map[string]any] {
 	}
 }
 
-// located is a mapping with its path.
-type located struct {
+// locatedMapping is a mapping with its path.
+type locatedMapping struct {
 	at      string
 	mapping map[string]any
 }
 
-// mappings yields the path and the value of every mapping at a place below v.
-func mappings(at string, v any, place string) iter.Seq2[string, map[string]any] {
+// mappingsAt yields the path and the value of every mapping at a place below v.
+func mappingsAt(at string, v any, place string) iter.Seq2[string, map[string]any] {
 	return func(yield func(string, map[string]any) bool) {
-		visit(at, v, place, func(at string, v any) bool {
+		visitValues(at, v, place, func(at string, v any) bool {
 			m, ok := v.(map[string]any)
 			return !ok || yield(at, m)
 		})
 	}
 }
 
-// visit calls yield with every value at a place below v until yield returns false, and reports whether
+// visitValues calls yield with every value at a place below v until yield returns false, and reports whether
 // it visited all.
-func visit(at string, v any, place string, yield func(string, any) bool) bool {
+func visitValues(at string, v any, place string, yield func(string, any) bool) bool {
 	if place == "" {
 		return yield(at, v)
 	}
 	if below, ok := strings.CutPrefix(place, "[]"); ok {
 		list, _ := v.([]any)
 		for i, e := range list {
-			if !visit(kind.JoinIndex(at, i), e, strings.TrimPrefix(below, "."), yield) {
+			if !visitValues(kind.JoinIndex(at, i), e, strings.TrimPrefix(below, "."), yield) {
 				return false
 			}
 		}
@@ -74,27 +74,27 @@ func visit(at string, v any, place string, yield func(string, any) bool) bool {
 	end := strings.IndexAny(place+".", ".[")
 	m, _ := v.(map[string]any)
 	below := m[place[:end]]
-	return below == nil || visit(kind.JoinField(at, place[:end]), below, strings.TrimPrefix(place[end:], "."), yield)
+	return below == nil || visitValues(kind.JoinField(at, place[:end]), below, strings.TrimPrefix(place[end:], "."), yield)
 }
 
-// texts yields the path and the value of each text in a list of the spec.
-func texts(spec map[string]any, field string) iter.Seq2[string, string] {
+// textElements yields the path and the value of each text in a list of the spec.
+func textElements(spec map[string]any, field string) iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
-		visit("spec", spec, field+"[]", func(at string, v any) bool {
+		visitValues("spec", spec, field+"[]", func(at string, v any) bool {
 			text, ok := v.(string)
 			return !ok || yield(at, text)
 		})
 	}
 }
 
-// mapping returns a field if it is a mapping, or nil.
-func mapping(parent map[string]any, field string) map[string]any {
+// mappingField returns a field if it is a mapping, or nil.
+func mappingField(parent map[string]any, field string) map[string]any {
 	m, _ := parent[field].(map[string]any)
 	return m
 }
 
-// text returns a field if it is text, or "".
-func text(parent map[string]any, field string) string {
+// textField returns a field if it is text, or "".
+func textField(parent map[string]any, field string) string {
 	s, _ := parent[field].(string)
 	return s
 }
@@ -106,15 +106,15 @@ func cdnField(place string) *kind.Field {
 	return f
 }
 
-// inRange returns the check that text fields of the mappings at a place are whole numbers in the range
+// rangeCheck returns the check that text fields of the mappings at a place are whole numbers in the range
 // of the schema. The fix ends with more.
-func inRange(place, more string, names ...string) func(*RuleSubject) {
+func rangeCheck(place, more string, names ...string) func(*RuleSubject) {
 	var fields []*kind.Field
 	for _, name := range names {
 		fields = append(fields, cdnField(place+"."+name))
 	}
 	return func(s *RuleSubject) {
-		for at, owner := range s.each(place) {
+		for at, owner := range s.eachMapping(place) {
 			for _, f := range fields {
 				value, ok := owner[f.Name].(string)
 				if !ok {
@@ -135,14 +135,14 @@ func inRange(place, more string, names ...string) func(*RuleSubject) {
 	}
 }
 
-// noDuplicates returns the check that no two elements of a list have the same key, whose fields the
+// duplicateCheck returns the check that no two elements of a list have the same key, whose fields the
 // schema lists. It ignores empty keys, and compares only elements of the same owner.
-func noDuplicates(owners, list, fix string) func(*RuleSubject) {
+func duplicateCheck(owners, list, fix string) func(*RuleSubject) {
 	f := cdnField(owners + "." + list)
 	key := func(e map[string]any) string {
 		parts := make([]string, 0, 4)
 		for _, name := range f.List.Key {
-			part := text(e, name)
+			part := textField(e, name)
 			switch {
 			case name != "host":
 			case part == "" && f.List.Join != "":
@@ -155,18 +155,18 @@ func noDuplicates(owners, list, fix string) func(*RuleSubject) {
 		return strings.TrimSuffix(strings.Join(parts, f.List.Join), f.List.Join)
 	}
 	return func(s *RuleSubject) {
-		for at, owner := range s.each(owners) {
-			unique := s.unique("the "+strings.ToLower(f.Item.Title), fix)
-			for at, e := range mappings(at, owner, list+"[]") {
+		for at, owner := range s.eachMapping(owners) {
+			unique := s.newDuplicateCheck("the "+strings.ToLower(f.Item.Title), fix)
+			for at, e := range mappingsAt(at, owner, list+"[]") {
 				unique(at, key(e))
 			}
 		}
 	}
 }
 
-// unique returns a function to call with each element of a list. It reports an element whose key an
+// newDuplicateCheck returns a function to call with each element of a list. It reports an element whose key an
 // earlier one has, and ignores empty keys.
-func (s *RuleSubject) unique(noun, fix string) func(at, key string) {
+func (s *RuleSubject) newDuplicateCheck(noun, fix string) func(at, key string) {
 	first := map[string]string{}
 	return func(at, key string) {
 		before, again := first[key]
@@ -181,8 +181,8 @@ func (s *RuleSubject) unique(noun, fix string) func(at, key string) {
 	}
 }
 
-// listOddities lists what a path has that the platform does not document.
-func listOddities(path string) []string {
+// pathOddities lists what a path has that the platform does not document.
+func pathOddities(path string) []string {
 	before, _, _ := strings.Cut(path, "?")
 	before, _, _ = strings.Cut(before, "#")
 	segments := "/" + before + "/"
@@ -217,6 +217,6 @@ func listOddities(path string) []string {
 	return odd
 }
 
-func oddPath(path string, odd []string) string {
+func oddPathMessage(path string, odd []string) string {
 	return fmt.Sprintf("the path %q has %s: the platform does not document how it treats that", path, strings.Join(odd, " and "))
 }

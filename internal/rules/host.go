@@ -15,9 +15,9 @@ func checkLocationHost(s *RuleSubject) {
 	hostname, uses := kind.HostKey(s.Host), map[string]int{}
 	isServed := hostname == ""
 	var hosts, fields []string
-	for at, location := range s.each("locations[]") {
-		host := kind.HostKey(text(location, "host"))
-		isServed = isServed || host == hostname || !plainHost(host)
+	for at, location := range s.eachMapping("locations[]") {
+		host := kind.HostKey(textField(location, "host"))
+		isServed = isServed || host == hostname || !isPlainHost(host)
 		if uses[host]++; uses[host] == 1 && host != "" {
 			hosts, fields = append(hosts, host), append(fields, kind.JoinField(at, "host"))
 		}
@@ -29,7 +29,7 @@ func checkLocationHost(s *RuleSubject) {
 		if uses[host] > 1 || host == hostname {
 			continue
 		}
-		if at := slices.IndexFunc(often, func(other string) bool { return isHostSlip(host, other) }); at >= 0 {
+		if at := slices.IndexFunc(often, func(other string) bool { return isMisspeltHost(host, other) }); at >= 0 {
 			s.report(fields[i], fmt.Sprintf("host is %s, which no other location has", host), fmt.Sprintf("did you mean %s?", often[at]))
 			isServed = true // once it is corrected
 		}
@@ -39,9 +39,9 @@ func checkLocationHost(s *RuleSubject) {
 	}
 }
 
-// isHostSlip reports whether a host is another one with a misspelt label that is not the last. A label with one other letter is
+// isMisspeltHost reports whether a host is another one with a misspelt label that is not the last. A label with one other letter is
 // probably meant.
-func isHostSlip(host, other string) bool {
+func isMisspeltHost(host, other string) bool {
 	a, b := strings.Split(host, "."), strings.Split(other, ".")
 	if len(a) != len(b) {
 		return false
@@ -50,7 +50,7 @@ func isHostSlip(host, other string) bool {
 	for at < len(a)-1 && a[at] == b[at] {
 		at++
 	}
-	if at == len(a)-1 || !slices.Equal(a[at+1:], b[at+1:]) || diag.Misspelt(a[at], b[at:at+1]) == nil {
+	if at == len(a)-1 || !slices.Equal(a[at+1:], b[at+1:]) || diag.Corrections(a[at], b[at:at+1]) == nil {
 		return false
 	}
 	differ := 0
@@ -88,7 +88,7 @@ func (h hostHolders) addHostname(o CheckedObject, report reportOn) {
 	}
 	h.named[host] = o
 	if before := h.located[host]; before != nil && locationOf(before, host) != "" {
-		report(o, hostnameField, SaySharedHost(before.Key().String(), o.Hostname()), fmt.Sprintf("remove the locations of this host from %s, or use another hostname", before.Key()))
+		report(o, hostnameField, SharedHostMessage(before.Key().String(), o.Hostname()), fmt.Sprintf("remove the locations of this host from %s, or use another hostname", before.Key()))
 	}
 }
 
@@ -103,7 +103,7 @@ func (h hostHolders) addLocations(o CheckedObject, report reportOn) {
 		}
 		if before != nil && before != o {
 			if field := locationOf(o, host); field != "" {
-				report(o, field+".host", SaySharedHost(before.Key().String(), host), FixSharedHost)
+				report(o, field+".host", SharedHostMessage(before.Key().String(), host), FixSharedHost)
 			}
 		}
 		h.located[host] = o
@@ -113,14 +113,14 @@ func (h hostHolders) addLocations(o CheckedObject, report reportOn) {
 // FixSharedHost says what to do where locations of two CDNs have one host.
 const FixSharedHost = "keep the locations of a host in one CDN"
 
-// SaySharedHost says that another CDN has a host, too.
-func SaySharedHost(other, host string) string {
+// SharedHostMessage says that another CDN has a host, too.
+func SharedHostMessage(other, host string) string {
 	return fmt.Sprintf("%s has the host %s, too, and no document says which of the two CDNs answers it", other, host)
 }
 
 // locationOf returns the field of the first location with the host, or "". Those of a wildcard may be shared.
 func locationOf(o CheckedObject, host string) string {
-	for _, l := range routing.Read(o.Tree()).Locations {
+	for _, l := range routing.ReadConfig(o.Tree()).Locations {
 		if l.Host == host && !strings.Contains(host, "*") {
 			return l.FieldPath()
 		}

@@ -17,13 +17,13 @@ import (
 const maxName = 253 // of a Kubernetes-style resource
 
 func checkNameShape(s *RuleSubject) {
-	name := text(mapping(s.Doc, "metadata"), "name") // without one, the schema reports it
+	name := textField(mappingField(s.Doc, "metadata"), "name") // without one, the schema reports it
 	if problem := nameProblem(name); name != "" && problem != "" {
-		s.report("metadata.name", fmt.Sprintf("the name %+q %s", diag.Short(name), problem), "use lower-case letters, digits, hyphens and dots")
+		s.report("metadata.name", fmt.Sprintf("the name %+q %s", diag.Shorten(name), problem), "use lower-case letters, digits, hyphens and dots")
 	}
 	for _, n := range s.specNames() {
-		if strings.ContainsFunc(n.text, diag.Unseen) {
-			s.report(kind.JoinField(n.owner, n.field), fmt.Sprintf("the name %+q has invisible characters", diag.Short(n.text)), "remove them")
+		if strings.ContainsFunc(n.text, diag.IsInvisible) {
+			s.report(kind.JoinField(n.owner, n.field), fmt.Sprintf("the name %+q has invisible characters", diag.Shorten(n.text)), "remove them")
 		}
 	}
 }
@@ -44,8 +44,8 @@ func (s *RuleSubject) specNames() (names []specName) {
 		{"secureLink", "tokenName"},
 		{"secureLink", "expireName"},
 	} {
-		for at, m := range s.each(field[0]) {
-			names = append(names, specName{at, field[1], text(m, field[1])})
+		for at, m := range s.eachMapping(field[0]) {
+			names = append(names, specName{at, field[1], textField(m, field[1])})
 		}
 	}
 	return names
@@ -63,15 +63,15 @@ func nameProblem(name string) string {
 		return "has a slash"
 	case name == "." || strings.Contains(name, "..") || strings.ContainsAny(name, "?#%;"+confusable):
 		return "would change the path of the request"
-	case strings.ContainsFunc(name, diag.Unseen), !utf8.ValidString(name):
+	case strings.ContainsFunc(name, diag.IsInvisible), !utf8.ValidString(name):
 		return "has invisible characters"
 	}
 	return ""
 }
 
 func checkNameOdd(s *RuleSubject) {
-	name := text(mapping(s.Doc, "metadata"), "name")
-	plain := strings.Trim(name, "-.") == name && strings.ToLower(name) == name && !strings.ContainsFunc(name, func(r rune) bool { return !inHostname(r) })
+	name := textField(mappingField(s.Doc, "metadata"), "name")
+	plain := strings.Trim(name, "-.") == name && strings.ToLower(name) == name && !strings.ContainsFunc(name, func(r rune) bool { return !isHostnameRune(r) })
 	if !plain && nameProblem(name) == "" && diag.FindPlaceholder(name) == "" {
 		s.report("metadata.name", fmt.Sprintf("the platform may reject the name %q", name),
 			"use lower-case letters, digits, hyphens and dots, and start and end with a letter or digit")
@@ -85,7 +85,7 @@ func checkNameOdd(s *RuleSubject) {
 	}
 	for _, n := range names { // a path is what visitors ask for
 		if script := lookalikeScript(n.text); script != "" && !strings.HasPrefix(n.text, "/") {
-			s.report(kind.JoinField(n.owner, n.field), fmt.Sprintf("the name %+q has %s letters, which can look like the Latin ones of this object's names", diag.Short(n.text), script),
+			s.report(kind.JoinField(n.owner, n.field), fmt.Sprintf("the name %+q has %s letters, which can look like the Latin ones of this object's names", diag.Shorten(n.text), script),
 				"write the names of an object in one script")
 		}
 	}
@@ -107,7 +107,7 @@ func lookalikeScript(name string) string {
 const hostnameField = "spec.hostname"
 
 func checkNamespace(s *RuleSubject) {
-	namespace := text(mapping(s.Doc, "metadata"), "namespace")
+	namespace := textField(mappingField(s.Doc, "metadata"), "namespace")
 	workspace := s.Options.Workspace
 	switch {
 	case namespace == "" && workspace == "" && s.Kind.Name == snapshot:
@@ -120,7 +120,7 @@ func checkNamespace(s *RuleSubject) {
 }
 
 func checkHostnameShape(s *RuleSubject) {
-	for _, h := range s.unusual() {
+	for _, h := range s.unusualHosts() {
 		if problem, fix := h.problem(); problem != "" {
 			s.report(h.at, fmt.Sprintf("the %s %q %s", h.noun, h.text, problem), fix)
 		}
@@ -128,7 +128,7 @@ func checkHostnameShape(s *RuleSubject) {
 }
 
 func checkHostnameOdd(s *RuleSubject) {
-	for _, h := range s.unusual() {
+	for _, h := range s.unusualHosts() {
 		if problem, _ := h.problem(); problem != "" {
 			continue
 		}
@@ -140,8 +140,8 @@ func checkHostnameOdd(s *RuleSubject) {
 }
 
 // oddities names what is unusual in a valid host.
-func (h host) oddities() []string {
-	if h.server && inBrackets(h.text) {
+func (h hostField) oddities() []string {
+	if h.server && isBracketedIPv6(h.text) {
 		return []string{"brackets around its address"}
 	}
 	odd := hostnameOddities(h.text)
@@ -166,7 +166,7 @@ func firstByHost(all []CheckedObject) map[string]CheckedObject {
 }
 
 func checkServerOwned(s *RuleSubject) {
-	metadata := mapping(s.Doc, "metadata")
+	metadata := mappingField(s.Doc, "metadata")
 	for _, field := range []string{
 		"status", "metadata.uid", "metadata.resourceVersion", "metadata.generation", "metadata.creationTimestamp", "metadata.managedFields",
 		"metadata.selfLink", "metadata.deletionTimestamp", "metadata.deletionGracePeriodSeconds", "metadata.ownerReferences",
@@ -201,7 +201,7 @@ func checkSnapshotClass(s *RuleSubject) {
 
 func checkSnapshotSource(s *RuleSubject) {
 	const claim = "persistentVolumeClaimName"
-	source := mapping(s.Tree, "source")
+	source := mappingField(s.Tree, "source")
 	if s.Tree[claim] != nil {
 		s.report("spec."+claim, "the disk belongs below spec.source, not below spec", "move it below spec.source")
 	}
@@ -225,52 +225,52 @@ const (
 	maxLabel    = 63
 )
 
-type host struct {
+type hostField struct {
 	// at is its field; noun is what the field is called in a message.
 	at, noun, text string
 	// server is whether the field may hold an address, too.
 	server bool
 }
 
-// unusual returns the hostname of an object, and the hosts of a CDN's locations and servers, without
+// unusualHosts returns the hostname of an object, and the hosts of a CDN's locations and servers, without
 // names that are certainly valid.
-func (s *RuleSubject) unusual() []host {
+func (s *RuleSubject) unusualHosts() []hostField {
 	if s.hosts != nil {
 		return s.hosts
 	}
-	s.hosts = []host{}
+	s.hosts = []hostField{}
 	add := func(at, field, noun, text string, server bool) {
-		if text != "" && !plainHost(text) && diag.FindPlaceholder(text) == "" && (!server || !isAddress(text)) {
-			s.hosts = append(s.hosts, host{kind.JoinField(at, field), noun, text, server})
+		if text != "" && !isPlainHost(text) && diag.FindPlaceholder(text) == "" && (!server || !isIPAddress(text)) {
+			s.hosts = append(s.hosts, hostField{kind.JoinField(at, field), noun, text, server})
 		}
 	}
 	add("spec", s.Kind.HostField, "hostname", s.Host, false)
 	if s.Kind.Name == cdn {
 		for _, place := range []string{"locations[]", "upstreams[].servers[]"} {
-			for at, m := range s.each(place) {
-				add(at, "host", "host", text(m, "host"), place != "locations[]")
+			for at, m := range s.eachMapping(place) {
+				add(at, "host", "host", textField(m, "host"), place != "locations[]")
 			}
 		}
 	}
 	return s.hosts
 }
 
-// plainHost reports whether a name is a lower-case one of RFC 1123 with several labels.
-func plainHost(name string) bool {
+// isPlainHost reports whether a name is a lower-case one of RFC 1123 with several labels.
+func isPlainHost(name string) bool {
 	const letters = "abcdefghijklmnopqrstuvwxyz0123456789-."
 	return strings.Trim(name, letters) == "" && strings.Contains(name, ".") && len(hostnameOddities(name)) == 0 && !endsInNumber(name)
 }
 
-func isAddress(text string) bool {
+func isIPAddress(text string) bool {
 	addr, err := netip.ParseAddr(text)
 	return err == nil && addr.Zone() == ""
 }
 
-// inBrackets reports whether a text is an IPv6 address as URLs have it.
-func inBrackets(text string) bool {
+// isBracketedIPv6 reports whether a text is an IPv6 address as URLs have it.
+func isBracketedIPv6(text string) bool {
 	inner, cut := strings.CutPrefix(text, "[")
 	inner, closed := strings.CutSuffix(inner, "]")
-	return cut && closed && strings.Contains(inner, ":") && isAddress(inner)
+	return cut && closed && strings.Contains(inner, ":") && isIPAddress(inner)
 }
 
 // endsInNumber reports whether the last label is a number, so that programs may read the name as an IPv4
@@ -285,28 +285,28 @@ func endsInNumber(name string) bool {
 }
 
 // problem returns what is wrong with a host and how to fix it, or "".
-func (h host) problem() (problem, fix string) {
+func (h hostField) problem() (problem, fix string) {
 	fix = "write only the domain (shop.example.com, for example)"
 	if h.server {
 		fix = "write the name or address alone, such as origin.example.com or 192.0.2.7"
 	}
 	switch problem = hostnameProblem(h.text); {
-	case h.server && inBrackets(h.text):
+	case h.server && isBracketedIPv6(h.text):
 		return "", ""
 	case h.server && problem == isIPv6:
 		return "is neither a name nor an address", "write the address alone, such as 2001:db8::7"
-	case problem == "" && endsInNumber(h.text) && !isAddress(h.text):
+	case problem == "" && endsInNumber(h.text) && !isIPAddress(h.text):
 		return "ends in a number and is not an address, but some programs read it as one", fix
 	}
-	if ascii := inASCII(h.text); ascii != "" {
+	if ascii := toASCII(h.text); ascii != "" {
 		fix = "write " + ascii + ", which is this name in ASCII"
 	}
 	return problem, fix
 }
 
-// inASCII returns the xn-- form of a name in other letters, or "". It ignores long names, which would
+// toASCII returns the xn-- form of a name in other letters, or "". It ignores long names, which would
 // take long to convert.
-func inASCII(name string) string {
+func toASCII(name string) string {
 	if len(name) > utf8.UTFMax*maxHostname || !strings.ContainsFunc(name, func(r rune) bool { return r > unicode.MaxASCII }) {
 		return ""
 	}
@@ -321,7 +321,7 @@ const isIPv6 = "is an IPv6 address"
 
 // hostnameProblem returns what makes a hostname invalid, or "". It allows underscores and stars.
 func hostnameProblem(host string) string {
-	at := strings.IndexFunc(host, func(r rune) bool { return !inHostname(r) && r != '_' && r != '*' })
+	at := strings.IndexFunc(host, func(r rune) bool { return !isHostnameRune(r) && r != '_' && r != '*' })
 	if at < 0 {
 		return ""
 	}
@@ -345,7 +345,7 @@ func hostnameProblem(host string) string {
 		return "has a port"
 	case strings.ContainsFunc(host, unicode.IsSpace):
 		return "has white space"
-	case strings.ContainsFunc(host, diag.Unseen):
+	case strings.ContainsFunc(host, diag.IsInvisible):
 		return "has invisible characters"
 	case r > unicode.MaxASCII:
 		return fmt.Sprintf("has the character %q (U+%04X), which is not ASCII and may look like one that is", r, r)
@@ -368,13 +368,13 @@ func hostnameOddities(host string) []string {
 		add(len(label) <= maxLabel && strings.Trim(label, "-") != label, "a hyphen at the end of a label")
 	}
 	add(strings.ContainsFunc(host, func(r rune) bool { return r >= 'A' && r <= 'Z' }), "capitals")
-	if at := strings.IndexFunc(host, func(r rune) bool { return !inHostname(r) }); at >= 0 {
+	if at := strings.IndexFunc(host, func(r rune) bool { return !isHostnameRune(r) }); at >= 0 {
 		r, _ := utf8.DecodeRuneInString(host[at:])
 		odd = append(odd, fmt.Sprintf("the character %q", r))
 	}
 	return odd
 }
 
-func inHostname(r rune) bool {
+func isHostnameRune(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '.'
 }

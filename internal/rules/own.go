@@ -100,7 +100,7 @@ func (head ruleHead) check() error {
 	switch {
 	case !ownName().MatchString(head.Title) || len(head.Title) > maxName:
 		return fmt.Errorf("title is %s: write the name of the rule in lower-case letters, digits and hyphens, such as team-label", diag.Quote(head.Title))
-	case Named(head.Title) != nil:
+	case ByName(head.Title) != nil:
 		return fmt.Errorf("title is %s, which is a rule of trueup: choose another name", diag.Quote(head.Title))
 	case head.Description == "":
 		return errors.New("description is missing: say why the rule exists and what to write")
@@ -137,7 +137,7 @@ func (w *schemaWalk) checkKeyword(word string, value any) error {
 	parts, known := w.partsOf(word, value)
 	if !known {
 		return fmt.Errorf("%s can't be %s: rules have the keywords of %s that need no other document, and $ref only as #/$defs/NAME",
-			diag.Quote(word), diag.Short(string(canon.Bytes(value))), draft)
+			diag.Quote(word), diag.Shorten(string(canon.Encode(value))), draft)
 	}
 	object, _ := value.(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(object)) {
@@ -199,7 +199,7 @@ func (r OwnRule) Check(s *RuleSubject) {
 	if invalid == nil || r.Kind != "" && r.Kind != s.Kind.Name {
 		return
 	}
-	found := leavesOf(invalid, nil)
+	found := appendLeafErrors(invalid, nil)
 	slices.SortFunc(found, func(a, b *jsonschema.ValidationError) int {
 		return cmp.Or(cmp.Compare(a.InstanceLocation, b.InstanceLocation), cmp.Compare(a.KeywordLocation, b.KeywordLocation))
 	})
@@ -207,7 +207,7 @@ func (r OwnRule) Check(s *RuleSubject) {
 		field, value := FindValue(s.Doc, e.InstanceLocation)
 		message := cmp.Or(field, "the manifest") + ": " + e.Message
 		if isOpaque(keywordOf(e)) {
-			message = fmt.Sprintf("%s can't be %s", cmp.Or(field, "the manifest"), diag.Short(string(canon.Bytes(value))))
+			message = fmt.Sprintf("%s can't be %s", cmp.Or(field, "the manifest"), diag.Shorten(string(canon.Encode(value))))
 		}
 		s.Report(diag.Finding{Field: field, Rule: r.Name, Severity: r.Severity, Message: message, Fix: r.Reason})
 	}
@@ -223,13 +223,13 @@ func keywordOf(e *jsonschema.ValidationError) string {
 	return e.KeywordLocation[strings.LastIndexByte(e.KeywordLocation, '/')+1:]
 }
 
-// leavesOf appends the errors below e that have no cause, or whose causes are alternatives.
-func leavesOf(e *jsonschema.ValidationError, found []*jsonschema.ValidationError) []*jsonschema.ValidationError {
+// appendLeafErrors appends the errors below e that have no cause, or whose causes are alternatives.
+func appendLeafErrors(e *jsonschema.ValidationError, found []*jsonschema.ValidationError) []*jsonschema.ValidationError {
 	if len(e.Causes) == 0 || e.KeywordLocation != "" && isOpaque(keywordOf(e)) {
 		return append(found, e)
 	}
 	for _, cause := range e.Causes {
-		found = leavesOf(cause, found)
+		found = appendLeafErrors(cause, found)
 	}
 	return found
 }

@@ -12,9 +12,9 @@ import (
 )
 
 func checkPurgeSubdomain(s *RuleSubject) {
-	host := text(s.Tree, "hostname")
-	unique := s.unique("the subdomain", "remove one of them")
-	for at, sub := range texts(s.Tree, "subdomains") {
+	host := textField(s.Tree, "hostname")
+	unique := s.newDuplicateCheck("the subdomain", "remove one of them")
+	for at, sub := range textElements(s.Tree, "subdomains") {
 		unique(at, strings.ToLower(sub))
 		if problem, fix := subdomainProblem(strings.ToLower(sub), strings.ToLower(host)); problem != "" {
 			s.report(at, fmt.Sprintf("the subdomain %q %s", sub, problem), fix)
@@ -35,7 +35,7 @@ func subdomainProblem(sub, host string) (problem, fix string) {
 	case strings.Trim(sub, ".") != sub:
 		return "has a dot at its start or end", "write " + strings.Trim(sub, ".")
 	case len(hostnameOddities(sub)) > 0 || hostnameProblem(sub) != "":
-		if ascii := inASCII(sub); ascii != "" {
+		if ascii := toASCII(sub); ascii != "" {
 			return "is not the start of a hostname", "write " + ascii + ", which is this name in ASCII"
 		}
 		return "is not the start of a hostname", "write letters, digits and hyphens, such as www"
@@ -140,17 +140,17 @@ func checkPurgeLimitsSet(all []CheckedObject, report reportOn) {
 }
 
 func checkPurgePath(s *RuleSubject) {
-	for at, path := range texts(s.Tree, "paths") {
+	for at, path := range textElements(s.Tree, "paths") {
 		err := purge.CheckPath(path)
 		if err == nil || path == "" {
 			continue
 		}
-		s.report(at, fmt.Sprintf("the path %q %v", path, err), fixPath(path))
+		s.report(at, fmt.Sprintf("the path %q %v", path, err), suggestPathFix(path))
 	}
 }
 
-// fixPath suggests a valid path that purges at least what was meant, and says if it purges more.
-func fixPath(path string) string {
+// suggestPathFix suggests a valid path that purges at least what was meant, and says if it purges more.
+func suggestPathFix(path string) string {
 	if _, rest, found := strings.Cut(path, "://"); found {
 		_, rest, _ = strings.Cut(rest, "/")
 		path = rest
@@ -169,9 +169,9 @@ func fixPath(path string) string {
 }
 
 func checkPurgePathOdd(s *RuleSubject) {
-	for at, path := range texts(s.Tree, "paths") {
-		if odd := listOddities(path); len(odd) > 0 && purge.CheckPath(path) == nil {
-			s.report(at, oddPath(path, odd), "write the path as clients request it: without these, or encoded as %XX")
+	for at, path := range textElements(s.Tree, "paths") {
+		if odd := pathOddities(path); len(odd) > 0 && purge.CheckPath(path) == nil {
+			s.report(at, oddPathMessage(path, odd), "write the path as clients request it: without these, or encoded as %XX")
 		}
 	}
 }
@@ -179,7 +179,7 @@ func checkPurgePathOdd(s *RuleSubject) {
 // CoveredPaths returns the paths of a purge, their fields, and for each path the indices of those that it
 // covers.
 func CoveredPaths(spec map[string]any) (paths, places []string, covered [][]int) {
-	for at, path := range texts(spec, "paths") {
+	for at, path := range textElements(spec, "paths") {
 		paths, places = append(paths, path), append(places, at)
 	}
 	covered = make([][]int, len(paths))
@@ -200,7 +200,7 @@ func checkPurgePathCovered(s *RuleSubject) {
 		for i, n := range indices {
 			drop[i] = paths[n]
 		}
-		list := diag.First(drop, shownNames)
+		list := diag.JoinFirst(drop, shownNames)
 		message, fix := fmt.Sprintf("%s purges this too: %s", paths[by], list), "drop "+list
 		if !slices.ContainsFunc(drop, func(path string) bool { return path != paths[by] }) {
 			message, fix = paths[by]+" is listed more than once", "keep one of them"

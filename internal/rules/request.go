@@ -10,10 +10,10 @@ import (
 
 // checkRequestTest reports URLs that are no request, and expectations that nothing can meet.
 func checkRequestTest(s *RuleSubject) {
-	for at, test := range mappings("spec", s.Tree, "tests[]") {
+	for at, test := range mappingsAt("spec", s.Tree, "tests[]") {
 		urls := 0
 		for _, place := range []string{"url", "urls[]"} {
-			visit(at, test, place, func(at string, v any) bool {
+			visitValues(at, test, place, func(at string, v any) bool {
 				if url, ok := v.(string); ok {
 					urls++
 					s.checkURL(at, url)
@@ -24,9 +24,9 @@ func checkRequestTest(s *RuleSubject) {
 		if urls == 0 {
 			s.report(at, "the test has no URL", "write url: https://HOSTNAME/PATH")
 		}
-		expect := mapping(test, "expect")
+		expect := mappingField(test, "expect")
 		for _, name := range []string{"cached", "browserCached"} {
-			if text := text(expect, name); text != "" && text != "none" {
+			if text := textField(expect, name); text != "" && text != "none" {
 				if _, ok := kind.ParseDuration(text); !ok {
 					s.report(at+".expect."+name, name+" is "+diag.Quote(text)+", which is no time", "write a time such as 90s, 5m, 1h or 7d, or none")
 				}

@@ -82,10 +82,10 @@ func checks() map[string]check {
 	return map[string]check{
 		"cors-credentials":     ofCDN(checkCORSCredentials),
 		"deprecated-purge-url": {object: checkDeprecatedPurgeURL, idle: func(opts RuleSettings) bool { return opts.DeprecatedPurgeURL == "" }},
-		"duplicate-location":   ofCDN(noDuplicates("", "locations", "merge the two, or change the path or host of one")),
-		"duplicate-rule":       ofCDN(noDuplicates("firewall", "rules", "rename one of them, or remove it")),
-		"duplicate-server":     ofCDN(noDuplicates("upstreams[]", "servers", "remove one, and raise the weight of the other")),
-		"duplicate-upstream":   ofCDN(noDuplicates("", "upstreams", "rename one of them, or remove it")),
+		"duplicate-location":   ofCDN(duplicateCheck("", "locations", "merge the two, or change the path or host of one")),
+		"duplicate-rule":       ofCDN(duplicateCheck("firewall", "rules", "rename one of them, or remove it")),
+		"duplicate-server":     ofCDN(duplicateCheck("upstreams[]", "servers", "remove one, and raise the weight of the other")),
+		"duplicate-upstream":   ofCDN(duplicateCheck("", "upstreams", "rename one of them, or remove it")),
 		"hostname-odd":         {object: checkHostnameOdd},
 		"hostname-shape":       {object: checkHostnameShape},
 		HostnameTaken:          {set: checkHostnameTaken},
@@ -97,7 +97,7 @@ func checks() map[string]check {
 		"namespace":            {object: checkNamespace},
 		"placeholder":          {object: checkPlaceholder},
 		"placeholder-odd":      {object: checkPlaceholderOdd},
-		"port-range":           ofCDN(inRange("upstreams[].servers[]", "", "port")),
+		"port-range":           ofCDN(rangeCheck("upstreams[].servers[]", "", "port")),
 		"purge-hostname-case":  {set: checkPurgeHostnameCase},
 		"purge-limits":         ofPurge(checkPurgeLimits),
 		"purge-limits-set":     {set: checkPurgeLimitsSet},
@@ -108,19 +108,19 @@ func checks() map[string]check {
 		"purge-subdomain":      ofPurge(checkPurgeSubdomain),
 		"ratelimit-locks-out":  ofCDN(checkRatelimitLocksOut),
 		"ratelimit-odd":        ofCDN(checkRatelimitOdd),
-		"request-test":         of(kind.RequestTest().Name)(checkRequestTest),
+		"request-test":         of(kind.RequestTestKind().Name)(checkRequestTest),
 		"rule-unnamed":         ofCDN(checkRuleUnnamed),
 		"server-owned":         {object: checkServerOwned},
 		"snapshot-class":       ofSnapshot(checkSnapshotClass),
 		"snapshot-source":      ofSnapshot(checkSnapshotSource),
-		"status-code":          ofCDN(inRange(ratelimits, "", "statusCode", "validationStatusCode")),
+		"status-code":          ofCDN(rangeCheck(ratelimits, "", "statusCode", "validationStatusCode")),
 		"tls-forced-off":       ofCDN(checkTLSForcedOff),
 		"tls-not-forced":       ofCDN(checkTLSNotForced),
-		"ttl-number":           ofCDN(inRange("locations[].cache", ", and the unit in ttlTimeUnit", "edgeTTL", "browserTTL")),
+		"ttl-number":           ofCDN(rangeCheck("locations[].cache", ", and the unit in ttlTimeUnit", "edgeTTL", "browserTTL")),
 		"type-settings":        ofCDN(checkTypeSettings),
 		"upstream-unknown":     ofCDN(checkUpstreamUnknown),
 		"upstream-unused":      ofCDN(checkUpstreamUnused),
-		"weight-number":        ofCDN(inRange("upstreams[].servers[]", "", "weight")),
+		"weight-number":        ofCDN(rangeCheck("upstreams[].servers[]", "", "weight")),
 	}
 }
 
@@ -132,8 +132,8 @@ func All() []Rule { return allRules() }
 
 var allRules = sync.OnceValue(readRules)
 
-// Named returns the rule with a name, or nil.
-func Named(name string) *Rule { return rulesByName()[name] }
+// ByName returns the rule with a name, or nil.
+func ByName(name string) *Rule { return rulesByName()[name] }
 
 var rulesByName = sync.OnceValue(func() map[string]*Rule {
 	all := map[string]*Rule{}
@@ -207,9 +207,9 @@ type RuleSubject struct {
 	// Begin, if set, is called before each rule.
 	Begin func()
 
-	rule  *Rule                // the running one
-	hosts []host               // the result of unusual
-	found map[string][]located // the results of each, by place
+	rule  *Rule                       // the running one
+	hosts []hostField                 // the result of unusual
+	found map[string][]locatedMapping // the results of each, by place
 
 	templated *bool // the result of mayHavePlaceholder for Doc
 }
@@ -218,7 +218,7 @@ type RuleSubject struct {
 func (s *RuleSubject) Run(advice bool) {
 	for i := range All() {
 		rule := &All()[i]
-		general := rule.kind == "" && s.Kind != kind.RequestTest()
+		general := rule.kind == "" && s.Kind != kind.RequestTestKind()
 		if rule.object == nil || advice != (rule.Severity == diag.Advice) || !general && (rule.kind != s.Kind.Name || s.Tree == nil) {
 			continue
 		}
@@ -251,8 +251,8 @@ type CheckedObject interface {
 // reportOn adds a finding at a field of an object.
 type reportOn func(o CheckedObject, field, message, fix string)
 
-// Compare applies the rules that need all objects.
-func Compare(all []CheckedObject, report func(CheckedObject, diag.Finding)) {
+// CheckSet applies the rules that need all objects.
+func CheckSet(all []CheckedObject, report func(CheckedObject, diag.Finding)) {
 	for _, rule := range All() {
 		if rule.set != nil {
 			rule.set(all, func(o CheckedObject, field, message, fix string) {
@@ -268,7 +268,7 @@ func (r *Rule) CanBeSilenced() bool {
 	return r.Severity != diag.Error && r.Bad != "" && r.Name != IgnoreOdd && r.Name != IgnoreUnused
 }
 
-// IsKnownAlone reports whether one document is enough to know that the rule finds nothing.
-func (r *Rule) IsKnownAlone(o RuleSettings) bool {
+// NeedsOnlyDocument reports whether one document is enough to know that the rule finds nothing.
+func (r *Rule) NeedsOnlyDocument(o RuleSettings) bool {
 	return r.set == nil && !r.NeedsLive && (r.idle == nil || !r.idle(o))
 }

@@ -87,12 +87,12 @@ func TestGenericNames(t *testing.T) {
 }
 
 // TestPlainHostsHaveNothingToSay: nothing is wrong or odd in the names that
-// plainHost passes over.
+// isPlainHost passes over.
 func TestPlainHostsHaveNothingToSay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.StringMatching(`([a-c]|-|\.|0x|[0-9]|[A-Z_*/@é]?){0,8}|[a-z]{60,66}(\.[a-z]{1,60}){0,5}`).Draw(t, "name")
-		h := host{text: name, noun: "host"}
-		if problem, _ := h.problem(); plainHost(name) && (problem != "" || len(h.oddities()) > 0) {
+		h := hostField{text: name, noun: "host"}
+		if problem, _ := h.problem(); isPlainHost(name) && (problem != "" || len(h.oddities()) > 0) {
 			t.Fatalf("%q: %q, %q", name, problem, h.oddities())
 		}
 	})

@@ -26,7 +26,7 @@ func WriteJSON(out *bufio.Writer, text []byte) {
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRune(text[i:])
 		command := bytes.HasPrefix(text[i:], []byte("##"))
-		if r == '\n' || r != utf8.RuneError && shown(r) && !command {
+		if r == '\n' || r != utf8.RuneError && isVisible(r) && !command {
 			i += size
 			continue
 		}

@@ -47,19 +47,19 @@ func Fence(info constant, lines []Text) Markdown {
 	var b strings.Builder
 	longest := 2
 	for _, line := range lines {
-		longest = max(longest, line.Backticks())
+		longest = max(longest, line.LongestBacktickRun())
 	}
 	ticks := strings.Repeat("`", longest+1)
 	b.WriteString(ticks + string(info) + "\n")
 	for _, line := range lines {
-		b.WriteString(line.Guarded().s + "\n")
+		b.WriteString(line.EscapeCommands().s + "\n")
 	}
 	b.WriteString(ticks + "\n")
 	return Markdown{b.String()}
 }
 
-// Backticks returns the length of the longest run of backticks.
-func (t Text) Backticks() int {
+// LongestBacktickRun returns the length of the longest run of backticks.
+func (t Text) LongestBacktickRun() int {
 	longest, run := 0, 0
 	for i := range len(t.s) {
 		if t.s[i] != '`' {
@@ -87,7 +87,7 @@ func Code(t Text) Markdown {
 	var b strings.Builder
 	b.WriteString("<code>")
 	for i := range len(t.s) {
-		if literally(t.s, i) {
+		if needsNoEscape(t.s, i) {
 			b.WriteByte(t.s[i])
 		} else {
 			b.WriteString("&#" + strconv.Itoa(int(t.s[i])) + ";")
@@ -97,9 +97,9 @@ func Code(t Text) Markdown {
 	return Markdown{b.String()}
 }
 
-// literally reports whether the byte at i needs no escape in Markdown and HTML. A dot after
+// needsNoEscape reports whether the byte at i needs no escape in Markdown and HTML. A dot after
 // a w does: www. makes a link.
-func literally(s string, i int) bool {
+func needsNoEscape(s string, i int) bool {
 	const literals = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ -/,"
 	if s[i] == '.' {
 		return i == 0 || s[i-1] != 'w' && s[i-1] != 'W'

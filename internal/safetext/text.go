@@ -32,7 +32,7 @@ func Clean(s string) Text {
 		switch {
 		case r == utf8.RuneError && !strings.HasPrefix(s[i:], string(utf8.RuneError)):
 			b.WriteString(`\x` + hex(rune(s[i]), 2))
-		case shown(r):
+		case isVisible(r):
 			b.WriteRune(r)
 		default:
 			b.WriteString(escape(r))
@@ -41,8 +41,8 @@ func Clean(s string) Text {
 	return Text{b.String()}
 }
 
-// shown reports whether a rune is visible and does not end a line.
-func shown(r rune) bool { return unicode.IsPrint(r) && !diag.Unseen(r) }
+// isVisible reports whether a rune is visible and does not end a line.
+func isVisible(r rune) bool { return unicode.IsPrint(r) && !diag.IsInvisible(r) }
 
 func escape(r rune) string {
 	switch {
@@ -65,9 +65,9 @@ func hex(r rune, digits int) string {
 	return strings.Repeat("0", max(0, digits-len(s))) + s
 }
 
-// Guarded escapes workflow commands in a line: at its start, after spaces, and the legacy
+// EscapeCommands escapes workflow commands in a line: at its start, after spaces, and the legacy
 // forms anywhere. Guard whole lines: two harmless parts can make a command.
-func (t Text) Guarded() Text {
+func (t Text) EscapeCommands() Text {
 	s := strings.ReplaceAll(t.s, "##[", `#\x23[`)
 	s = strings.ReplaceAll(s, "##vso[", `#\x23vso[`)
 	if strings.HasPrefix(strings.TrimLeft(s, " \t"), "::") {
@@ -105,8 +105,8 @@ func F(format constant, args ...any) Text {
 	return Text{string(b)}
 }
 
-// Args returns safe arguments for a format.
-func Args(args []any) []any {
+// CleanArgs returns safe arguments for a format.
+func CleanArgs(args []any) []any {
 	out := make([]any, len(args))
 	for i, arg := range args {
 		switch arg.(type) {
@@ -189,8 +189,8 @@ func Join(parts []Text, sep string) Text {
 	return Text{strings.Join(texts, sep)}
 }
 
-// Filled returns the texts that are not empty.
-func Filled(texts ...Text) []Text { return slices.DeleteFunc(texts, Text.Empty) }
+// NonEmpty returns the texts that are not empty.
+func NonEmpty(texts ...Text) []Text { return slices.DeleteFunc(texts, Text.Empty) }
 
 // cells measures terminal columns independent of the locale, so that a document gives the
 // same bytes everywhere.
@@ -212,9 +212,9 @@ func (t Text) Width() int {
 	return columns
 }
 
-// Cut shortens t to at most columns, with an ellipsis at the end. It also limits combining
+// Truncate shortens t to at most columns, with an ellipsis at the end. It also limits combining
 // characters, which have no width.
-func (t Text) Cut(columns int) Text {
+func (t Text) Truncate(columns int) Text {
 	if len(t.s) <= columns {
 		return t
 	}
@@ -227,8 +227,8 @@ func (t Text) Cut(columns int) Text {
 	return Text{cells().Truncate(t.s, columns, "…")}
 }
 
-// CutLeft shortens t to at most columns, with an ellipsis at the start.
-func (t Text) CutLeft(columns int) Text {
+// TruncateLeft shortens t to at most columns, with an ellipsis at the start.
+func (t Text) TruncateLeft(columns int) Text {
 	if wide := t.Width(); wide > columns {
 		return Text{cells().TruncateLeft(t.s, wide-columns+1, "…")}
 	}

@@ -27,12 +27,12 @@ var nameForm = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
 })
 
-func validName(name string) bool { return len(name) <= 253 && nameForm().MatchString(name) }
+func isValidName(name string) bool { return len(name) <= 253 && nameForm().MatchString(name) }
 
 // admission validates an object before it is stored, and collects what is wrong.
 type admission struct {
-	c     *call
-	o     objects
+	c     *apiRequest
+	o     objectTx
 	obj   object
 	spec  map[string]any
 	found []cause
@@ -79,10 +79,10 @@ func (a *admission) admitObject() (err error) {
 // admitCDN validates a CDN whose fields have the right types (docs/platform.md 2.2).
 func admitCDN(a *admission) error {
 	host := asText(a.spec["hostname"])
-	switch owner := a.o.cdnOf(a.c.ws.Name, host); {
+	switch owner := a.o.cdnServing(a.c.ws.Name, host); {
 	case host == "":
 		a.addRequired("spec.hostname")
-	case !validName(strings.ToLower(host)):
+	case !isValidName(strings.ToLower(host)):
 		a.addWrongValue("spec.hostname", host, "must be a domain name")
 	case owner != "" && owner != a.obj.name():
 		a.addDuplicate("spec.hostname", host)
@@ -142,7 +142,7 @@ func admitPurge(a *admission) error {
 	case host == "":
 		a.addRequired("spec.hostname")
 		return nil
-	case a.o.cdnOf(a.c.ws.Name, host) == "":
+	case a.o.cdnServing(a.c.ws.Name, host) == "":
 		a.addWrongValue("spec.hostname", host, "no CDN of the workspace has this hostname")
 		return nil
 	}

@@ -20,15 +20,15 @@ const ControlBase = "/_sandbox/"
 // controlHandler returns the handler of the requests below ControlBase (docs/reference/sandbox.md).
 func (s *Server) controlHandler() *http.ServeMux {
 	mux := http.NewServeMux()
-	for pattern, act := range map[string]action{
+	for pattern, act := range map[string]controlAction{
 		"GET requests":    func(*http.Request, []byte) (any, error) { return s.Requests() },
 		"DELETE requests": func(*http.Request, []byte) (any, error) { return nil, s.ResetRequests() },
 		"GET clock":       func(*http.Request, []byte) (any, error) { return map[string]any{"now": s.Now()}, nil },
 		"POST clock":      s.advanceClock,
-		"GET fault":       func(*http.Request, []byte) (any, error) { return s.Faults(), nil },
+		"GET fault":       func(*http.Request, []byte) (any, error) { return s.PendingFaults(), nil },
 		"DELETE fault":    func(*http.Request, []byte) (any, error) { s.ClearFaults(); return nil, nil },
 		"POST fault": func(_ *http.Request, body []byte) (any, error) {
-			return nil, s.Fault(strings.Split(strings.TrimSpace(string(body)), "\n")...)
+			return nil, s.AddFaults(strings.Split(strings.TrimSpace(string(body)), "\n")...)
 		},
 		"GET objects": func(*http.Request, []byte) (any, error) { return s.Objects() },
 		"PUT objects": func(_ *http.Request, body []byte) (any, error) {
@@ -40,7 +40,7 @@ func (s *Server) controlHandler() *http.ServeMux {
 			}
 			return nil, s.PutJSON(objs...)
 		},
-		"GET executed": func(*http.Request, []byte) (any, error) { return s.Executed() },
+		"GET executed": func(*http.Request, []byte) (any, error) { return s.CountExecutedPurges() },
 		"GET objects/{kind}/{workspace}/{name}": func(r *http.Request, _ []byte) (any, error) {
 			obj, err := s.Object(r.PathValue("kind"), r.PathValue("workspace"), r.PathValue("name"))
 			if err == nil && obj == nil {
@@ -58,10 +58,10 @@ func (s *Server) controlHandler() *http.ServeMux {
 	return mux
 }
 
-// action carries out a request with a body, and returns the value to answer as JSON, or nil.
-type action func(r *http.Request, body []byte) (any, error)
+// controlAction carries out a request with a body, and returns the value to answer as JSON, or nil.
+type controlAction func(r *http.Request, body []byte) (any, error)
 
-func (act action) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (act controlAction) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var v any
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody))
 	if err == nil {
@@ -90,9 +90,9 @@ func (s *Server) advanceClock(_ *http.Request, body []byte) (any, error) {
 	return map[string]any{"now": s.Now().Add(d)}, s.Advance(d)
 }
 
-// RefusalOf says why a request may come from a web page, or returns "". A page has an origin, or reaches
+// WhyFromBrowser says why a request may come from a web page, or returns "". A page has an origin, or reaches
 // this machine by a public name that resolves to it.
-func RefusalOf(r *http.Request) string {
+func WhyFromBrowser(r *http.Request) string {
 	host := r.Host
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -146,7 +146,7 @@ func (s *Server) Put(objs ...map[string]any) error {
 // PutJSON is Put for objects in JSON.
 func (s *Server) PutJSON(objs ...json.RawMessage) error {
 	now := s.Now()
-	return s.store.writeTransaction(func(o objects) error {
+	return s.store.writeTransaction(func(o objectTx) error {
 		for _, raw := range objs {
 			in, err := decodeObject(raw)
 			if err == nil {
@@ -160,7 +160,7 @@ func (s *Server) PutJSON(objs ...json.RawMessage) error {
 	})
 }
 
-func (s *Server) putObject(o objects, in object, now time.Time) error {
+func (s *Server) putObject(o objectTx, in object, now time.Time) error {
 	res, err := resourceOf(asText(in["kind"]))
 	if err != nil {
 		return err
@@ -171,7 +171,7 @@ func (s *Server) putObject(o objects, in object, now time.Time) error {
 	if in.spec() != nil {
 		normalizeValue(in.spec())
 	}
-	c := &call{res: res, ws: s.opts.Workspaces[0], name: in.name(), now: now}
+	c := &apiRequest{res: res, ws: s.opts.Workspaces[0], name: in.name(), now: now}
 	if space := asText(in.meta()["namespace"]); space != "" {
 		if c.ws, c.known = s.findWorkspace(func(ws WorkspaceKey) bool { return ws.Name == space }); !c.known {
 			return fmt.Errorf("workspace %q does not exist", space)
@@ -185,7 +185,7 @@ func (s *Server) putObject(o objects, in object, now time.Time) error {
 
 // completeObject adds the server's fields that a seeded object lacks: those of the object
 // that it replaces, else new ones.
-func (c *call) completeObject(o objects, obj object) error {
+func (c *apiRequest) completeObject(o objectTx, obj object) error {
 	old, err := o.getObject(c.res, c.ws.Name, c.name)
 	if err != nil {
 		return err
@@ -212,9 +212,9 @@ func (s *Server) Object(kind, workspace, name string) (map[string]any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read object: %w", err)
 	}
-	c := &call{res: res, now: s.Now()}
+	c := &apiRequest{res: res, now: s.Now()}
 	var obj object
-	err = s.store.readTransaction(func(o objects) (err error) {
+	err = s.store.readTransaction(func(o objectTx) (err error) {
 		obj, err = o.getObject(res, workspace, name)
 		return err
 	})
@@ -227,8 +227,8 @@ func (s *Server) Object(kind, workspace, name string) (map[string]any, error) {
 // Objects returns every live object as stored, by resource, workspace and name.
 func (s *Server) Objects() ([]map[string]any, error) {
 	out := []map[string]any{}
-	c := &call{now: s.Now()}
-	err := s.store.readTransaction(func(o objects) (err error) {
+	c := &apiRequest{now: s.Now()}
+	err := s.store.readTransaction(func(o objectTx) (err error) {
 		for _, c.res = range resources() {
 			for _, ws := range s.opts.Workspaces {
 				err = errors.Join(err, o.eachValue(bucketObjects, storeKey(c.res.plural, ws.Name, ""), "", func(_ string, raw []byte) error {
@@ -249,7 +249,7 @@ func (s *Server) Objects() ([]map[string]any, error) {
 func (s *Server) Remove(kind, workspace, name string) error {
 	res, err := resourceOf(kind)
 	if err == nil {
-		err = s.store.writeTransaction(func(o objects) error { return o.removeObject(res, workspace, name) })
+		err = s.store.writeTransaction(func(o objectTx) error { return o.removeObject(res, workspace, name) })
 	}
 	return wrapError(err, "remove %s %q", kind, name)
 }

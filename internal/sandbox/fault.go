@@ -56,8 +56,8 @@ func matchPath(pattern, path string) bool {
 	return ok && strings.HasSuffix(rest, parts[last])
 }
 
-// isDue counts a request, and reports whether the fault applies to it.
-func (f *fault) isDue() bool {
+// countRequest counts a request, and reports whether the fault applies to it.
+func (f *fault) countRequest() bool {
 	f.seen++
 	return f.seen >= f.from && !f.isSpent() && rand.Float64()*100 < f.percent
 }
@@ -209,9 +209,9 @@ func FaultKinds() []FaultKind {
 			"answers with this status, and a Status object of the reason, field and message, or plain text. Retry-After is VALUE, or for +30s a date that far from now. TEXT is the rest of the line",
 			true, FaultValue.answerStatus,
 		},
-		{"drop", "", "POST /purges: drop after-commit", "closes the connection without an answer", true, endConnection(func(http.ResponseWriter, Waiter) {})},
-		{"reset", "", "PATCH /cdns: reset", "resets the connection (RST)", true, endConnection(resetConnection)},
-		{"stall", "", "POST /volumesnapshots: stall after-commit", "never answers", true, endConnection(func(_ http.ResponseWriter, wait Waiter) { wait(forever) })},
+		{"drop", "", "POST /purges: drop after-commit", "closes the connection without an answer", true, breakConnection(func(http.ResponseWriter, WaitFunc) {})},
+		{"reset", "", "PATCH /cdns: reset", "resets the connection (RST)", true, breakConnection(resetConnection)},
+		{"stall", "", "POST /volumesnapshots: stall after-commit", "never answers", true, breakConnection(func(_ http.ResponseWriter, wait WaitFunc) { wait(forever) })},
 		{
 			"redirect", "=URL", "GET *: redirect=http://127.0.0.1:9/elsewhere", "answers with 307 to the URL", true,
 			func(f FaultValue, a *Response, _ time.Time) {
@@ -220,8 +220,8 @@ func FaultKinds() []FaultKind {
 			},
 		},
 		{"delay", "=TIME", "GET *: delay=300ms 5%", "carries the request out, and answers, after this time, even if the client is gone. after-commit: carries it out at once, and answers after this time", true, nil},
-		{partialList, "=N", "GET */cdns: partial-list=1 x*", "lists only the first N objects, as if there were no more", false, endList(false)},
-		{partialCounted, "=N", "GET */cdns: partial-list-counted=1", "the same, but says how many are left", false, endList(true)},
+		{partialList, "=N", "GET */cdns: partial-list=1 x*", "lists only the first N objects, as if there were no more", false, dropContinueToken(false)},
+		{partialCounted, "=N", "GET */cdns: partial-list-counted=1", "the same, but says how many are left", false, dropContinueToken(true)},
 		{partialPaged, "=N", "GET */cdns: partial-list-paged=1", "the same, with the token to get them", false, nil},
 		{"clock", "=TIME", "GET *: clock=25h @3", "changes the Date header by TIME, in this answer and all later ones; the platform's own clock does not change", false, nil},
 		{"duplicate-executes", "", "POST /purges: duplicate-executes x*", "accepts and executes a purge although its name exists", false, nil},
@@ -235,11 +235,11 @@ const (
 	partialPaged   = "partial-list-paged"
 )
 
-type editor = func(f FaultValue, a *Response, now time.Time)
+type responseEditor = func(f FaultValue, a *Response, now time.Time)
 
-// endConnection breaks the connection after how, without an answer.
-func endConnection(how func(http.ResponseWriter, Waiter)) editor {
-	return func(_ FaultValue, a *Response, _ time.Time) { a.endBy(how) }
+// breakConnection breaks the connection after how, without an answer.
+func breakConnection(how func(http.ResponseWriter, WaitFunc)) responseEditor {
+	return func(_ FaultValue, a *Response, _ time.Time) { a.breakAfter(how) }
 }
 
 func (f FaultValue) answerStatus(a *Response, now time.Time) {
@@ -275,8 +275,8 @@ func retryDate(text string, now time.Time) string {
 	return now.Add(d).Format(http.TimeFormat)
 }
 
-// endList removes the token to get the rest of a list, and how many are left unless that is counted.
-func endList(isCounted bool) editor {
+// dropContinueToken removes the token to get the rest of a list, and how many are left unless that is counted.
+func dropContinueToken(isCounted bool) responseEditor {
 	return func(_ FaultValue, a *Response, _ time.Time) {
 		body := asMap(decode(a.Body))
 		meta := asMap(body["metadata"])

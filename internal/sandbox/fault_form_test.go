@@ -60,12 +60,12 @@ func TestGrammarOfFaults(t *testing.T) {
 		{"GET *: partial-list", "write partial-list=N"},
 		{"GET *: clock=soon", "write clock=TIME"},
 	} {
-		err := s.Fault("GET *: 503", tc.rule)
+		err := s.AddFaults("GET *: 503", tc.rule)
 		if err == nil || !strings.Contains(err.Error(), tc.says) || !strings.HasSuffix(err.Error(), Grammar) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: %v", tc.rule, err)
 		}
 	}
-	if got := s.Faults(); len(got) != 0 {
+	if got := s.PendingFaults(); len(got) != 0 {
 		t.Errorf("waiting: %v", got)
 	}
 }
@@ -77,7 +77,7 @@ func TestProbabilityOfFaults(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 1000 {
-			if f.isDue() {
+			if f.countRequest() {
 				n++
 			}
 		}

@@ -37,7 +37,7 @@ func FuzzFault(f *testing.F) {
 			t.Fatalf("%q is %q, and then %q, %v", rule, got.text, again.text, err)
 		}
 		for range 5 {
-			got.isDue()
+			got.countRequest()
 		}
 	})
 }

@@ -13,14 +13,14 @@ import (
 
 func (w *world) fault(rules ...string) {
 	w.t.Helper()
-	if err := w.s.Fault(rules...); err != nil {
+	if err := w.s.AddFaults(rules...); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
 func (w *world) executed(name string) int {
 	w.t.Helper()
-	done, err := w.s.Executed()
+	done, err := w.s.CountExecutedPurges()
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -152,15 +152,15 @@ func TestFaultsAreCountedAndForgotten(t *testing.T) {
 	for _, want := range []int{503, 503, 500, 500, 504, 504} {
 		w.get(cdns).want(t, want)
 	}
-	got := w.s.Faults()
-	want := []Pending{{Rule: "GET */cdns: 504 x*", Seen: 6, Done: 2}, {Rule: "PATCH *: drop"}}
+	got := w.s.PendingFaults()
+	want := []PendingFault{{Rule: "GET */cdns: 504 x*", Seen: 6, Done: 2}, {Rule: "PATCH *: drop"}}
 	if !slices.Equal(got, want) {
 		t.Errorf("waiting: %v", got)
 	}
 	w.get(cdns+"/shop").want(t, 200)
 	w.s.ClearFaults()
 	w.get(cdns).want(t, 200)
-	if got := w.s.Faults(); len(got) != 0 {
+	if got := w.s.PendingFaults(); len(got) != 0 {
 		t.Errorf("waiting: %v", got)
 	}
 }
@@ -216,7 +216,7 @@ func TestConcurrentRequests(t *testing.T) {
 		t.Errorf("codes %v", count)
 	}
 	w.get(cdns+"/shop").wantAt(t, "metadata.labels.n7", "3")
-	done, err := w.s.Executed()
+	done, err := w.s.CountExecutedPurges()
 	if err != nil || len(done) != 4 || done["same-0"] != 1 {
 		t.Errorf("executed %v %v", done, err)
 	}

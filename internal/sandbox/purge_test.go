@@ -29,7 +29,7 @@ func TestPurgeLife(t *testing.T) {
 	}
 	w.post(purges, body).want(t, 201)
 	w.post(purges, purgeBody("rel-2", "shop.example.com", "/")).want(t, 201)
-	got, err := w.s.Executed()
+	got, err := w.s.CountExecutedPurges()
 	if err != nil || fmt.Sprint(got) != "map[rel-1:2 rel-2:1]" {
 		t.Errorf("executed %v %v", got, err)
 	}
@@ -67,7 +67,7 @@ func TestContentOfPurge(t *testing.T) {
 	}
 	w.post(purges, spec(`{"hostname":"shop.example.com","paths":["/*"],"subdomains":["www"]}`)).want(t, 201)
 	w.post(purges, strings.Replace(spec(`{}`), "delivery/v2.1", "delivery.acme.cloud/v1beta1", 1)).want(t, 400)
-	got, err := w.s.Executed()
+	got, err := w.s.CountExecutedPurges()
 	if err != nil || len(got) != 1 {
 		t.Errorf("executed %v %v", got, err)
 	}

@@ -41,8 +41,8 @@ func (s *Server) SetQuirks(names ...string) error {
 	return nil
 }
 
-// shapeSpec applies to the spec of an answered CDN the quirks that change it.
-func shapeSpec(spec map[string]any, on quirkSet) {
+// applySpecQuirks applies to the spec of an answered CDN the quirks that change it.
+func applySpecQuirks(spec map[string]any, on quirkSet) {
 	if on["defaults"] {
 		cdnFields().fillDefaults(spec, asText(spec["hostname"]))
 	}

@@ -25,7 +25,7 @@ const missingDisk = "missing-" // begins the names of disks that don't exist
 
 // isGone reports whether a stored object no longer exists: an expired purge
 // (docs/platform.md 3), or a snapshot whose deletion is complete.
-func (c *call) isGone(obj object) bool {
+func (c *apiRequest) isGone(obj object) bool {
 	deleted := obj.timeOf("deletionTimestamp")
 	switch {
 	case c.isPurge():
@@ -37,25 +37,25 @@ func (c *call) isGone(obj object) bool {
 }
 
 // findObject returns the object at the path, or a NotFound failure.
-func (c *call) findObject(o objects) (object, error) {
+func (c *apiRequest) findObject(o objectTx) (object, error) {
 	obj, err := o.getObject(c.res, c.ws.Name, c.name)
 	if err == nil && (!c.known || obj == nil || c.isGone(obj)) {
-		err = c.notFound()
+		err = c.notFoundError()
 	}
 	return obj, err
 }
 
 // answerGet answers a GET of one object (docs/platform.md 4 rows 2 and 6).
-func (s *Server) answerGet(c *call) (*Response, error) {
+func (s *Server) answerGet(c *apiRequest) (*Response, error) {
 	var shown []byte
-	err := s.store.readTransaction(func(o objects) (err error) {
+	err := s.store.readTransaction(func(o objectTx) (err error) {
 		if raw := o.getBytes(c.res, c.ws.Name, c.name); c.known && raw != nil {
 			shown, err = c.encodeShown(raw)
 		}
 		return err
 	})
 	if err == nil && shown == nil {
-		err = c.notFound()
+		err = c.notFoundError()
 	}
 	return newResponse(http.StatusOK, typeJSON, append(shown, '\n')), err
 }
@@ -71,14 +71,14 @@ func (t pageToken) String() string {
 
 // answerList answers a GET of a collection (docs/platform.md 4 rows 1 and 5). limit and
 // continue work as in Kubernetes; the document names no parameter.
-func (s *Server) answerList(c *call) (*Response, error) {
+func (s *Server) answerList(c *apiRequest) (*Response, error) {
 	limit, after, err := c.parsePaging()
 	if err != nil {
 		return nil, err
 	}
 	var items [][]byte
 	meta := map[string]any{"continue": ""}
-	err = s.store.readTransaction(func(o objects) error {
+	err = s.store.readTransaction(func(o objectTx) error {
 		meta["resourceVersion"] = o.newestVersion()
 		if !c.known {
 			return nil
@@ -110,7 +110,7 @@ func (s *Server) answerList(c *call) (*Response, error) {
 }
 
 // encodeShown returns a stored object as JSON for an answer, or nil if it is gone.
-func (c *call) encodeShown(raw []byte) ([]byte, error) {
+func (c *apiRequest) encodeShown(raw []byte) ([]byte, error) {
 	if c.isCDN() && len(c.on) == 0 {
 		return bytes.Clone(raw), nil
 	}
@@ -118,11 +118,11 @@ func (c *call) encodeShown(raw []byte) ([]byte, error) {
 	if err != nil || c.isGone(obj) {
 		return nil, err
 	}
-	return json.Marshal(c.prepareForAnswer(obj))
+	return json.Marshal(c.addStatusAndQuirks(obj))
 }
 
 // parsePaging parses limit, where 0 means all, and continue.
-func (c *call) parsePaging() (limit int, after string, err error) {
+func (c *apiRequest) parsePaging() (limit int, after string, err error) {
 	if text := c.query.Get("limit"); text != "" {
 		if limit, err = strconv.Atoi(text); err != nil || limit < 0 {
 			return 0, "", badRequest("limit: %q is not a number of items", text)
@@ -145,17 +145,17 @@ func (c *call) parsePaging() (limit int, after string, err error) {
 	return limit, token.After, nil
 }
 
-// prepareForAnswer prepares an object for an answer: it adds the status and applies quirks.
-func (c *call) prepareForAnswer(obj object) object {
+// addStatusAndQuirks prepares an object for an answer: it adds the status and applies quirks.
+func (c *apiRequest) addStatusAndQuirks(obj object) object {
 	addStatus(c, obj)
 	if spec := obj.spec(); spec != nil && c.isCDN() {
-		shapeSpec(spec, c.on)
+		applySpecQuirks(spec, c.on)
 	}
 	return obj
 }
 
 // addStatus adds a status that fits the object's age, unless it was seeded with one.
-func addStatus(c *call, obj object) {
+func addStatus(c *apiRequest, obj object) {
 	if _, has := obj["status"]; has {
 		return
 	}

@@ -26,12 +26,12 @@ type Response struct {
 
 	delay time.Duration // to wait before answering
 	// Send sends the response in another way; it may be nil.
-	Send func(w http.ResponseWriter, wait Waiter)
+	Send func(w http.ResponseWriter, wait WaitFunc)
 }
 
-// Waiter waits for a time, or forever if it is negative. It returns false if the
+// WaitFunc waits for a time, or forever if it is negative. It returns false if the
 // client or the server went away.
-type Waiter func(time.Duration) bool
+type WaitFunc func(time.Duration) bool
 
 // NewAnswer returns an answer with a body of the media type.
 func newResponse(status int, media string, body []byte) *Response {
@@ -82,7 +82,7 @@ func asText(v any) string {
 }
 
 // write sends the answer. It panics with http.ErrAbortHandler to break the connection.
-func (a *Response) write(w http.ResponseWriter, wait Waiter) {
+func (a *Response) write(w http.ResponseWriter, wait WaitFunc) {
 	switch {
 	case a.delay > 0 && !wait(a.delay):
 		panic(http.ErrAbortHandler)
@@ -98,17 +98,17 @@ func (a *Response) write(w http.ResponseWriter, wait Waiter) {
 	}
 }
 
-// endBy breaks the connection after end, without an answer.
-func (a *Response) endBy(end func(w http.ResponseWriter, wait Waiter)) {
+// breakAfter breaks the connection after end, without an answer.
+func (a *Response) breakAfter(end func(w http.ResponseWriter, wait WaitFunc)) {
 	a.Status = 0
-	a.Send = func(w http.ResponseWriter, wait Waiter) {
+	a.Send = func(w http.ResponseWriter, wait WaitFunc) {
 		end(w, wait)
 		panic(http.ErrAbortHandler)
 	}
 }
 
 // resetConnection closes the connection so that the client sees a reset.
-func resetConnection(w http.ResponseWriter, _ Waiter) {
+func resetConnection(w http.ResponseWriter, _ WaitFunc) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		return

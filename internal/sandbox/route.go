@@ -23,7 +23,7 @@ type resource struct {
 	admit              func(*admission) error // validates an object before it is stored
 }
 
-type methodHandlers map[string]func(*Server, *call) (*Response, error)
+type methodHandlers map[string]func(*Server, *apiRequest) (*Response, error)
 
 const workspaces = DeliveryBase + "/global/workspaces/"
 
@@ -59,8 +59,8 @@ func resourceOf(kind string) (*resource, error) {
 	return nil, fmt.Errorf("kind %q is not served here", kind)
 }
 
-// call is one request to the platform.
-type call struct {
+// apiRequest is one request to the platform.
+type apiRequest struct {
 	method string
 	path   string // escaped
 	query  url.Values
@@ -77,12 +77,12 @@ type call struct {
 	user  string
 }
 
-func (c *call) isPurge() bool { return c.res.kind == "Purge" }
-func (c *call) isCDN() bool   { return c.res.kind == "CDN" }
+func (c *apiRequest) isPurge() bool { return c.res.kind == "Purge" }
+func (c *apiRequest) isCDN() bool   { return c.res.kind == "CDN" }
 
 // answerRequest answers a request as documented, but for quirks. unread says why its body could not be read.
 func (s *Server) answerRequest(r *http.Request, body []byte, unread error, on quirkSet) *Response {
-	c := &call{method: r.Method, path: r.URL.EscapedPath(), query: r.URL.Query(), header: r.Header, body: body, now: s.Now(), on: on}
+	c := &apiRequest{method: r.Method, path: r.URL.EscapedPath(), query: r.URL.Query(), header: r.Header, body: body, now: s.Now(), on: on}
 	a, err := s.carryOut(c, unread)
 	if err != nil {
 		return c.failedAnswer(err)
@@ -90,7 +90,7 @@ func (s *Server) answerRequest(r *http.Request, body []byte, unread error, on qu
 	return a
 }
 
-func (s *Server) carryOut(c *call, unread error) (*Response, error) {
+func (s *Server) carryOut(c *apiRequest, unread error) (*Response, error) {
 	if unread != nil {
 		return nil, unreadableBody(unread)
 	}
@@ -122,7 +122,7 @@ func unreadableBody(err error) error {
 
 // routeRequest sets the resource, workspace and name from the path (docs/platform.md 4). It returns false if
 // nothing is served there. The slash in the compute area's group may be escaped (docs/platform.md 10).
-func (s *Server) routeRequest(c *call) bool {
+func (s *Server) routeRequest(c *apiRequest) bool {
 	path := c.path
 	for _, slash := range []string{"%2F", "%2f"} {
 		path = strings.Replace(path, snapshotGroup+slash, snapshotGroup+"/", 1)
@@ -155,7 +155,7 @@ func (s *Server) findWorkspace(match func(WorkspaceKey) bool) (WorkspaceKey, boo
 }
 
 // checkToken checks the token and its roles (docs/platform.md 5 and 7.1).
-func (s *Server) checkToken(c *call) error {
+func (s *Server) checkToken(c *apiRequest) error {
 	value := c.header.Get("Authorization")
 	if value == "" {
 		c.user = "system:anonymous"
@@ -174,7 +174,7 @@ func (s *Server) checkToken(c *call) error {
 	return nil
 }
 
-func (c *call) requireMedia(want string) error {
+func (c *apiRequest) requireMedia(want string) error {
 	media, _, _ := strings.Cut(c.header.Get("Content-Type"), ";")
 	if strings.ToLower(strings.TrimSpace(media)) == want {
 		return nil
@@ -191,7 +191,7 @@ func badRequest(format string, args ...any) error {
 	return newFailure(http.StatusBadRequest, "BadRequest", format, args...)
 }
 
-func (c *call) failedAnswer(err error) *Response {
+func (c *apiRequest) failedAnswer(err error) *Response {
 	f, ok := errors.AsType[*apiError](err)
 	if !ok {
 		f = newFailure(http.StatusInternalServerError, "InternalError", "Internal error occurred: %v", err)
@@ -203,13 +203,13 @@ func (c *call) failedAnswer(err error) *Response {
 	return f.response()
 }
 
-func (c *call) groupResource() string { return c.res.plural + "." + c.res.group }
+func (c *apiRequest) groupResource() string { return c.res.plural + "." + c.res.group }
 
-func (c *call) notFound() error {
+func (c *apiRequest) notFoundError() error {
 	return newFailure(http.StatusNotFound, "NotFound", "%s %q not found", c.groupResource(), c.name)
 }
 
-func (c *call) forbiddenError() error {
+func (c *apiRequest) forbiddenError() error {
 	verb := map[string]string{"POST": "create", "PATCH": "patch", "DELETE": "delete", "PUT": "update", "GET": "get"}[c.method]
 	target := ""
 	switch {
@@ -222,7 +222,7 @@ func (c *call) forbiddenError() error {
 		c.groupResource(), target, c.user, verb, c.res.plural, c.res.group, c.space)
 }
 
-func (c *call) invalidError(causes ...cause) error {
+func (c *apiRequest) invalidError(causes ...cause) error {
 	texts := make([]string, len(causes))
 	for i, found := range causes {
 		texts[i] = found.Field + ": " + found.Message

@@ -116,7 +116,9 @@ func (s *Server) Advance(d time.Duration) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	offset := s.store.offset + d
-	err := s.store.writeTransaction(func(o objects) error { return o.openBucket(bucketMeta).Put([]byte(keyOffset), []byte(offset.String())) })
+	err := s.store.writeTransaction(func(o objectTx) error {
+		return o.openBucket(bucketMeta).Put([]byte(keyOffset), []byte(offset.String()))
+	})
 	if err == nil {
 		s.store.offset = offset
 	}

@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// Pending is a fault that may still apply: it matched Seen requests and changed Done.
-type Pending struct {
+// PendingFault is a fault that may still apply: it matched Seen requests and changed Done.
+type PendingFault struct {
 	Rule string `json:"rule"`
 	Seen int    `json:"seen"`
 	Done int    `json:"done"`
 }
 
-// Fault adds faults in the form of Grammar, or none if one is invalid. Each counts the
+// AddFaults adds faults in the form of Grammar, or none if one is invalid. Each counts the
 // requests that it matches; if several apply to a request, the oldest one wins.
-func (s *Server) Fault(texts ...string) error {
+func (s *Server) AddFaults(texts ...string) error {
 	var added []*fault
 	for _, text := range texts {
 		f, err := parseFault(text, append(FaultKinds(), s.opts.Faults...))
@@ -34,13 +34,13 @@ func (s *Server) Fault(texts ...string) error {
 	return nil
 }
 
-// Faults returns the faults that may still apply, the oldest first.
-func (s *Server) Faults() []Pending {
+// PendingFaults returns the faults that may still apply, the oldest first.
+func (s *Server) PendingFaults() []PendingFault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := []Pending{}
+	out := []PendingFault{}
 	for _, f := range s.faults {
-		out = append(out, Pending{Rule: f.text, Seen: f.seen, Done: f.done})
+		out = append(out, PendingFault{Rule: f.text, Seen: f.seen, Done: f.done})
 	}
 	return out
 }
@@ -58,7 +58,7 @@ func (s *Server) takeFault(r *http.Request) *fault {
 	defer s.mu.Unlock()
 	taken := &fault{after: true}
 	for _, f := range s.faults {
-		if f.matchesRequest(r.Method, r.URL.Path) && f.isDue() && taken.text == "" {
+		if f.matchesRequest(r.Method, r.URL.Path) && f.countRequest() && taken.text == "" {
 			f.done++
 			taken = f
 		}
@@ -76,7 +76,7 @@ const maxBody = 16 << 20 // bytes of a request
 // panics with http.ErrAbortHandler to break a connection.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(r.URL.Path, ControlBase) {
-		if why := RefusalOf(r); why != "" {
+		if why := WhyFromBrowser(r); why != "" {
 			http.Error(w, why, http.StatusForbidden)
 			return
 		}

@@ -61,7 +61,7 @@ func openStore(dir string) (_ *stateStore, err error) {
 		err = errors.New("another process has it open: end that first, or use the addresses that it serves")
 	}
 	if err == nil {
-		err = st.writeTransaction(func(o objects) (err error) {
+		err = st.writeTransaction(func(o objectTx) (err error) {
 			for _, name := range []string{
 				bucketObjects, bucketHosts, bucketActive, bucketExecuted, bucketRequests, bucketMeta,
 			} {
@@ -92,12 +92,12 @@ func (st *stateStore) close() error {
 	return err
 }
 
-func (st *stateStore) readTransaction(f func(objects) error) error {
-	return st.db.View(func(tx *bolt.Tx) error { return f(objects{tx}) })
+func (st *stateStore) readTransaction(f func(objectTx) error) error {
+	return st.db.View(func(tx *bolt.Tx) error { return f(objectTx{tx}) })
 }
 
-func (st *stateStore) writeTransaction(f func(objects) error) error {
-	return st.db.Update(func(tx *bolt.Tx) error { return f(objects{tx}) })
+func (st *stateStore) writeTransaction(f func(objectTx) error) error {
+	return st.db.Update(func(tx *bolt.Tx) error { return f(objectTx{tx}) })
 }
 
 // wrapError adds what failed to an error, if there is one.
@@ -117,17 +117,17 @@ type purgeSize struct {
 	Prefixes int       `json:"prefixes"`
 }
 
-// objects reads and writes objects in one transaction.
-type objects struct{ tx *bolt.Tx }
+// objectTx reads and writes objects in one transaction.
+type objectTx struct{ tx *bolt.Tx }
 
-func (o objects) openBucket(name string) *bolt.Bucket { return o.tx.Bucket([]byte(name)) }
+func (o objectTx) openBucket(name string) *bolt.Bucket { return o.tx.Bucket([]byte(name)) }
 
 // getBytes returns the stored bytes of an object, or nil. Don't use them after the transaction.
-func (o objects) getBytes(res *resource, ws, name string) []byte {
+func (o objectTx) getBytes(res *resource, ws, name string) []byte {
 	return o.openBucket(bucketObjects).Get(storeKey(res.plural, ws, name))
 }
 
-func (o objects) getObject(res *resource, ws, name string) (object, error) {
+func (o objectTx) getObject(res *resource, ws, name string) (object, error) {
 	raw := o.getBytes(res, ws, name)
 	if raw == nil {
 		return nil, nil
@@ -137,7 +137,7 @@ func (o objects) getObject(res *resource, ws, name string) (object, error) {
 
 // eachValue calls f with the values of a bucket whose keys begin with prefix, and with what follows it in the
 // key, after the given one.
-func (o objects) eachValue(bucket string, prefix []byte, after string, f func(name string, raw []byte) error) error {
+func (o objectTx) eachValue(bucket string, prefix []byte, after string, f func(name string, raw []byte) error) error {
 	start := append(bytes.Clone(prefix), after...)
 	cursor := o.openBucket(bucket).Cursor()
 	for k, v := cursor.Seek(start); bytes.HasPrefix(k, prefix); k, v = cursor.Next() {
@@ -152,7 +152,7 @@ func (o objects) eachValue(bucket string, prefix []byte, after string, f func(na
 }
 
 // putObject stores an object, and its entry in the index of hostnames.
-func (o objects) putObject(res *resource, ws string, obj object) error {
+func (o objectTx) putObject(res *resource, ws string, obj object) error {
 	raw, err := json.Marshal(obj)
 	if err == nil {
 		err = o.removeObject(res, ws, obj.name())
@@ -167,7 +167,7 @@ func (o objects) putObject(res *resource, ws string, obj object) error {
 }
 
 // removeObject deletes an object, and its entry in the index of hostnames, unless another CDN took that.
-func (o objects) removeObject(res *resource, ws, name string) error {
+func (o objectTx) removeObject(res *resource, ws, name string) error {
 	old, err := o.getObject(res, ws, name)
 	if err != nil || old == nil {
 		return err
@@ -179,7 +179,7 @@ func (o objects) removeObject(res *resource, ws, name string) error {
 }
 
 // indexEntry returns the entry of an object in an index of hostnames; the bucket is nil if it has none.
-func (o objects) indexEntry(res *resource, ws string, obj object) (b *bolt.Bucket, key, value []byte) {
+func (o objectTx) indexEntry(res *resource, ws string, obj object) (b *bolt.Bucket, key, value []byte) {
 	host := asText(obj.spec()["hostname"])
 	switch {
 	case host == "":
@@ -193,23 +193,23 @@ func (o objects) indexEntry(res *resource, ws string, obj object) (b *bolt.Bucke
 	return nil, nil, nil
 }
 
-// cdnOf returns the name of the CDN that serves a hostname, or "".
-func (o objects) cdnOf(ws, host string) string {
+// cdnServing returns the name of the CDN that serves a hostname, or "".
+func (o objectTx) cdnServing(ws, host string) string {
 	return string(o.openBucket(bucketHosts).Get(storeKey(ws, host)))
 }
 
-func (o objects) nextVersion() (string, error) {
+func (o objectTx) nextVersion() (string, error) {
 	n, err := o.openBucket(bucketMeta).NextSequence()
 	return strconv.FormatUint(n, 10), err
 }
 
 // newestVersion returns the newest resource version.
-func (o objects) newestVersion() string {
+func (o objectTx) newestVersion() string {
 	return strconv.FormatUint(o.openBucket(bucketMeta).Sequence(), 10)
 }
 
 // addExecution counts a purge as executed. An accepted purge can't be revoked.
-func (o objects) addExecution(name string) error {
+func (o objectTx) addExecution(name string) error {
 	b := o.openBucket(bucketExecuted)
 	var n uint64
 	if raw := b.Get([]byte(name)); raw != nil {
@@ -218,11 +218,11 @@ func (o objects) addExecution(name string) error {
 	return b.Put([]byte(name), binary.BigEndian.AppendUint64(nil, n+1))
 }
 
-// Executed returns how many times each purge was executed, by name, including
+// CountExecutedPurges returns how many times each purge was executed, by name, including
 // expired purges. A number above 1 means that a purge was repeated.
-func (s *Server) Executed() (map[string]int, error) {
+func (s *Server) CountExecutedPurges() (map[string]int, error) {
 	out := map[string]int{}
-	err := s.store.readTransaction(func(o objects) error {
+	err := s.store.readTransaction(func(o objectTx) error {
 		return o.openBucket(bucketExecuted).ForEach(func(name, n []byte) error {
 			out[string(name)] = int(binary.BigEndian.Uint64(n))
 			return nil
@@ -247,7 +247,7 @@ type LoggedRequest struct {
 
 // recordRequest adds to the request log. It ignores errors, so that the answer stays the same.
 func (s *Server) recordRequest(entry LoggedRequest) {
-	_ = s.store.writeTransaction(func(o objects) error {
+	_ = s.store.writeTransaction(func(o objectTx) error {
 		b := o.openBucket(bucketRequests)
 		n, err := b.NextSequence()
 		if err != nil {
@@ -266,7 +266,7 @@ func (s *Server) recordRequest(entry LoggedRequest) {
 // Requests returns the last 20,000 requests, the oldest first.
 func (s *Server) Requests() ([]LoggedRequest, error) {
 	out := []LoggedRequest{}
-	err := s.store.readTransaction(func(o objects) error {
+	err := s.store.readTransaction(func(o objectTx) error {
 		return o.openBucket(bucketRequests).ForEach(func(_, raw []byte) error {
 			var entry LoggedRequest
 			err := json.Unmarshal(raw, &entry)
@@ -279,7 +279,7 @@ func (s *Server) Requests() ([]LoggedRequest, error) {
 
 // ResetRequests empties the request log.
 func (s *Server) ResetRequests() error {
-	return wrapError(s.store.writeTransaction(func(o objects) error {
+	return wrapError(s.store.writeTransaction(func(o objectTx) error {
 		err := o.tx.DeleteBucket([]byte(bucketRequests))
 		if err == nil {
 			_, err = o.tx.CreateBucket([]byte(bucketRequests))

@@ -13,7 +13,7 @@ import (
 )
 
 // answerCreate answers a POST (docs/platform.md 4 rows 3, 7 and 9).
-func (s *Server) answerCreate(c *call) (*Response, error) {
+func (s *Server) answerCreate(c *apiRequest) (*Response, error) {
 	if err := c.requireMedia(typeJSON); err != nil {
 		return nil, err
 	}
@@ -28,7 +28,7 @@ func (s *Server) answerCreate(c *call) (*Response, error) {
 	if !c.known {
 		return nil, newFailure(http.StatusNotFound, "NotFound", "namespaces %q not found", c.space)
 	}
-	err = s.store.writeTransaction(func(o objects) (err error) {
+	err = s.store.writeTransaction(func(o objectTx) (err error) {
 		if err := s.checkNameFree(c, o); err != nil {
 			return err
 		}
@@ -54,11 +54,11 @@ func (s *Server) answerCreate(c *call) (*Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return jsonResponse(http.StatusCreated, c.prepareForAnswer(obj)), nil
+	return jsonResponse(http.StatusCreated, c.addStatusAndQuirks(obj)), nil
 }
 
 // checkEnvelope checks apiVersion, kind and metadata of a new object (docs/platform.md 2).
-func (c *call) checkEnvelope(obj object) error {
+func (c *apiRequest) checkEnvelope(obj object) error {
 	if err := c.checkKind(obj); err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (c *call) checkEnvelope(obj object) error {
 		return badRequest("Object 'Kind' or 'apiVersion' is missing")
 	case c.name == "":
 		return c.invalidError(problem)
-	case !validName(c.name):
+	case !isValidName(c.name):
 		problem.Reason, problem.Message = "FieldValueInvalid", fmt.Sprintf("Invalid value: %q: a lowercase RFC 1123 subdomain must consist of "+
 			"lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character", c.name)
 		return c.invalidError(problem)
@@ -79,7 +79,7 @@ func (c *call) checkEnvelope(obj object) error {
 }
 
 // checkKind checks the type and the namespace of a body, if it has them.
-func (c *call) checkKind(obj object) error {
+func (c *apiRequest) checkKind(obj object) error {
 	if v, has := obj["apiVersion"]; has && v != c.res.apiVersion {
 		return badRequest("the API version in the data (%v) does not match the expected API version (%s)", v, c.res.apiVersion)
 	}
@@ -97,7 +97,7 @@ func (c *call) checkKind(obj object) error {
 
 // checkNameFree rejects a name that is in use. docs/platform.md 7.3 doesn't show how the
 // platform rejects the name of a purge.
-func (s *Server) checkNameFree(c *call, o objects) error {
+func (s *Server) checkNameFree(c *apiRequest, o objectTx) error {
 	old, err := o.getObject(c.res, c.ws.Name, c.name)
 	if err != nil || old == nil || c.isGone(old) || c.isPurge() && c.on[executesDuplicates] {
 		return err
@@ -110,7 +110,7 @@ func (s *Server) checkNameFree(c *call, o objects) error {
 }
 
 // serverMetadata returns the metadata that only the server sets.
-func (c *call) serverMetadata(o objects, created time.Time) (map[string]any, error) {
+func (c *apiRequest) serverMetadata(o objectTx, created time.Time) (map[string]any, error) {
 	version, err := o.nextVersion()
 	return map[string]any{
 		"namespace": c.ws.Name, "resourceVersion": version, "generation": json.Number("1"),
@@ -119,7 +119,7 @@ func (c *call) serverMetadata(o objects, created time.Time) (map[string]any, err
 	}, err
 }
 
-func (c *call) managedFields() []any {
+func (c *apiRequest) managedFields() []any {
 	return []any{map[string]any{
 		"manager": "sandbox", "operation": "Update", "apiVersion": c.res.apiVersion,
 		"time": c.now.Format(time.RFC3339), "fieldsType": "FieldsV1", "fieldsV1": map[string]any{"f:spec": map[string]any{}},
@@ -127,7 +127,7 @@ func (c *call) managedFields() []any {
 }
 
 // answerPatch answers a PATCH (docs/platform.md 4.2 row 8).
-func (s *Server) answerPatch(c *call) (*Response, error) {
+func (s *Server) answerPatch(c *apiRequest) (*Response, error) {
 	if err := c.requireMedia("application/merge-patch+json"); err != nil {
 		return nil, err
 	}
@@ -136,7 +136,7 @@ func (s *Server) answerPatch(c *call) (*Response, error) {
 		return nil, badRequest("the merge patch is not a JSON object: %v", err)
 	}
 	var obj object
-	err = s.store.writeTransaction(func(o objects) error {
+	err = s.store.writeTransaction(func(o objectTx) error {
 		old, err := c.findObject(o)
 		if err != nil {
 			return err
@@ -162,10 +162,10 @@ func (s *Server) answerPatch(c *call) (*Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return jsonResponse(http.StatusOK, c.prepareForAnswer(obj)), nil
+	return jsonResponse(http.StatusOK, c.addStatusAndQuirks(obj)), nil
 }
 
-func (c *call) checkPatch(old, change object) error {
+func (c *apiRequest) checkPatch(old, change object) error {
 	if err := c.checkKind(change); err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ func (c *call) checkPatch(old, change object) error {
 }
 
 // mergePatch applies a merge patch, without status and the server's metadata.
-func (c *call) mergePatch(old, change object) (object, error) {
+func (c *apiRequest) mergePatch(old, change object) (object, error) {
 	meta := map[string]any{}
 	for _, member := range []string{"labels", "annotations"} {
 		if v, has := change.meta()[member]; has {
@@ -200,7 +200,7 @@ func (c *call) mergePatch(old, change object) (object, error) {
 }
 
 // updateVersion updates resourceVersion, and generation if the spec changed.
-func (c *call) updateVersion(o objects, old, obj object) (err error) {
+func (c *apiRequest) updateVersion(o objectTx, old, obj object) (err error) {
 	meta := obj.meta()
 	if encode(old.spec()) != encode(obj.spec()) {
 		n, err := strconv.Atoi(fmt.Sprint(meta["generation"]))
@@ -215,9 +215,9 @@ func (c *call) updateVersion(o objects, old, obj object) (err error) {
 }
 
 // answerDelete answers a DELETE (docs/platform.md 4.1 row 4).
-func (s *Server) answerDelete(c *call) (*Response, error) {
+func (s *Server) answerDelete(c *apiRequest) (*Response, error) {
 	var obj object
-	err := s.store.writeTransaction(func(o objects) (err error) {
+	err := s.store.writeTransaction(func(o objectTx) (err error) {
 		if obj, err = c.findObject(o); err != nil {
 			return err
 		}
@@ -235,5 +235,5 @@ func (s *Server) answerDelete(c *call) (*Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return jsonResponse(http.StatusOK, c.prepareForAnswer(obj)), nil
+	return jsonResponse(http.StatusOK, c.addStatusAndQuirks(obj)), nil
 }

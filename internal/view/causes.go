@@ -41,7 +41,7 @@ func causeLabel(item plan.Item, c plan.Change, opts TextOptions) safetext.Text {
 	case plan.FromTakeOver:
 		return safetext.F("newly managed%s%s", sinceCommit(c.Commit, opts), quoteBeginning(", live had ", c.Live, ""))
 	case plan.FromRemoval:
-		return Removal("", c.Commit, opts)
+		return DescribeRemoval("", c.Commit, opts)
 	case plan.FromLiveOnly:
 		return clean("live only: it stays")
 	case plan.FromRefusal:
@@ -56,8 +56,8 @@ func causeLabel(item plan.Item, c plan.Change, opts TextOptions) safetext.Text {
 
 const unknownOrigin = "origin unknown (no usable record)"
 
-// Removal says which commit removed what trueup applied. Git need not have had it in one.
-func Removal(b plan.By, c *plan.Commit, opts TextOptions) safetext.Text {
+// DescribeRemoval says which commit removed what trueup applied. Git need not have had it in one.
+func DescribeRemoval(b plan.ChangeOrigin, c *plan.Commit, opts TextOptions) safetext.Text {
 	switch {
 	case b != "":
 		return clean("removed by this change")
@@ -83,13 +83,13 @@ func nameCommit(c plan.Commit, opts TextOptions) safetext.Text {
 	}
 	when := clean(c.Time.UTC().Format(time.DateOnly))
 	if !opts.Now.IsZero() {
-		when = sayAgo(opts.Now.Sub(c.Time))
+		when = formatAge(opts.Now.Sub(c.Time))
 	}
-	return safetext.F("%s \"%s\", %s", ShortCommit(c.ID), clean(c.Subject).Cut(maxSubject), when)
+	return safetext.F("%s \"%s\", %s", ShortCommit(c.ID), clean(c.Subject).Truncate(maxSubject), when)
 }
 
-// sayAgo says how long something was ago, in its largest unit.
-func sayAgo(d time.Duration) safetext.Text {
+// formatAge says how long something was ago, in its largest unit.
+func formatAge(d time.Duration) safetext.Text {
 	const day = 24 * time.Hour
 	for _, unit := range []struct {
 		length time.Duration
@@ -103,7 +103,7 @@ func sayAgo(d time.Duration) safetext.Text {
 }
 
 // touchesRemark returns a remark if this change affects the value too.
-func touchesRemark(b plan.By) string {
+func touchesRemark(b plan.ChangeOrigin) string {
 	if b == plan.ByThisChange {
 		return "; this change affects it"
 	}
@@ -128,7 +128,7 @@ func driftCause(item plan.Item, c plan.Change, happened bool) string {
 
 // conflictCause says what git and live made of a value, and which of them wins; or what happened to a value that git changed, too.
 func conflictCause(item plan.Item, c plan.Change, happened bool, opts TextOptions) safetext.Text {
-	was, since, mine := wasBefore(c), sinceCommit(c.Commit, opts), c.By == plan.ByThisChange
+	was, since, mine := describeBefore(c), sinceCommit(c.Commit, opts), c.By == plan.ByThisChange
 	wins := [...]string{"git wins", "git would win"}[OneIf(item.Op == plan.Blocked)]
 	switch missing, gone := c.Live == nil && !c.Moved, c.Desired == nil && !c.Moved; {
 	case happened && gone:
@@ -138,7 +138,7 @@ func conflictCause(item plan.Item, c plan.Change, happened bool, opts TextOption
 	case happened:
 		return safetext.F("conflict: changed outside git%s, and git has another value", was)
 	case gone:
-		return safetext.F("conflict: %s, changed in live%s; %s", Removal(c.By, c.Commit, opts), was, wins)
+		return safetext.F("conflict: %s, changed in live%s; %s", DescribeRemoval(c.By, c.Commit, opts), was, wins)
 	case missing && mine:
 		return safetext.F("conflict: this change changed it, and live lacks it%s%s; %s", was, since, wins)
 	case missing:
@@ -154,21 +154,21 @@ func quoteBeginning(before string, v any, after string) safetext.Text {
 	if v == nil {
 		return safetext.Text{}
 	}
-	return safetext.F("%s%s%s", before, Literal(v).Cut(40), after)
+	return safetext.F("%s%s%s", before, FormatLiteral(v).Truncate(40), after)
 }
 
-// causeOf says which change of git created, changed or removed the object; empty for other causes.
-func causeOf(item plan.Item, opts TextOptions) safetext.Text {
+// describeObjectCause says which change of git created, changed or removed the object; empty for other causes.
+func describeObjectCause(item plan.Item, opts TextOptions) safetext.Text {
 	switch item.Cause {
 	case plan.FromThisChange:
-		if item.LeftGit() {
-			return Removal(item.By, nil, opts)
+		if item.IsRemovedFromGit() {
+			return DescribeRemoval(item.By, nil, opts)
 		}
 		return clean("this change")
 	case plan.FromPending:
 		return safetext.F("pending%s", sinceCommit(item.Commit, opts))
 	case plan.FromRemoval:
-		return Removal("", item.Commit, opts)
+		return DescribeRemoval("", item.Commit, opts)
 	case plan.FromUnknown:
 		return clean(unknownOrigin)
 	case plan.FromTakeOver, plan.FromDrift, plan.FromBoth, plan.FromLiveOnly, plan.FromRefusal:
@@ -186,15 +186,15 @@ func itemNotes(item plan.Item, opts TextOptions) []Row {
 		notes = append(notes, Row{Text: requestLine(item)})
 	}
 	for _, h := range item.Hints {
-		notes = append(notes, Row{Text: safetext.F("note: %s", Message(h))})
+		notes = append(notes, Row{Text: safetext.F("note: %s", CleanMessage(h))})
 	}
-	flag := safetext.F("--accept take-over=%s", clean(item.Key.String()).Cut(MaxPath))
-	if len(item.FirstContact) > 0 && !strings.Contains(Message(item.Fix).String(), flag.String()) {
+	flag := safetext.F("--accept take-over=%s", clean(item.Key.String()).Truncate(MaxPath))
+	if len(item.FirstContact) > 0 && !strings.Contains(CleanMessage(item.Fix).String(), flag.String()) {
 		notes = append(notes, Row{Text: safetext.F("fix: add them to the manifest, or drop them with apply %s", flag), Fix: true})
 	}
 	if item.Fix != "" {
-		fix := safetext.Join(safetext.Filled(safetext.F("fix"), clean(item.Project).CutLeft(MaxPath)), " in ")
-		notes = append(notes, Row{Text: safetext.F("%s: %s", fix, Message(item.Fix)), Fix: true})
+		fix := safetext.Join(safetext.NonEmpty(safetext.F("fix"), clean(item.Project).TruncateLeft(MaxPath)), " in ")
+		notes = append(notes, Row{Text: safetext.F("%s: %s", fix, CleanMessage(item.Fix)), Fix: true})
 	}
 	return notes
 }
@@ -204,11 +204,11 @@ func requestLine(item plan.Item) safetext.Text {
 		item.Name = cmp.Or(item.RemoteName, item.Name)
 	}
 	item.Project = "" // the title has it
-	line := safetext.F("%s %s", clean(item.Request.Method).Cut(MaxPath), titleOf(item.Key))
+	line := safetext.F("%s %s", clean(item.Request.Method).Truncate(MaxPath), titleOf(item.Key))
 	if item.Op != plan.Patch {
 		return line
 	}
-	return safetext.F("%s  {%s}", line, Limited(patchParts(item), "; "))
+	return safetext.F("%s  {%s}", line, JoinLimited(patchParts(item), "; "))
 }
 
 // patchParts names the paths in a merge patch: lists with their length, because a patch
@@ -221,7 +221,7 @@ func patchParts(item plan.Item) []safetext.Text {
 	var parts []safetext.Text
 	var walk func(path string, v any)
 	walk = func(path string, v any) {
-		name := clean(path).Cut(MaxPath)
+		name := clean(path).Truncate(MaxPath)
 		switch t := v.(type) {
 		case map[string]any:
 			if len(t) == 0 {
@@ -246,8 +246,8 @@ func patchParts(item plan.Item) []safetext.Text {
 	return parts
 }
 
-// Limited joins the first parts and counts the rest.
-func Limited(parts []safetext.Text, sep string) safetext.Text {
+// JoinLimited joins the first parts and counts the rest.
+func JoinLimited(parts []safetext.Text, sep string) safetext.Text {
 	if len(parts) <= MaxParts {
 		return safetext.Join(parts, sep)
 	}
@@ -266,15 +266,15 @@ func countInvalidated(p *plan.PurgeInfo) safetext.Text {
 	if p.Prefixes > 0 {
 		what = append(what, clean(diag.Plural(p.Prefixes, "prefix", "prefixes")))
 	}
-	hosts := []safetext.Text{clean(p.Hostname).Cut(MaxPath)}
+	hosts := []safetext.Text{clean(p.Hostname).Truncate(MaxPath)}
 	for _, s := range p.Subdomains {
-		hosts = append(hosts, clean(s).Cut(MaxName))
+		hosts = append(hosts, clean(s).Truncate(MaxName))
 	}
 	text := safetext.Join(what, " and ")
 	if p.Everything || slices.Contains(p.Sample, "/*") {
 		text = safetext.F("everything (%s)", text)
 	}
-	return safetext.F("%s on %s", text, Limited(hosts, ", "))
+	return safetext.F("%s on %s", text, JoinLimited(hosts, ", "))
 }
 
 // maxPaths is the most paths of a purge that are shown, but for its prefixes, which are all shown.
@@ -299,7 +299,7 @@ func purgeNotes(item plan.Item, opts TextOptions) []Row {
 	if item.Op != plan.Deferred && (item.Op != plan.Post || !opts.Verbose && !isScarce(p.Budget, p.Limits)) {
 		return notes
 	}
-	return append(notes, Row{Text: safetext.F("budget of %s: %s, %s, %s", clean(p.Hostname).Cut(MaxPath),
+	return append(notes, Row{Text: safetext.F("budget of %s: %s, %s, %s", clean(p.Hostname).Truncate(MaxPath),
 		countUsed(p.Budget.Requests, p.Limits.Requests, "requests", p.Active.Requests),
 		countUsed(p.Budget.Paths, p.Limits.Paths, "paths", p.Active.Paths),
 		countUsed(p.Budget.Prefixes, p.Limits.Prefixes, "prefixes", p.Active.Prefixes))})

@@ -23,11 +23,11 @@ type Count struct {
 // Text returns the number with its words, and what is counted in it.
 func (p Count) Text() safetext.Text {
 	text := safetext.F("%d %s", p.N, clean(p.Words))
-	return safetext.Join(safetext.Filled(p.of, text), " of ")
+	return safetext.Join(safetext.NonEmpty(p.of, text), " of ")
 }
 
-// Counted returns the sentence of counts. It starts with idle if nothing happens.
-func Counted(idle string, parts []Count) safetext.Text {
+// CountSentence returns the sentence of counts. It starts with idle if nothing happens.
+func CountSentence(idle string, parts []Count) safetext.Text {
 	parts = slices.DeleteFunc(slices.Clone(parts), func(p Count) bool { return p.N == 0 })
 	var texts []safetext.Text
 	if !slices.ContainsFunc(parts, func(p Count) bool { return !p.Calm }) {
@@ -39,11 +39,11 @@ func Counted(idle string, parts []Count) safetext.Text {
 	return safetext.F("%s.", safetext.Join(texts, ", "))
 }
 
-// PlanParts counts the objects of a plan by what apply would do with them.
-func PlanParts(pl *plan.Plan) []Count { return append(SendParts(pl), CalmParts(pl.Summary)...) }
+// CountPlan counts the objects of a plan by what apply would do with them.
+func CountPlan(pl *plan.Plan) []Count { return append(CountToSend(pl), CountUnaffected(pl.Summary)...) }
 
-// SendParts counts the objects for which apply sends something, or would.
-func SendParts(pl *plan.Plan) []Count {
+// CountToSend counts the objects for which apply sends something, or would.
+func CountToSend(pl *plan.Plan) []Count {
 	s, change := pl.Summary, "to change"
 	if s.Removed > 0 {
 		change += " (" + countRemovals(pl.Items).String() + ")"
@@ -51,7 +51,7 @@ func SendParts(pl *plan.Plan) []Count {
 	return []Count{
 		{N: s.Create, Words: "to create"},
 		{N: s.Change, Words: change},
-		{N: s.Purge, Words: Nouns(s.Purge, "purge") + " to post"},
+		{N: s.Purge, Words: Pluralize(s.Purge, "purge") + " to post"},
 		{N: s.Delete, Words: "to delete"},
 		{N: s.Deferred, Words: "deferred"},
 		{N: s.InFlight, Words: "in flight elsewhere"},
@@ -71,11 +71,11 @@ func countRemovals(items []plan.Item) safetext.Text {
 	for _, item := range items {
 		countNouns(counts, item, item.RemovalLines())
 	}
-	return safetext.F("%s removed", inNouns(counts, ", "))
+	return safetext.F("%s removed", joinCounts(counts, ", "))
 }
 
 // countNouns counts the lines of an item by what they are about: list elements by their title, and fields.
-func countNouns(counts map[string]int, item plan.Item, lines []plan.Line) {
+func countNouns(counts map[string]int, item plan.Item, lines []plan.ChangeLine) {
 	for _, l := range lines {
 		for _, p := range l.Parts(item.Kind) {
 			counts[p.Noun] += p.N
@@ -83,8 +83,8 @@ func countNouns(counts map[string]int, item plan.Item, lines []plan.Line) {
 	}
 }
 
-// inNouns lists the counts, with last before the last one.
-func inNouns(counts map[string]int, last string) safetext.Text {
+// joinCounts lists the counts, with last before the last one.
+func joinCounts(counts map[string]int, last string) safetext.Text {
 	var parts []safetext.Text
 	for _, noun := range slices.Sorted(maps.Keys(counts)) {
 		parts = append(parts, safetext.Count(counts[noun], noun))
@@ -95,13 +95,13 @@ func inNouns(counts map[string]int, last string) safetext.Text {
 	return safetext.Join(parts, ", ")
 }
 
-// CalmParts counts the objects to which nothing happens.
-func CalmParts(s plan.Summary) []Count {
+// CountUnaffected counts the objects to which nothing happens.
+func CountUnaffected(s plan.Summary) []Count {
 	return []Count{{N: s.Unchanged, Words: "unchanged", Calm: true}, {N: s.Unmanaged, Words: "not in git", Calm: true}}
 }
 
-// Nouns returns the noun, with an s unless n is 1.
-func Nouns(n int, noun string) string {
+// Pluralize returns the noun, with an s unless n is 1.
+func Pluralize(n int, noun string) string {
 	if n == 1 {
 		return noun
 	}
@@ -118,28 +118,28 @@ var tableOfDrift = []struct {
 	{how: "not kept by the server", causes: []plan.Cause{plan.FromRefusal}},
 	{how: "of unknown origin", causes: []plan.Cause{plan.FromUnknown}},
 	{how: "deleted outside git", whole: func(it plan.Item) bool { return it.Deleted }},
-	{how: "missing live", whole: plan.Item.SaysMissing},
+	{how: "missing live", whole: plan.Item.IsReportedMissing},
 	{how: "failed on the platform", whole: func(it plan.Item) bool { return it.Failed && !it.Deleted }},
 }
 
-// DriftParts counts what was changed outside git, or may have been.
-func DriftParts(pl *plan.Plan) (parts []Count) {
+// CountDrift counts what was changed outside git, or may have been.
+func CountDrift(pl *plan.Plan) (parts []Count) {
 	for _, d := range tableOfDrift {
 		counts, objects, noun := map[string]int{}, 0, ""
 		for _, item := range pl.Items {
-			lines := slices.DeleteFunc(item.Lines(), func(l plan.Line) bool { return !slices.Contains(d.causes, l.Cause) })
+			lines := slices.DeleteFunc(item.Lines(), func(l plan.ChangeLine) bool { return !slices.Contains(d.causes, l.Cause) })
 			if len(lines) == 0 && (d.whole == nil || !d.whole(item)) {
 				continue
 			}
 			countNouns(counts, item, splitLiveChanges(lines))
 			objects++
-			if name := clean(item.Kind).Cut(MaxPath).String(); noun == "" || noun == name {
+			if name := clean(item.Kind).Truncate(MaxPath).String(); noun == "" || noun == name {
 				noun = name
 			} else {
 				noun = "object"
 			}
 		}
-		parts = append(parts, Count{N: objects, Words: Nouns(objects, noun) + " " + d.how, of: inNouns(counts, " and ")})
+		parts = append(parts, Count{N: objects, Words: Pluralize(objects, noun) + " " + d.how, of: joinCounts(counts, " and ")})
 	}
 	return parts
 }
@@ -168,20 +168,20 @@ var TableOfOutcomes = []OutcomeKind{
 	{string(apply.Unchanged), "unchanged", "", "unchanged", true},
 }
 
-// OutcomeParts counts the outcomes of each kind, in the order of TableOfOutcomes.
-func OutcomeParts(r *apply.Result) []Count {
+// CountOutcomes counts the outcomes of each kind, in the order of TableOfOutcomes.
+func CountOutcomes(r *apply.Result) []Count {
 	parts := make([]Count, len(TableOfOutcomes))
 	for i, k := range TableOfOutcomes {
 		n := r.Summary[k.What]
-		parts[i] = Count{N: n, Words: cmp.Or(k.words, Nouns(n, "purge")+" posted"), Calm: k.calm}
+		parts[i] = Count{N: n, Words: cmp.Or(k.words, Pluralize(n, "purge")+" posted"), Calm: k.calm}
 	}
 	return parts
 }
 
 // OutcomeKindOf returns the kind of an outcome, and its place in TableOfOutcomes. One that is unknown comes last.
 func OutcomeKindOf(o apply.ItemOutcome) (OutcomeKind, int) {
-	if i := slices.IndexFunc(TableOfOutcomes, func(k OutcomeKind) bool { return k.What == o.What() }); i >= 0 {
+	if i := slices.IndexFunc(TableOfOutcomes, func(k OutcomeKind) bool { return k.What == o.EffectOrStatus() }); i >= 0 {
 		return TableOfOutcomes[i], i
 	}
-	return OutcomeKind{Label: clean(o.What()).Cut(MaxName).String()}, len(TableOfOutcomes)
+	return OutcomeKind{Label: clean(o.EffectOrStatus()).Truncate(MaxName).String()}, len(TableOfOutcomes)
 }

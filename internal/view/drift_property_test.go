@@ -41,7 +41,7 @@ func TestDriftIsThePlanTurned(t *testing.T) {
 		if !c.Moved && (then.Before != now.After || then.After != now.Before) {
 			t.Fatalf("%v → %v, %v → %v", now.Before, now.After, then.Before, then.After)
 		}
-		said, undone := Sentence(then).String(), Sentence(now).String()
+		said, undone := RowSentence(then).String(), RowSentence(now).String()
 		for _, word := range undoing {
 			if strings.Contains(said, word) {
 				t.Fatalf("drift says %s", said)

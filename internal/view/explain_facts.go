@@ -50,14 +50,14 @@ func (t *Topic) FindFacts() (FieldFacts, error) {
 		return FieldFacts{}, t.noField(parts)
 	}
 	facts := FactsOf(f)
-	facts.Path, facts.Example = strings.TrimSuffix(t.titleOf()+"."+t.path, "."), sampleAt(t.root, parts)
+	facts.Path, facts.Example = strings.TrimSuffix(t.titleOf()+"."+t.path, "."), exampleAt(t.root, parts)
 	if t.Kind == nil {
 		facts.List, facts.Sent = "", ""
-	} else if facts.Sent == "yes" && f.Immutable && t.Kind.SentOnce() {
+	} else if facts.Sent == "yes" && f.Immutable && t.Kind.IsSendOnce() {
 		facts.Sent = "only when the object is created; a change needs a new name"
 	}
 	var err error
-	facts.Text, err = yamledit.Snippet(facts.Example, t.root)
+	facts.Text, err = yamledit.EncodeSnippet(facts.Example, t.root)
 	return facts, err
 }
 
@@ -65,7 +65,7 @@ func (t *Topic) FindFacts() (FieldFacts, error) {
 func FactsOf(f *kind.Field) FieldFacts {
 	facts := FieldFacts{
 		Format: "trueup.explain/v1", Type: f.Type.String(), Title: f.Title, Description: f.Description, Required: f.Required,
-		Values: f.Seen, List: listInWords(f), Sent: "yes", Section: f.Section, Sensitive: f.Sensitive, Risk: f.Risk,
+		Values: f.Seen, List: describeListMatching(f), Sent: "yes", Section: f.Section, Sensitive: f.Sensitive, Risk: f.Risk,
 	}
 	if len(f.Enum) > 0 {
 		facts.Values, facts.OnlyThese = f.Enum, true
@@ -79,7 +79,7 @@ func FactsOf(f *kind.Field) FieldFacts {
 	add := func(name string, f *kind.Field) {
 		facts.Fields = append(facts.Fields, FieldBelow{Name: name, Type: f.Type.String(), Title: f.Title, Required: f.Required})
 	}
-	below := elementOf(f)
+	below := listElement(f)
 	for _, name := range below.Names {
 		add(name, below.Fields[name])
 	}
@@ -105,8 +105,8 @@ func (f FieldFacts) ValuesInWords() string {
 	return words + ", as documented; there may be others"
 }
 
-// listInWords says how the elements of a list are compared.
-func listInWords(f *kind.Field) string {
+// describeListMatching says how the elements of a list are compared.
+func describeListMatching(f *kind.Field) string {
 	if f.Type != kind.ListType {
 		return ""
 	}
@@ -124,12 +124,12 @@ func listInWords(f *kind.Field) string {
 	return words + "; its elements are matched by " + by + "; their order " + order
 }
 
-// sampleAt returns an example of the field at a path, inside its parents. Elements of lists have their
+// exampleAt returns an example of the field at a path, inside its parents. Elements of lists have their
 // required fields.
-func sampleAt(f *kind.Field, parts []string) any {
+func exampleAt(f *kind.Field, parts []string) any {
 	switch {
 	case f.Type == kind.ListType:
-		return []any{withRequired(sampleAt(f.Item, parts), f.Item)}
+		return []any{withRequired(exampleAt(f.Item, parts), f.Item)}
 	case len(parts) == 0 || parts[0] == "" && len(parts) == 1:
 		return f.ExampleValue(false)
 	}
@@ -140,11 +140,11 @@ func sampleAt(f *kind.Field, parts []string) any {
 	}
 	switch {
 	case child == nil: // an index: the element is here
-		return sampleAt(f, parts[1:])
+		return exampleAt(f, parts[1:])
 	case len(parts) == 1 && !indexed:
 		return map[string]any{name: child.ExampleValue(false)}
 	}
-	return map[string]any{name: sampleAt(child, parts[1:])}
+	return map[string]any{name: exampleAt(child, parts[1:])}
 }
 
 // withRequired adds the required fields of an element of a list.

@@ -41,7 +41,7 @@ func TestEveryFieldIsExplained(t *testing.T) {
 		each(Topic{Kind: k, root: k.Root()}, k.Root(), "")
 	}
 	for _, name := range kind.OwnFiles() {
-		root, _ := kind.OwnFile(name)
+		root, _ := kind.OwnFileFields(name)
 		each(Topic{asked: name, root: root}, root, "")
 	}
 	if all < 120 {
@@ -64,7 +64,7 @@ func TestAnyPathIsExplainedOrRefused(t *testing.T) {
 		all = append(all, Topic{Kind: k, root: k.Root()})
 	}
 	for _, name := range kind.OwnFiles() {
-		root, _ := kind.OwnFile(name)
+		root, _ := kind.OwnFileFields(name)
 		all = append(all, Topic{asked: name, root: root})
 	}
 	rapid.Check(t, func(t *rapid.T) {
@@ -79,7 +79,7 @@ func TestAnyPathIsExplainedOrRefused(t *testing.T) {
 				t.Errorf("%q: %v, example %v", path, err, facts.Example)
 			}
 			steps, _ := kind.SplitPath(tp.path)
-			lookUp(placed{value: object, field: tp.root}, steps)
+			followSteps(valueAtPath{value: object, field: tp.root}, steps)
 		}
 	})
 }

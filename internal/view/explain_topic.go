@@ -26,7 +26,7 @@ type Topic struct {
 func ParseTopic(asked string, manifests func() (*manifest.Set, error)) (t Topic, err error) {
 	end := strings.IndexAny(asked+".", "./[")
 	t = Topic{asked: asked, path: strings.TrimPrefix(asked[end:], ".")}
-	if root, ok := kind.OwnFile(asked[:end]); ok {
+	if root, ok := kind.OwnFileFields(asked[:end]); ok {
 		t.root = root
 		return t, nil
 	}
@@ -36,7 +36,7 @@ func ParseTopic(asked string, manifests func() (*manifest.Set, error)) (t Topic,
 		for _, s := range AllSubjects() {
 			all = append(append(all, s.Name), s.Labels...)
 		}
-		if paths := endingIn(asked); len(paths) > 0 {
+		if paths := topicsEndingIn(asked); len(paths) > 0 {
 			return t, fmt.Errorf("there is no topic %q: did you mean %s?", asked, strings.Join(paths[:min(len(paths), 4)], ", "))
 		}
 		return t, fmt.Errorf("there is no topic %q%s", asked[:end], cmp.Or(diag.DidYouMean(asked, all), ": trueup explain lists all"))
@@ -54,14 +54,14 @@ func ParseTopic(asked string, manifests func() (*manifest.Set, error)) (t Topic,
 	return t, nil
 }
 
-// endingIn returns the topics of fields whose path ends in a text, such as tls.forced or edgeTTL.
-func endingIn(text string) (paths []string) {
+// topicsEndingIn returns the topics of fields whose path ends in a text, such as tls.forced or edgeTTL.
+func topicsEndingIn(text string) (paths []string) {
 	var look func(f *kind.Field, path string)
 	look = func(f *kind.Field, path string) {
 		if strings.HasSuffix(path, "."+text) {
 			paths = append(paths, path)
 		}
-		f = elementOf(f)
+		f = listElement(f)
 		for _, name := range f.Names {
 			look(f.Fields[name], path+"."+name)
 		}
@@ -118,7 +118,7 @@ func (t Topic) FieldsBelow() []FieldBelow {
 		return nil
 	}
 	fields := FactsOf(f).Fields
-	return fields[:len(elementOf(f).Names)]
+	return fields[:len(listElement(f).Names)]
 }
 
 // IsWhole reports whether the topic is a whole object, and no field of it.
@@ -126,7 +126,7 @@ func (t Topic) IsWhole() bool { return t.path == "" }
 
 // findField returns the field that the path names. The path may leave out spec, as in plans.
 func (t *Topic) findField() (f *kind.Field, parts []string, ok bool) {
-	parts = kind.PathParts(t.path)
+	parts = kind.SplitAtDots(t.path)
 	first, _, _ := strings.Cut(parts[0], "[")
 	if t.Kind != nil && t.root.Fields[first] == nil && t.Kind.Spec().Fields[first] != nil {
 		t.path = "spec." + t.path
@@ -156,7 +156,7 @@ func (t *Topic) noField(parts []string) error {
 			continue
 		}
 		parent, _ := t.root.FieldAt(parts[:i])
-		parent = elementOf(parent)
+		parent = listElement(parent)
 		known := slices.Clone(parent.Names)
 		if spec := parent.Fields["spec"]; spec != nil && i == 0 {
 			known = append(known, spec.Names...)
@@ -168,8 +168,8 @@ func (t *Topic) noField(parts []string) error {
 	return fmt.Errorf("%s has no field %q in %s%s", t.titleOf(), t.path, of, hint)
 }
 
-// elementOf returns the element of a list, or of lists in it, and any other field itself.
-func elementOf(f *kind.Field) *kind.Field {
+// listElement returns the element of a list, or of lists in it, and any other field itself.
+func listElement(f *kind.Field) *kind.Field {
 	for f.Item != nil {
 		f = f.Item
 	}

@@ -37,8 +37,8 @@ type FieldValue struct {
 	Field *kind.Field `json:"-"`
 }
 
-// placed is a value of a tree. The elements of lists in its path are names in shown, and indices in at.
-type placed struct {
+// valueAtPath is a value of a tree. The elements of lists in its path are names in shown, and indices in at.
+type valueAtPath struct {
 	shown, at string
 	value     any
 	field     *kind.Field
@@ -70,7 +70,7 @@ func (t Topic) ReadAllValues(set *manifest.Set, ws kind.Workspace, live map[stri
 				if o, is := live[name]; is {
 					return o, nil
 				}
-				return kind.LiveObject{}, notLive{}
+				return kind.LiveObject{}, notLiveError{}
 			}
 		}
 		one := t
@@ -87,18 +87,18 @@ func (t Topic) ReadAllValues(set *manifest.Set, ws kind.Workspace, live map[stri
 	return all, err
 }
 
-// notLive is the error for an object that a list of live objects lacks.
-type notLive struct{}
+// notLiveError is the error for an object that a list of live objects lacks.
+type notLiveError struct{}
 
-func (notLive) Error() string  { return "it is not live" }
-func (notLive) NotFound() bool { return true }
+func (notLiveError) Error() string  { return "it is not live" }
+func (notLiveError) NotFound() bool { return true }
 
 // ReadValues returns what the topic's object has in git, and in live if get is not nil. Sensitive values are
 // hidden.
 func (t Topic) ReadValues(set *manifest.Set, ws kind.Workspace, get func() (kind.LiveObject, error)) (*ObjectValues, error) {
 	key := kind.Key{Kind: t.Kind.Name, Name: t.Name}
 	out := &ObjectValues{Key: key.String()}
-	shown := func(f placed) any {
+	shown := func(f valueAtPath) any {
 		return kind.NewRedactor(ws, key).RedactAt(strings.TrimPrefix(f.shown, "spec."), f.value)
 	}
 	o := set.Find(key)
@@ -108,8 +108,8 @@ func (t Topic) ReadValues(set *manifest.Set, ws kind.Workspace, get func() (kind
 	}
 	if o != nil {
 		out.Git = fmt.Sprintf("%s:%d", o.Path, o.Line)
-		if err := out.addValues(t, o.Spec, nil, func(v *FieldValue, f placed) {
-			line, _ := o.Place(f.at)
+		if err := out.addValues(t, o.Spec, nil, func(v *FieldValue, f valueAtPath) {
+			line, _ := o.Position(f.at)
 			v.Place, v.Git = fmt.Sprintf("%s:%d", o.Path, line), shown(f)
 		}); err != nil {
 			return nil, err
@@ -136,11 +136,11 @@ func (t Topic) ReadValues(set *manifest.Set, ws kind.Workspace, get func() (kind
 	case err != nil:
 		return nil, err
 	}
-	return out, out.addValues(t, object.Spec, object.Status, func(v *FieldValue, f placed) { v.Live = shown(f) })
+	return out, out.addValues(t, object.Spec, object.Status, func(v *FieldValue, f valueAtPath) { v.Live = shown(f) })
 }
 
 // addValues adds the values of an object, which is canonical JSON, to those that are there.
-func (o *ObjectValues) addValues(t Topic, spec, status []byte, set func(*FieldValue, placed)) error {
+func (o *ObjectValues) addValues(t Topic, spec, status []byte, set func(*FieldValue, valueAtPath)) error {
 	if t.path == "" {
 		return nil
 	}
@@ -156,7 +156,7 @@ func (o *ObjectValues) addValues(t Topic, spec, status []byte, set func(*FieldVa
 		object[name] = tree
 	}
 	steps, _ := kind.SplitPath(t.path)
-	for _, f := range lookUp(placed{value: object, field: t.root}, steps) {
+	for _, f := range followSteps(valueAtPath{value: object, field: t.root}, steps) {
 		i := slices.IndexFunc(o.Values, func(other FieldValue) bool { return other.Path == f.shown })
 		if i < 0 {
 			i = len(o.Values)
@@ -167,27 +167,27 @@ func (o *ObjectValues) addValues(t Topic, spec, status []byte, set func(*FieldVa
 	return nil
 }
 
-// lookUp follows steps from a value. Where a step names no element of a list, it follows all of them.
-func lookUp(from placed, steps []string) []placed {
+// followSteps follows steps from a value. Where a step names no element of a list, it follows all of them.
+func followSteps(from valueAtPath, steps []string) []valueAtPath {
 	if len(steps) == 0 {
-		return []placed{from}
+		return []valueAtPath{from}
 	}
 	if from.field == nil {
 		from.field = &kind.Field{}
 	}
 	switch v := from.value.(type) {
 	case []any:
-		return lookUpElements(from, v, steps)
+		return followElements(from, v, steps)
 	case map[string]any:
 		name, _ := kind.StepName(steps[0])
 		if value, ok := v[name]; ok {
-			return lookUp(placed{kind.JoinField(from.shown, name), kind.JoinField(from.at, name), value, from.field.Fields[name]}, steps[1:])
+			return followSteps(valueAtPath{kind.JoinField(from.shown, name), kind.JoinField(from.at, name), value, from.field.Fields[name]}, steps[1:])
 		}
 	}
 	return nil
 }
 
-func lookUpElements(from placed, list []any, steps []string) (found []placed) {
+func followElements(from valueAtPath, list []any, steps []string) (found []valueAtPath) {
 	wanted, isNamed := kind.StepName(steps[0])
 	if isNamed {
 		steps = steps[1:]
@@ -201,7 +201,7 @@ func lookUpElements(from placed, list []any, steps []string) (found []placed) {
 		if name = cmp.Or(name, index); from.field.List != nil {
 			name = kind.QuoteElement(from.field.List.Key, name)
 		}
-		found = append(found, lookUp(placed{from.shown + "[" + name + "]", from.at + "[" + index + "]", e, from.field.Item}, steps)...)
+		found = append(found, followSteps(valueAtPath{from.shown + "[" + name + "]", from.at + "[" + index + "]", e, from.field.Item}, steps)...)
 	}
 	return found
 }

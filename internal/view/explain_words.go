@@ -42,7 +42,7 @@ func AllSubjects() (all []Subject) {
 		all = append(all, Subject{Is: "word", Name: names[0], Summary: summary, Text: string(f.Data), Labels: names[1:]})
 	}
 	for _, name := range rootNames() {
-		root, ok := kind.OwnFile(name)
+		root, ok := kind.OwnFileFields(name)
 		if !ok {
 			k, _ := kind.FindKind(name)
 			root = k.Root()

@@ -14,8 +14,8 @@ import (
 // MaxInline is the most columns of an object or list on the line of its path. A longer one is below.
 const MaxInline = 60
 
-// subject is what a value is the value of.
-type subject struct {
+// valueContext is what a value is the value of.
+type valueContext struct {
 	kind, path string
 	// spec is that of a new object, which may have what the value refers to; nil for others.
 	spec map[string]any
@@ -23,38 +23,38 @@ type subject struct {
 
 // describeValue describes a value in words, and returns the YAML flow tokens of everything else in it. Without words it returns the
 // whole flow, or if that is long, the number of values.
-func describeValue(of subject, v any) (words safetext.Text, details []safetext.Text) {
+func describeValue(of valueContext, v any) (words safetext.Text, details []safetext.Text) {
 	if d := newDescription(of, v); d != nil {
 		if d.rest != nil {
-			details = Tokens(d.rest, false)
+			details = FlowTokens(d.rest, false)
 		}
 		return d.words(), details
 	}
-	if text := Literal(v); text.Width() <= MaxInline {
+	if text := FormatLiteral(v); text.Width() <= MaxInline {
 		return text, nil
 	}
 	switch v.(type) {
 	case map[string]any, []any:
-		tokens := Tokens(v, false)
-		return safetext.F("%s:", cmp.Or(partsIn(of, v), safetext.Count(len(tokens), "value"))), tokens
+		tokens := FlowTokens(v, false)
+		return safetext.F("%s:", cmp.Or(describeParts(of, v), safetext.Count(len(tokens), "value"))), tokens
 	}
-	return Value(v, false), nil
+	return FormatValue(v, false), nil
 }
 
-// partsIn counts and names the list elements in a value, such as the rules of a firewall; empty if they have no names.
-func partsIn(of subject, v any) safetext.Text {
+// describeParts counts and names the list elements in a value, such as the rules of a firewall; empty if they have no names.
+func describeParts(of valueContext, v any) safetext.Text {
 	k, known := kind.FindKind(of.kind)
 	if !known {
 		return safetext.Text{}
 	}
-	parts := k.Parts(of.path, v)
+	parts := k.CountParts(of.path, v)
 	if !slices.ContainsFunc(parts, func(p kind.PartCount) bool { return len(p.Names) > 0 }) {
 		return safetext.Text{}
 	}
 	texts := make([]safetext.Text, len(parts))
 	for i, p := range parts {
 		if texts[i] = safetext.Count(p.N, p.Noun); len(p.Names) > 0 {
-			texts[i] = safetext.F("%s (%s)", texts[i], Limited(cleanAll(p.Names), ", "))
+			texts[i] = safetext.F("%s (%s)", texts[i], JoinLimited(cleanAll(p.Names), ", "))
 		}
 	}
 	return safetext.Join(texts, ", ")
@@ -89,12 +89,12 @@ func (d *description) describeRule() bool {
 func (d *description) describeLocation() bool {
 	serves := d.addWords("%s to %s", "action", "upstream")
 	if servers := d.serversOf(d.object["upstream"]); len(servers) > 0 {
-		d.text += safetext.F(" (%s)", Limited(servers, ", ")).String()
+		d.text += safetext.F(" (%s)", JoinLimited(servers, ", ")).String()
 	}
 	edge, _ := valuesAt(d.object, "cache.edgeTTL")
 	unit, _ := valuesAt(d.object, "cache.ttlTimeUnit")
 	if len(edge) == 1 && len(unit) == 1 {
-		words, ok := kind.TimeText(edge[0].String(), unit[0].String())
+		words, ok := kind.FormatTimeUnits(edge[0].String(), unit[0].String())
 		if !ok {
 			words = edge[0].String() + " " + unit[0].String()
 		}
@@ -119,7 +119,7 @@ func (d *description) describeUpstream() bool {
 	if whole && len(servers) <= MaxParts {
 		d.leaveOut("servers")
 	}
-	d.text += Limited(servers, ", ").String()
+	d.text += JoinLimited(servers, ", ").String()
 	d.addWords(", health check %s", "hc2.protocol")
 	return len(servers) > 0
 }
@@ -160,14 +160,14 @@ func serversIn(upstream map[string]any, weights bool) (words []safetext.Text, wh
 }
 
 // newDescription returns the words for a value; nil if it has none.
-func newDescription(of subject, v any) *description {
+func newDescription(of valueContext, v any) *description {
 	object, isObject := v.(map[string]any)
 	k, known := kind.FindKind(of.kind)
 	if !isObject || !known {
 		return nil
 	}
 	d := &description{object: object, spec: of.spec, rest: object}
-	field, _ := k.Spec().FieldAt(kind.PathParts(of.path))
+	field, _ := k.Spec().FieldAt(kind.SplitAtDots(of.path))
 	if field == nil || tableOfDescriptions[field.Summary] == nil {
 		return nil
 	}
@@ -188,7 +188,7 @@ func (d *description) addWords(format string, fields ...string) bool {
 		if !ok {
 			return false
 		}
-		if texts[i] = Limited(values, ", "); len(values) <= MaxParts {
+		if texts[i] = JoinLimited(values, ", "); len(values) <= MaxParts {
 			rest = withoutField(rest, strings.Split(field, "."))
 		}
 	}
@@ -245,16 +245,16 @@ func valuesAt(object map[string]any, field string) (values []safetext.Text, ok b
 
 // sayScalar returns a scalar for a sentence, quoted only if needed.
 func sayScalar(v any) safetext.Text {
-	if s, ok := v.(string); ok && s != "" && IsPlain(s) {
+	if s, ok := v.(string); ok && s != "" && IsPlainFlow(s) {
 		return Shorten(clean(s))
 	}
-	return Shorten(Literal(v))
+	return Shorten(FormatLiteral(v))
 }
 
 // shownKeys returns the fields of an element's key that the brackets of its path or the hostname of the
 // new object show.
-func shownKeys(k *kind.Kind, of subject, element map[string]any) (shown []string) {
-	list, in := k.ListOf(of.path)
+func shownKeys(k *kind.Kind, of valueContext, element map[string]any) (shown []string) {
+	list, in := k.SplitElementPath(of.path)
 	if in == "" {
 		return nil
 	}

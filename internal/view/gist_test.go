@@ -103,7 +103,7 @@ func TestGist(t *testing.T) {
 		"a text":      {"CDN", "hostname", `"shop"`, `"shop"`, ""},
 		"a long text": {"CDN", "hostname", `"` + strings.Repeat("x", 80) + `"`, `"` + strings.Repeat("x", 80) + `"`, ""},
 	} {
-		words, details := describeValue(subject{c.kind, c.path, nil}, decoded(t, c.value))
+		words, details := describeValue(valueContext{c.kind, c.path, nil}, decoded(t, c.value))
 		if words.String() != c.words || safetext.Join(details, " ").String() != c.details {
 			t.Errorf("%s: %s / %s, want %s / %s", name, words, safetext.Join(details, " "), c.words, c.details)
 		}
@@ -120,7 +120,7 @@ func TestANewLocationNamesItsServers(t *testing.T) {
 		`{"path":"/*","action":"proxy_http","upstream":"odd"}`:                          "proxy_http to odd",
 		`{"path":"/*","action":"proxy_http","upstream":"none"}`:                         "proxy_http to none",
 	} {
-		if words, details := describeValue(subject{"CDN", "locations[/*]", spec}, decoded(t, location)); words.String() != want || details != nil {
+		if words, details := describeValue(valueContext{"CDN", "locations[/*]", spec}, decoded(t, location)); words.String() != want || details != nil {
 			t.Errorf("%s: %s %v, want %s", location, words, details, want)
 		}
 	}
@@ -130,7 +130,7 @@ func TestANewLocationNamesItsServers(t *testing.T) {
 func TestGistLeavesTheValueAlone(t *testing.T) {
 	const text = `{"host":"c","passive":{"fails":"3"},"port":"80","weight":"3"}`
 	v := decoded(t, text)
-	describeValue(subject{"CDN", "upstreams[b].servers[c:80]", nil}, v)
+	describeValue(valueContext{"CDN", "upstreams[b].servers[c:80]", nil}, v)
 	if after, err := json.Marshal(v); err != nil || string(after) != text {
 		t.Errorf("%s, %v", after, err)
 	}
@@ -172,7 +172,7 @@ func TestFlowLines(t *testing.T) {
 		for i, token := range c.tokens {
 			tokens[i] = clean(token)
 		}
-		if got := safetext.Join(Wrap(tokens, c.columns, false), "|").String(); got != c.want {
+		if got := safetext.Join(WrapTokens(tokens, c.columns, false), "|").String(); got != c.want {
 			t.Errorf("%s in %d: %s, want %s", c.tokens, c.columns, got, c.want)
 		}
 	}

@@ -44,13 +44,13 @@ func TestExplainKnowsEveryLabel(t *testing.T) {
 		}
 	}
 	for _, r := range RemarkRules {
-		if known, _ := RuleNamed(r.ID); known != r || r.Level.Names().SARIF == "" || r.Means == "" {
+		if known, _ := RuleByID(r.ID); known != r || r.Level.Names().SARIF == "" || r.Means == "" {
 			t.Errorf("%s: %+v", r.ID, known)
 		}
 	}
 }
 
-// statesOfObjects returns the values of plan.ObjectStanding, from its source.
+// statesOfObjects returns the values of plan.ObjectStatus, from its source.
 func statesOfObjects(t *testing.T) (states []string) {
 	f, err := parser.ParseFile(token.NewFileSet(), "../plan/item.go", nil, 0)
 	if err != nil {
@@ -61,7 +61,7 @@ func statesOfObjects(t *testing.T) (states []string) {
 		if !ok || spec.Type == nil {
 			return true
 		}
-		if of, ok := spec.Type.(*ast.Ident); ok && of.Name == "ObjectStanding" {
+		if of, ok := spec.Type.(*ast.Ident); ok && of.Name == "ObjectStatus" {
 			text, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
 			if err != nil {
 				t.Error(err)

@@ -53,7 +53,7 @@ func EveryObject(pl *plan.Plan, opts TextOptions) []ObjectView {
 		return nil
 	}
 	all := make([]ObjectView, len(pl.Items))
-	diag.InParallel(len(all), func(i int) { all[i] = ObjectOf(pl.Items[i], opts) })
+	diag.InParallel(len(all), func(i int) { all[i] = NewObjectView(pl.Items[i], opts) })
 	at := make(map[kind.Key]int, len(all))
 	for i := range all {
 		at[all[i].Key] = i
@@ -69,34 +69,34 @@ func EveryObject(pl *plan.Plan, opts TextOptions) []ObjectView {
 // ShownObjects returns the objects that a report shows, those with grave changes first. Equal changes of several are one if joins
 // is set.
 func ShownObjects(pl *plan.Plan, opts TextOptions, joins bool) []ObjectView {
-	shown := slices.DeleteFunc(slices.Clone(pl.Items), func(item plan.Item) bool { return Hidden(item, opts) || isFolded(pl, item, opts) })
+	shown := slices.DeleteFunc(slices.Clone(pl.Items), func(item plan.Item) bool { return IsHidden(item, opts) || isFolded(pl, item, opts) })
 	all, content := make([]ObjectView, len(shown)), make([]contentSum, len(shown))
 	diag.InParallel(len(shown), func(i int) {
-		all[i] = ObjectOf(shown[i], opts)
+		all[i] = NewObjectView(shown[i], opts)
 		if joins && shown[i].Op == plan.Patch {
-			content[i] = contentOf(shown[i])
+			content[i] = contentDigest(shown[i])
 		}
 	})
-	all = joinEqual(shown, all, content, opts)
+	all = mergeEqualObjects(shown, all, content, opts)
 	slices.SortStableFunc(all, func(a, b ObjectView) int {
 		return cmp.Or(OneIf(a.Waits)-OneIf(b.Waits), cmp.Compare(a.Rank, b.Rank))
 	})
 	return all
 }
 
-// ObjectOf returns what a reader sees of one object.
-func ObjectOf(item plan.Item, opts TextOptions) ObjectView {
-	op := opOf(item)
+// NewObjectView returns what a reader sees of one object.
+func NewObjectView(item plan.Item, opts TextOptions) ObjectView {
+	op := opLookOf(item)
 	o := ObjectView{
 		Key: item.Key, Mark: op.mark, State: op.headline, Title: titleOf(item.Key), Path: item.Path, Line: item.Line,
-		Source: Location(diag.Finding{Path: item.Path, Line: item.Line}), Waits: item.Waits, Happened: item.Happened,
+		Source: FormatLocation(diag.Finding{Path: item.Path, Line: item.Line}), Waits: item.Waits, Happened: item.Happened,
 		Leads: opRows(item, opts), Short: isShort(item), Rule: opRule(item), Rank: rankElsewhere,
 	}
 	if item.Waits {
 		o.State = "not applied"
 	}
 	o.Changes, o.Notes = changeRows(item, opts)
-	if isMentioned(item) {
+	if isKeptUnchanged(item) {
 		o.Notes = nil // the line has the fix
 	}
 	o.Headline, o.Level = headlineOf(item, o.Rows()), LevelOf(o.Rule)
@@ -111,7 +111,7 @@ func ObjectOf(item plan.Item, opts TextOptions) ObjectView {
 
 // isShort reports whether one line says all of an object.
 func isShort(item plan.Item) bool {
-	return isMentioned(item) || item.Op == plan.None && len(item.Changes)+len(item.Notes) == 0
+	return isKeptUnchanged(item) || item.Op == plan.None && len(item.Changes)+len(item.Notes) == 0
 }
 
 // Rows returns the lines that are not sentences.
@@ -123,7 +123,7 @@ func (o ObjectView) Lines() []Row { return slices.Concat(o.Leads, o.Changes, o.N
 // isFolded reports whether the foot of a plan names an object instead of a line of its own: it was removed
 // from git before this change, and stays live.
 func isFolded(pl *plan.Plan, item plan.Item, opts TextOptions) bool {
-	return opts.Brief && isMentioned(item) && item.Cause == plan.FromRemoval && item.By == "" && pl.Options["prune"] != true
+	return opts.Brief && isKeptUnchanged(item) && item.Cause == plan.FromRemoval && item.By == "" && pl.Options["prune"] != true
 }
 
 // FoldedLine names the folded objects; empty without any.
@@ -138,7 +138,7 @@ func FoldedLine(pl *plan.Plan, opts TextOptions) safetext.Text {
 	if len(names) == 0 {
 		return safetext.Text{}
 	}
-	parts := []safetext.Text{safetext.F("%s.", Limited(names, ", "))}
+	parts := []safetext.Text{safetext.F("%s.", JoinLimited(names, ", "))}
 	for _, k := range kind.AllKinds() {
 		switch {
 		case !kinds[k.Name]:
@@ -154,8 +154,8 @@ func FoldedLine(pl *plan.Plan, opts TextOptions) safetext.Text {
 // contentSum is equal for equal changes, and zero for what is not compared.
 type contentSum [sha256.Size]byte
 
-// joinEqual merges objects with equal changes.
-func joinEqual(items []plan.Item, all []ObjectView, content []contentSum, opts TextOptions) (out []ObjectView) {
+// mergeEqualObjects merges objects with equal changes.
+func mergeEqualObjects(items []plan.Item, all []ObjectView, content []contentSum, opts TextOptions) (out []ObjectView) {
 	members := map[contentSum][]kind.Key{}
 	for i := range all {
 		members[content[i]] = append(members[content[i]], all[i].Key)
@@ -165,15 +165,15 @@ func joinEqual(items []plan.Item, all []ObjectView, content []contentSum, opts T
 		case content[i] == contentSum{} || len(keys) > 0 && len(keys) < minGroup:
 			out = append(out, all[i])
 		case len(keys) > 0:
-			out, members[content[i]] = append(out, objectsAsOne(items[i], keys, opts)), nil
+			out, members[content[i]] = append(out, newJoinedView(items[i], keys, opts)), nil
 		}
 	}
 	return out
 }
 
-// objectsAsOne returns several objects with the changes of item. The last note names them.
-func objectsAsOne(item plan.Item, keys []kind.Key, opts TextOptions) ObjectView {
-	o := ObjectOf(forMany(item), opts)
+// newJoinedView returns several objects with the changes of item. The last note names them.
+func newJoinedView(item plan.Item, keys []kind.Key, opts TextOptions) ObjectView {
+	o := NewObjectView(withPlaceholderName(item), opts)
 	o.Key, o.Keys, o.Source, o.Line = item.Key, keys, safetext.Text{}, 0
 	o.Title = o.Where()
 	if o.SameName() {
@@ -188,17 +188,17 @@ func objectsAsOne(item plan.Item, keys []kind.Key, opts TextOptions) ObjectView 
 	return o
 }
 
-// forMany returns the item with NAME for its name, also in its fix, and without its project.
-func forMany(item plan.Item) plan.Item {
+// withPlaceholderName returns the item with NAME for its name, also in its fix, and without its project.
+func withPlaceholderName(item plan.Item) plan.Item {
 	key := item.String()
 	item.Name, item.Project = "NAME", ""
 	item.Fix = strings.ReplaceAll(item.Fix, key, item.String())
 	return item
 }
 
-// contentOf returns a digest of all that a report shows of an item except its name, with full values.
-func contentOf(item plan.Item) contentSum {
-	item = forMany(item)
+// contentDigest returns a digest of all that a report shows of an item except its name, with full values.
+func contentDigest(item plan.Item) contentSum {
+	item = withPlaceholderName(item)
 	h, lines := sha256.New(), item.AllLines()
 	for i := range lines {
 		lines[i].Line, lines[i].Column = 0, 0
@@ -220,22 +220,22 @@ func (o ObjectView) Where() safetext.Text {
 	if o.SameName() {
 		return safetext.Count(len(o.Keys), "project")
 	}
-	return safetext.Count(len(o.Keys), clean(o.Key.Kind).Cut(MaxPath).String())
+	return safetext.Count(len(o.Keys), clean(o.Key.Kind).Truncate(MaxPath).String())
 }
 
 // Names returns what tells several objects apart.
 func (o ObjectView) Names() []safetext.Text {
 	names, same := make([]safetext.Text, len(o.Keys)), len(o.Keys) > 0 && o.SameName()
 	for i, k := range o.Keys {
-		if names[i] = InProject(clean(k.Name).Cut(MaxPath), k.Project); same {
-			names[i] = clean(k.Project).CutLeft(MaxPath)
+		if names[i] = WithProject(clean(k.Name).Truncate(MaxPath), k.Project); same {
+			names[i] = clean(k.Project).TruncateLeft(MaxPath)
 		}
 	}
 	return names
 }
 
 // repeatPerObject returns the same facts about each of several objects.
-func (o ObjectView) repeatPerObject(facts []Fact) (all []Fact) {
+func (o ObjectView) repeatPerObject(facts []ChangeFact) (all []ChangeFact) {
 	for _, k := range o.Keys {
 		for _, f := range facts {
 			f.Object = k
@@ -294,9 +294,9 @@ func rankOf(item plan.Item, rows []Row) Rank {
 		return rankCreate
 	case has(func(r Row) bool { return r.Stops }):
 		return rankStops
-	case item.AtStake(kind.RiskSecurity) > 0:
+	case item.CountWithRisk(kind.RiskSecurity) > 0:
 		return rankSecurity
-	case item.AtStake(kind.RiskServes) > 0:
+	case item.CountWithRisk(kind.RiskServes) > 0:
 		return rankServes
 	case known && of != rankChange: // whatever its rows are
 		return of

@@ -12,9 +12,9 @@ import (
 	"trueup/internal/safetext"
 )
 
-// Sentences joins sentences. All but the first start with a capital letter.
-func Sentences(texts ...safetext.Text) safetext.Text {
-	texts = safetext.Filled(texts...)
+// JoinSentences joins sentences. All but the first start with a capital letter.
+func JoinSentences(texts ...safetext.Text) safetext.Text {
+	texts = safetext.NonEmpty(texts...)
 	for i := 1; i < len(texts); i++ {
 		texts[i] = texts[i].Map(func(at int, r rune) string {
 			if at == 0 {
@@ -33,14 +33,14 @@ type opLook struct {
 	title, headline, rule string
 }
 
-// opOf returns the look of what apply does with an object, or of what happened to it outside git.
-func opOf(item plan.Item) opLook {
+// opLookOf returns the look of what apply does with an object, or of what happened to it outside git.
+func opLookOf(item plan.Item) opLook {
 	switch {
 	case !item.Happened || item.Failed:
 		return tableOfOps[item.Op]
 	case item.Deleted:
 		return opLook{MarkRemove, "deleted outside git", "deleted outside git", "plan/gone"}
-	case item.SaysMissing():
+	case item.IsReportedMissing():
 		return opLook{MarkRemove, "missing live", "missing live", "plan/unknown"}
 	}
 	return opLook{MarkChange, "", "changed outside git", ""}
@@ -64,7 +64,7 @@ func headlineOf(item plan.Item, rows []Row) safetext.Text {
 		item.Waits = false
 		return safetext.F("not applied: %s", headlineOf(item, rows))
 	case item.Happened && len(item.Changes) == 0 || !item.Happened && item.Op != plan.Patch && item.Op != plan.None:
-		return safetext.Join(safetext.Filled(clean(opOf(item).headline), causeOf(item, TextOptions{})), ", ")
+		return safetext.Join(safetext.NonEmpty(clean(opLookOf(item).headline), describeObjectCause(item, TextOptions{})), ", ")
 	case len(rows) == 0:
 		return clean("unchanged")
 	}
@@ -72,7 +72,7 @@ func headlineOf(item plan.Item, rows []Row) safetext.Text {
 	for _, r := range rows {
 		whys = append(whys, r.Why)
 	}
-	counts := safetext.Join(safetext.Filled(safetext.Count(len(rows), "change"), InWords(countCauses(whys))), ": ")
+	counts := safetext.Join(safetext.NonEmpty(safetext.Count(len(rows), "change"), DescribeTallies(countCauses(whys))), ": ")
 	if len(item.RemovalLines()) > 0 {
 		counts = safetext.F("%s; %s", counts, countRemovals([]plan.Item{item}))
 	}
@@ -83,18 +83,18 @@ func headlineOf(item plan.Item, rows []Row) safetext.Text {
 // contains it.
 const MergeByCodeHost = "the code host's merge of the pull request"
 
-// Blame returns the commit that the plan was compared with, or why there is none and the fix.
-func Blame(b *plan.Blame) (base, problem, fix safetext.Text) {
+// DescribeBase returns the commit that the plan was compared with, or why there is none and the fix.
+func DescribeBase(b *plan.ComparedCommits) (base, problem, fix safetext.Text) {
 	if b == nil {
 		return base, problem, fix
 	}
 	if b.Base != "" {
-		base = safetext.F("compared with %s", safetext.Join(safetext.Filled(clean(b.Ref).Cut(MaxName), ShortCommit(b.Base)), " at "))
+		base = safetext.F("compared with %s", safetext.Join(safetext.NonEmpty(clean(b.Ref).Truncate(MaxName), ShortCommit(b.Base)), " at "))
 		if b.Merge {
 			base = safetext.F("%s; the checked-out commit is %s", base, MergeByCodeHost)
 		}
 	}
-	return base, Message(b.Problem), Message(b.Fix)
+	return base, CleanMessage(b.Problem), CleanMessage(b.Fix)
 }
 
 // ShortCommit returns the beginning of the ID of a commit.
@@ -121,24 +121,24 @@ func SettingsOf(pl *plan.Plan) []SettingView {
 	}
 	all := make([]SettingView, len(pl.Settings))
 	for i, s := range pl.Settings {
-		r := Row{Path: clean(s.Field), Reason: Reason{Mark: MarkChange, Alarm: true}, Facts: []Fact{{Path: []string{s.Field}, Risk: kind.RiskServes}}}
+		r := Row{Path: clean(s.Field), Reason: Reason{Mark: MarkChange, Alarm: true}, Facts: []ChangeFact{{Path: []string{s.Field}, Risk: kind.RiskServes}}}
 		switch {
 		case s.Was != nil && s.Now != nil:
-			r.Before, r.After = Pair(s.Was, s.Now, true)
+			r.Before, r.After = FormatPair(s.Was, s.Now, true)
 		case s.Was != nil:
-			r.Mark, r.Before = MarkRemove, Value(s.Was, true)
+			r.Mark, r.Before = MarkRemove, FormatValue(s.Was, true)
 		default:
-			r.Mark, r.After = MarkAdd, Value(s.Now, true)
+			r.Mark, r.After = MarkAdd, FormatValue(s.Now, true)
 		}
-		where := Location(diag.Finding{Path: s.Path, Line: s.Line})
-		effect := Row{Text: safetext.Join(safetext.Filled(where, clean(s.Consequence)), ": ")}
-		all[i] = SettingView{s, append([]Row{r, effect}, hiddenBy(pl, s)...)}
+		where := FormatLocation(diag.Finding{Path: s.Path, Line: s.Line})
+		effect := Row{Text: safetext.Join(safetext.NonEmpty(where, clean(s.Consequence)), ": ")}
+		all[i] = SettingView{s, append([]Row{r, effect}, hiddenRows(pl, s)...)}
 	}
 	return all
 }
 
-// hiddenBy returns the differences that a setting hides, the gravest first.
-func hiddenBy(pl *plan.Plan, s plan.ChangedSetting) []Row {
+// hiddenRows returns the differences that a setting hides, the gravest first.
+func hiddenRows(pl *plan.Plan, s plan.ChangedSetting) []Row {
 	hides, grave := make([]Row, len(s.Hides)), 0
 	before, after := "live", "git"
 	if pl.Offline {
@@ -147,8 +147,8 @@ func hiddenBy(pl *plan.Plan, s plan.ChangedSetting) []Row {
 	for i, h := range s.Hides {
 		risk := max(riskAt(h.Kind, h.Path, h.Live), riskAt(h.Kind, h.Path, h.Git))
 		must := MustShow(risk)
-		text := safetext.F("hidden: %s %s: %s %s, %s %s", Named(h.Key), CountSpaces(clean(h.Path)), before, Value(h.Live, must), after, Value(h.Git, must))
-		hides[i] = Row{Text: text, Facts: []Fact{{Object: h.Key, Path: kind.PathSteps(h.Path), Risk: risk}}}
+		text := safetext.F("hidden: %s %s: %s %s, %s %s", FormatKey(h.Key), CollapseSpaces(clean(h.Path)), before, FormatValue(h.Live, must), after, FormatValue(h.Git, must))
+		hides[i] = Row{Text: text, Facts: []ChangeFact{{Object: h.Key, Path: kind.PathSteps(h.Path), Risk: risk}}}
 		grave += OneIf(must)
 	}
 	slices.SortStableFunc(hides, func(a, b Row) int { return cmp.Compare(b.Facts[0].Risk, a.Facts[0].Risk) })
@@ -174,7 +174,7 @@ func NextSteps(r *apply.Result) []safetext.Text {
 		case o.Fix == apply.FixSuperseded:
 			verdict = superseded
 		}
-		keys[verdict] = append(keys[verdict], Named(o.Key))
+		keys[verdict] = append(keys[verdict], FormatKey(o.Key))
 	}
 	var steps []safetext.Text
 	for _, s := range []struct {
@@ -193,7 +193,7 @@ func NextSteps(r *apply.Result) []safetext.Text {
 		{deferred, "run apply again later for ", ""},
 	} {
 		if which := keys[s.verdict]; len(which) > 0 {
-			steps = append(steps, safetext.F("%s%s%s", s.before, Limited(which, ", "), s.after))
+			steps = append(steps, safetext.F("%s%s%s", s.before, JoinLimited(which, ", "), s.after))
 		}
 	}
 	return steps

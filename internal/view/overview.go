@@ -33,7 +33,7 @@ func Notices(pl *plan.Plan) (all []Notice) {
 			}
 			name := titleOf(item.Key)
 			if says != nil && len(n.Keys) < MaxParts {
-				name = safetext.Join(safetext.Filled(name, says(item)), ": ")
+				name = safetext.Join(safetext.NonEmpty(name, says(item)), ": ")
 			}
 			total, n.Keys, n.Names = total+here, append(n.Keys, item.Key), append(n.Names, name)
 		}
@@ -52,27 +52,27 @@ func Notices(pl *plan.Plan) (all []Notice) {
 		stops = " that a CDN stopped serving"
 	}
 	add(true, plural("address"+stops, "addresses"+stops), func(item plan.Item) int { return len(unservedBy(item)) },
-		func(item plan.Item) safetext.Text { return Limited(cleanAll(unservedBy(item)), ", ") })
+		func(item plan.Item) safetext.Text { return JoinLimited(cleanAll(unservedBy(item)), ", ") })
 	for _, r := range kind.Risks() {
-		says := func(item plan.Item) safetext.Text { return factsAt(item, r) }
+		says := func(item plan.Item) safetext.Text { return factsAtRisk(item, r) }
 		if !r.IsGrave() {
 			says = nil
 		}
-		add(true, plural("change that "+r.Meaning(), "changes that "+r.Meaning()), func(item plan.Item) int { return max(0, item.AtStake(r)-Stopping(item, r)) }, says)
+		add(true, plural("change that "+r.Meaning(), "changes that "+r.Meaning()), func(item plan.Item) int { return max(0, item.CountWithRisk(r)-CountStopping(item, r)) }, says)
 	}
 	add(false, plural("blocked", "blocked"), is(plan.Blocked), nil)
 	add(false, plural("purge to post", "purges to post"), is(plan.Post), func(item plan.Item) safetext.Text { return countInvalidated(item.Purge) })
 	add(false, plural("object to delete", "objects to delete"), is(plan.Delete), nil)
 	add(false, func(int) safetext.Text { return countRemovals(pl.Items) }, func(item plan.Item) int { return len(item.RemovalLines()) }, nil)
-	add(false, plural("conflict of git and live", "conflicts of git and live"), caused(plan.FromBoth), nil)
-	add(false, plural("change outside git", "changes outside git"), caused(plan.FromDrift), nil)
-	add(false, plural("value not kept by the server", "values not kept by the server"), caused(plan.FromRefusal), nil)
+	add(false, plural("conflict of git and live", "conflicts of git and live"), countCausedBy(plan.FromBoth), nil)
+	add(false, plural("change outside git", "changes outside git"), countCausedBy(plan.FromDrift), nil)
+	add(false, plural("value not kept by the server", "values not kept by the server"), countCausedBy(plan.FromRefusal), nil)
 	return all
 }
 
-// factsAt says what changes in an object at a risk: its first lines, and how many follow. It is empty for an object that is made or
+// factsAtRisk says what changes in an object at a risk: its first lines, and how many follow. It is empty for an object that is made or
 // deleted as a whole.
-func factsAt(item plan.Item, risk kind.Risk) safetext.Text {
+func factsAtRisk(item plan.Item, risk kind.Risk) safetext.Text {
 	var facts []safetext.Text
 	more := 0
 	for _, l := range item.AllLines() {
@@ -83,7 +83,7 @@ func factsAt(item plan.Item, risk kind.Risk) safetext.Text {
 			more++
 			continue
 		}
-		facts = append(facts, factOf(rowOf(item, l.Change, nil, TextOptions{})))
+		facts = append(facts, factText(rowOf(item, l.Change, nil, TextOptions{})))
 	}
 	if more > 0 {
 		facts = append(facts, safetext.Count(more, "more change"))
@@ -91,19 +91,19 @@ func factsAt(item plan.Item, risk kind.Risk) safetext.Text {
 	return safetext.Join(facts, ", ")
 }
 
-// factOf returns a row without its cause; if it is long, it says what happened to the place.
-func factOf(r Row) safetext.Text {
+// factText returns a row without its cause; if it is long, it says what happened to the place.
+func factText(r Row) safetext.Text {
 	r.Cause = safetext.Text{}
-	fact := Sentence(r)
+	fact := RowSentence(r)
 	switch isLong := fact.Width() > maxFact || len(r.Details) > 0; {
 	case isLong && r.Moved:
-		return safetext.F("%s moved", r.Path.Cut(maxFact))
+		return safetext.F("%s moved", r.Path.Truncate(maxFact))
 	case isLong && r.Mark == MarkAdd:
-		return safetext.F("%s added", r.Path.Cut(maxFact))
+		return safetext.F("%s added", r.Path.Truncate(maxFact))
 	case r.Mark == MarkRemove:
-		return safetext.F("%s removed", r.Path.Cut(maxFact))
+		return safetext.F("%s removed", r.Path.Truncate(maxFact))
 	case isLong:
-		return safetext.F("%s changed", r.Path.Cut(maxFact))
+		return safetext.F("%s changed", r.Path.Truncate(maxFact))
 	}
 	return fact
 }
@@ -114,13 +114,13 @@ const maxFacts, maxFact = 3, 60
 // unservedBy returns what a CDN stops serving, or stopped serving.
 func unservedBy(item plan.Item) []string {
 	if item.Happened && item.Unserved != "" {
-		return append([]string{item.Unserved}, item.StopsServing()...)
+		return append([]string{item.Unserved}, item.UnservedNames()...)
 	}
-	return item.StopsServing()
+	return item.UnservedNames()
 }
 
-// Stopping counts the lines of a risk that are told as what a CDN stops serving.
-func Stopping(item plan.Item, r kind.Risk) int {
+// CountStopping counts the lines of a risk that are told as what a CDN stops serving.
+func CountStopping(item plan.Item, r kind.Risk) int {
 	n := OneIf(r == kind.RiskServes && item.Happened && item.Unserved != "")
 	for _, l := range item.Lines() {
 		n += OneIf(l.Risk == r && len(l.Unserved) > 0)
@@ -136,8 +136,8 @@ func OneIf(is bool) int {
 	return 0
 }
 
-// caused counts the object and its changes that have the cause.
-func caused(why plan.Cause) func(plan.Item) int {
+// countCausedBy counts the object and its changes that have the cause.
+func countCausedBy(why plan.Cause) func(plan.Item) int {
 	return func(item plan.Item) int {
 		n := OneIf(item.Cause == why)
 		for _, l := range item.Lines() {
@@ -150,7 +150,7 @@ func caused(why plan.Cause) func(plan.Item) int {
 // NeedsBase reports whether a better base would change what the plan says: it names a commit, or the cause of a change is
 // unknown.
 func NeedsBase(pl *plan.Plan) bool {
-	return pl.Blame != nil && pl.Blame.Ref != "" || slices.ContainsFunc(pl.Items, func(item plan.Item) bool { return caused(plan.FromUnknown)(item) > 0 })
+	return pl.Blame != nil && pl.Blame.Ref != "" || slices.ContainsFunc(pl.Items, func(item plan.Item) bool { return countCausedBy(plan.FromUnknown)(item) > 0 })
 }
 
 // RisksLine counts the grave changes and names their objects; empty without any.
@@ -158,7 +158,7 @@ func RisksLine(pl *plan.Plan) safetext.Text {
 	var parts []safetext.Text
 	for _, n := range Notices(pl) {
 		if n.grave {
-			parts = append(parts, safetext.F("%s (%s)", n.Title, Limited(n.Names, ", ")))
+			parts = append(parts, safetext.F("%s (%s)", n.Title, JoinLimited(n.Names, ", ")))
 		}
 	}
 	if len(parts) == 0 {
@@ -167,8 +167,8 @@ func RisksLine(pl *plan.Plan) safetext.Text {
 	return safetext.F("%s.", safetext.Join(parts, "; "))
 }
 
-// Advices counts pieces of advice.
-func Advices(n int) safetext.Text {
+// CountAdvice counts pieces of advice.
+func CountAdvice(n int) safetext.Text {
 	return clean(diag.Plural(n, "piece of advice", "pieces of advice"))
 }
 
@@ -178,14 +178,14 @@ type Tally struct {
 	N                  int
 }
 
-// Causes counts the causes that the lines of a report say.
-func Causes(pl *plan.Plan, opts TextOptions) []Tally {
+// CountCauses counts the causes that the lines of a report say.
+func CountCauses(pl *plan.Plan, opts TextOptions) []Tally {
 	var whys []plan.Cause
 	for _, item := range pl.Items {
-		if Hidden(item, opts) {
+		if IsHidden(item, opts) {
 			continue
 		}
-		whys = append(whys, causeSaid(item))
+		whys = append(whys, objectCause(item))
 		for _, l := range item.AllLines() {
 			if plan.IsShown(l.Class) {
 				whys = append(whys, l.Cause)
@@ -224,8 +224,8 @@ func countCauses(whys []plan.Cause) []Tally {
 	return all
 }
 
-// InWords lists counts with their names.
-func InWords(tallies []Tally) safetext.Text {
+// DescribeTallies lists counts with their names.
+func DescribeTallies(tallies []Tally) safetext.Text {
 	parts := make([]safetext.Text, len(tallies))
 	for i, t := range tallies {
 		parts[i] = safetext.F("%d %s", t.N, t.Name)
@@ -235,7 +235,7 @@ func InWords(tallies []Tally) safetext.Text {
 
 // CausesLine returns the causes as a sentence; empty without any.
 func CausesLine(pl *plan.Plan, opts TextOptions) safetext.Text {
-	if text := InWords(Causes(pl, opts)); !text.Empty() {
+	if text := DescribeTallies(CountCauses(pl, opts)); !text.Empty() {
 		return safetext.F("%s.", text)
 	}
 	return safetext.Text{}
@@ -255,17 +255,17 @@ type RequestSection struct {
 	Rank Rank
 }
 
-// RequestsOf returns the section about requests of a plan; it has no lines if the plan changes no object that answers
+// NewRequestSection returns the section about requests of a plan; it has no lines if the plan changes no object that answers
 // requests.
-func RequestsOf(pl *plan.Plan, opts TextOptions) RequestSection {
+func NewRequestSection(pl *plan.Plan, opts TextOptions) RequestSection {
 	s := RequestSection{Title: clean("Requests that change, the worst first"), Rank: rankChange}
-	lines := routing.JoinLines(pl.Requests, true)
+	lines := routing.MergeLines(pl.Requests, true)
 	switch {
 	case pl.HidesRequests:
 	case len(lines) > 0 && lines[0].Drift:
 		s.Title = clean("Requests that live answers otherwise than git, the worst first")
 	case slices.ContainsFunc(pl.Items, func(it plan.Item) bool { return it.Happened || it.Waits }): // what git changes is not compared
-	case len(lines) == 0 && slices.ContainsFunc(pl.Items, plan.Item.ChangesRequests):
+	case len(lines) == 0 && slices.ContainsFunc(pl.Items, plan.Item.ChangesServedObject):
 		s.Title, s.Lines = clean("Requests"), []safetext.Text{clean("none is answered in another way")}
 	}
 	if len(lines) > 0 && lines[0].Effect == routing.Dark {
@@ -276,7 +276,7 @@ func RequestsOf(pl *plan.Plan, opts TextOptions) RequestSection {
 }
 
 // addLines adds the lines, not all of them if the report is brief.
-func (s *RequestSection) addLines(lines []routing.RequestLine, opts TextOptions) {
+func (s *RequestSection) addLines(lines []routing.RequestChange, opts TextOptions) {
 	names, more := routing.All, 0
 	if opts.Brief {
 		names = maxRequestNames
@@ -284,7 +284,7 @@ func (s *RequestSection) addLines(lines []routing.RequestLine, opts TextOptions)
 			lines, more = lines[:maxRequestLines], len(lines)-maxRequestLines
 		}
 	}
-	areSeveral := slices.ContainsFunc(lines, func(l routing.RequestLine) bool {
+	areSeveral := slices.ContainsFunc(lines, func(l routing.RequestChange) bool {
 		return !slices.Equal(l.Objects, lines[0].Objects) || len(l.Objects) > 1
 	})
 	for _, l := range lines {
@@ -296,12 +296,12 @@ func (s *RequestSection) addLines(lines []routing.RequestLine, opts TextOptions)
 }
 
 // DescribeRequests returns a line, with the objects whose change does it if there may be others.
-func DescribeRequests(l routing.RequestLine, names int, areSeveral bool) safetext.Text {
+func DescribeRequests(l routing.RequestChange, names int, areSeveral bool) safetext.Text {
 	text := clean(l.Sentence(names))
 	if !areSeveral {
 		return text
 	}
-	keys := NamesOf(l.Objects)
+	keys := FormatKeys(l.Objects)
 	if more := len(keys) - names; more > 1 {
 		keys = append(keys[:names], safetext.F("%d more", more))
 	}

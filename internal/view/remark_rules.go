@@ -61,8 +61,8 @@ func parseRemarkRules(table string) (list []RemarkRule) {
 	return list
 }
 
-// RuleNamed returns a rule of RemarkRules and its rank. Any other rule, such as one about manifests, comes after them and has no ID.
-func RuleNamed(id string) (rule RemarkRule, rank int) {
+// RuleByID returns a rule of RemarkRules and its rank. Any other rule, such as one about manifests, comes after them and has no ID.
+func RuleByID(id string) (rule RemarkRule, rank int) {
 	i := slices.IndexFunc(RemarkRules, func(r RemarkRule) bool { return r.ID == id })
 	if i < 0 {
 		return rule, len(RemarkRules)
@@ -72,7 +72,7 @@ func RuleNamed(id string) (rule RemarkRule, rank int) {
 
 // LevelOf returns the level of a rule.
 func LevelOf(id string) Level {
-	rule, _ := RuleNamed(id)
+	rule, _ := RuleByID(id)
 	return rule.Level
 }
 
@@ -90,7 +90,7 @@ func OutcomeRule(o apply.ItemOutcome) string {
 
 // opRule returns the rule of an object as a whole; empty if it needs no remark.
 func opRule(item plan.Item) string {
-	rule := opOf(item).rule
+	rule := opLookOf(item).rule
 	switch {
 	case item.Op == plan.Blocked && !item.Happened || item.Op == plan.Delete:
 		return rule

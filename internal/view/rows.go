@@ -56,16 +56,16 @@ type Row struct {
 	Field        string
 	Line, Column int
 	// Facts are what the row shows, and whole is set if it must show all of that.
-	Facts []Fact
+	Facts []ChangeFact
 	Whole bool
 	// Moved is set if only the position in a list changes, and stops if something is served no longer.
 	Moved, Stops bool
 }
 
 // lineRow returns the row of a line, with what a rename and the request do. spec is that of a new object.
-func lineRow(item plan.Item, l plan.Line, spec map[string]any, opts TextOptions) Row {
+func lineRow(item plan.Item, l plan.ChangeLine, spec map[string]any, opts TextOptions) Row {
 	if l.Class == plan.Stays {
-		return Row{Text: safetext.F("live only: %s = %s (it stays)", clean(l.Path).Cut(MaxPath), Value(l.Live, false))}
+		return Row{Text: safetext.F("live only: %s = %s (it stays)", clean(l.Path).Truncate(MaxPath), FormatValue(l.Live, false))}
 	}
 	if l.Class == plan.NotSent {
 		return notSentRow(item, l)
@@ -86,30 +86,30 @@ func lineRow(item plan.Item, l plan.Line, spec map[string]any, opts TextOptions)
 		}
 	}
 	r.Alarm = r.Alarm || !risk.Empty()
-	r.Cause = safetext.Join(safetext.Filled(describeUnserved(item, cleanAll(l.Unserved)), risk, r.Cause, r.describeElements(l)), "; ")
+	r.Cause = safetext.Join(safetext.NonEmpty(describeUnserved(item, cleanAll(l.Unserved)), risk, r.Cause, r.describeElements(l)), "; ")
 	return r
 }
 
 // notSentRow returns the sentence about a value that is lost with a list that is sent whole.
-func notSentRow(item plan.Item, l plan.Line) Row {
+func notSentRow(item plan.Item, l plan.ChangeLine) Row {
 	lost := clean("null") // which a list in live may have
 	if l.Live != nil {
-		lost = Value(l.Live, MustShow(l.Risk))
+		lost = FormatValue(l.Live, MustShow(l.Risk))
 	}
-	effect := safetext.Join(safetext.Filled(clean("not in git"), clean("lost unless the platform sets it itself"), describeRisk(item, l.Risk)), "; ")
-	return Row{Text: safetext.F("not sent: %s = %s (%s)", CountSpaces(clean(l.Path)), lost, effect), Rule: ruleOf(l.Risk), Facts: factsOfLine(item, l)}
+	effect := safetext.Join(safetext.NonEmpty(clean("not in git"), clean("lost unless the platform sets it itself"), describeRisk(item, l.Risk)), "; ")
+	return Row{Text: safetext.F("not sent: %s = %s (%s)", CollapseSpaces(clean(l.Path)), lost, effect), Rule: ruleOf(l.Risk), Facts: factsOfLine(item, l)}
 }
 
 // describeElements returns the words for the list elements that a line is about, if there are several, and puts the names of many below
 // the row.
-func (r *Row) describeElements(l plan.Line) safetext.Text {
+func (r *Row) describeElements(l plan.ChangeLine) safetext.Text {
 	n := len(l.Elements)
 	if n == 0 {
 		return safetext.Text{}
 	}
 	names := make([]safetext.Text, n)
 	for i, e := range l.Elements {
-		names[i] = CountSpaces(clean(e))
+		names[i] = CollapseSpaces(clean(e))
 	}
 	words := safetext.F("in %d %s", n, clean(l.List[strings.LastIndexByte(l.List, '.')+1:]))
 	if n <= MaxParts {
@@ -136,13 +136,13 @@ func describeUnserved(item plan.Item, unserved []safetext.Text) safetext.Text {
 	if item.Happened {
 		verb = "stopped"
 	}
-	return safetext.F("%s serving %s", verb, Limited(unserved, ", "))
+	return safetext.F("%s serving %s", verb, JoinLimited(unserved, ", "))
 }
 
 func cleanAll(texts []string) []safetext.Text {
 	out := make([]safetext.Text, len(texts))
 	for i, text := range texts {
-		out[i] = Shorten(CountSpaces(clean(text)))
+		out[i] = Shorten(CollapseSpaces(clean(text)))
 	}
 	return out
 }
@@ -152,21 +152,21 @@ func cleanAll(texts []string) []safetext.Text {
 func rowOf(item plan.Item, c plan.Change, spec map[string]any, opts TextOptions) Row {
 	alarming := []merge.ChangeKind{merge.DriftOverwrite, plan.ServerNormalised, merge.Conflict, merge.RemovedConflict, plan.Lost}
 	r := Row{
-		Reason: Reason{Mark: MarkRemove, Cause: causeLabel(item, c, opts), Alarm: slices.Contains(alarming, c.Class)}, Path: CountSpaces(clean(c.Path)),
+		Reason: Reason{Mark: MarkRemove, Cause: causeLabel(item, c, opts), Alarm: slices.Contains(alarming, c.Class)}, Path: CollapseSpaces(clean(c.Path)),
 		Field: c.Path, Moved: c.Moved, Why: c.Cause, Line: c.Line, Column: c.Column,
 	}
 	from, to, units := c.Live, c.Desired, c.Units
 	if item.Happened {
 		from, to, units = to, from, plan.Units{Live: units.Desired, Desired: units.Live}
 	}
-	from, to = likeText(from, to), likeText(to, from)
-	of := subject{item.Kind, c.Path, spec}
+	from, to = matchTextType(from, to), matchTextType(to, from)
+	of := valueContext{item.Kind, c.Path, spec}
 	switch r.Whole = MustShow(c.Risk); {
 	case c.Moved:
 		r.Mark, r.After = MarkChange, describeMove(item, c)
 	case from != nil && to != nil:
 		r.Mark = MarkChange
-		r.Before, r.After = Pair(from, to, r.Whole)
+		r.Before, r.After = FormatPair(from, to, r.Whole)
 	case to != nil:
 		r.Mark = MarkAdd
 		r.After, r.Details = describeValue(of, to)
@@ -183,7 +183,7 @@ func rowOf(item plan.Item, c plan.Change, spec map[string]any, opts TextOptions)
 }
 
 // LoggedRows returns a row for each change of an entry of the ledger's log, with or without its values.
-func LoggedRows(e plan.Logged, values bool) []Row {
+func LoggedRows(e plan.LoggedChanges, values bool) []Row {
 	rows := make([]Row, len(e.Changes))
 	for i, c := range e.Changes {
 		r := rowOf(plan.Item{Key: e.Key}, c, nil, TextOptions{})
@@ -213,15 +213,15 @@ func (r *Row) markUnsent(c plan.Change) {
 
 // addTime adds to a value what it is in words, if it is a number of a unit of time.
 func addTime(value safetext.Text, v any, unit string) safetext.Text {
-	if words, _ := kind.TimeText(fmt.Sprint(v), unit); words != "" && !value.Empty() {
+	if words, _ := kind.FormatTimeUnits(fmt.Sprint(v), unit); words != "" && !value.Empty() {
 		return safetext.F("%s (%s)", value, words)
 	}
 	return value
 }
 
-// likeText returns a number or boolean as text if the other value is the text of one: servers return 60 for
+// matchTextType returns a number or boolean as text if the other value is the text of one: servers return 60 for
 // "60", and only the rest is a difference.
-func likeText(v, other any) any {
+func matchTextType(v, other any) any {
 	s, isText := other.(string)
 	switch v.(type) {
 	case json.Number, bool:
@@ -280,8 +280,8 @@ func changeRows(item plan.Item, opts TextOptions) (changes, notes []Row) {
 	if item.Op == plan.Create {
 		spec = item.BodySpec()
 	}
-	lines := slices.DeleteFunc(item.AllLines(), func(l plan.Line) bool { return !isVisible(l.Class, opts) })
-	slices.SortStableFunc(lines, func(a, b plan.Line) int { return OneIf(len(b.Unserved) > 0) - OneIf(len(a.Unserved) > 0) })
+	lines := slices.DeleteFunc(item.AllLines(), func(l plan.ChangeLine) bool { return !isVisible(l.Class, opts) })
+	slices.SortStableFunc(lines, func(a, b plan.ChangeLine) int { return OneIf(len(b.Unserved) > 0) - OneIf(len(a.Unserved) > 0) })
 	for _, l := range lines {
 		if l.Commit != nil && said[l.Commit.ID] {
 			l.Commit = &plan.Commit{ID: l.Commit.ID} // the first line says the rest
@@ -308,28 +308,28 @@ func riskAt(kindName, path string, v any) kind.Risk {
 	return k.Spec().FindField(path).RiskOfRemoval(v)
 }
 
-// isMentioned reports whether an item is kept without changes.
-func isMentioned(item plan.Item) bool { return item.Op == plan.Kept && len(item.Changes) == 0 }
+// isKeptUnchanged reports whether an item is kept without changes.
+func isKeptUnchanged(item plan.Item) bool { return item.Op == plan.Kept && len(item.Changes) == 0 }
 
 // whyKept says why an object is kept.
 func whyKept(item plan.Item, opts TextOptions) safetext.Text {
-	why := safetext.Join(safetext.Filled(causeOf(item, opts), Message(item.Reason)), "; ")
+	why := safetext.Join(safetext.NonEmpty(describeObjectCause(item, opts), CleanMessage(item.Reason)), "; ")
 	if item.Fix != "" {
-		why = safetext.F("%s (%s)", why, Message(item.Fix))
+		why = safetext.F("%s (%s)", why, CleanMessage(item.Fix))
 	}
 	return safetext.F("kept: %s", why)
 }
 
-// Hidden reports whether a report leaves an item out.
-func Hidden(item plan.Item, opts TextOptions) bool {
+// IsHidden reports whether a report leaves an item out.
+func IsHidden(item plan.Item, opts TextOptions) bool {
 	return item.Op == plan.None && len(item.Changes) == 0 && len(item.Hints) == 0 && !opts.Verbose
 }
 
 // HiddenNames names the objects that a report leaves out.
 func HiddenNames(pl *plan.Plan) (names []safetext.Text) {
 	for _, item := range pl.Items {
-		if Hidden(item, TextOptions{}) {
-			names = append(names, Named(item.Key))
+		if IsHidden(item, TextOptions{}) {
+			names = append(names, FormatKey(item.Key))
 		}
 	}
 	return names
@@ -337,30 +337,30 @@ func HiddenNames(pl *plan.Plan) (names []safetext.Text) {
 
 // opRows returns the row about the object as a whole, if there is one.
 func opRows(item plan.Item, opts TextOptions) []Row {
-	op, reason := opOf(item), Message(item.Reason)
-	r := Row{Reason: Reason{Mark: op.mark}, Why: causeSaid(item), Path: clean(op.title)}
+	op, reason := opLookOf(item), CleanMessage(item.Reason)
+	r := Row{Reason: Reason{Mark: op.mark}, Why: objectCause(item), Path: clean(op.title)}
 	if item.Happened && !item.Failed {
 		r.Alarm, r.Stops = true, item.Unserved != ""
-		if r.Cause = describeUnserved(item, safetext.Filled(clean(item.Unserved).Cut(MaxPath))); item.SaysMissing() {
+		if r.Cause = describeUnserved(item, safetext.NonEmpty(clean(item.Unserved).Truncate(MaxPath))); item.IsReportedMissing() {
 			r.Cause = clean(unknownOrigin)
 		}
-		return []Row{r}[:OneIf(item.Deleted || item.SaysMissing())]
+		return []Row{r}[:OneIf(item.Deleted || item.IsReportedMissing())]
 	}
 	switch item.Op {
 	case plan.Create:
 		risk := describeRisk(item, item.Risk)
 		r.After, r.Alarm = describeCreation(item), item.Resend || item.Recreate || item.Deleted || !risk.Empty()
-		r.Cause = safetext.Join(safetext.Filled(risk, whySent(item, opts)), "; ")
+		r.Cause = safetext.Join(safetext.NonEmpty(risk, whySent(item, opts)), "; ")
 	case plan.Post:
-		r.After, r.Cause, r.Alarm = countInvalidated(item.Purge), causeOfPurge(item, opts), item.Resend
-		r.Facts = factsOfAll(item)
+		r.After, r.Cause, r.Alarm = countInvalidated(item.Purge), describePurgeCause(item, opts), item.Resend
+		r.Facts = wholeObjectFacts(item)
 	case plan.Delete:
-		r.Before, r.Cause, r.Alarm = describeCreation(item), safetext.F("%s; this can't be undone", Removal(item.By, item.Commit, opts)), true
-		r.Facts = factsOfAll(item)
+		r.Before, r.Cause, r.Alarm = describeCreation(item), safetext.F("%s; this can't be undone", DescribeRemoval(item.By, item.Commit, opts)), true
+		r.Facts = wholeObjectFacts(item)
 	case plan.Deferred:
 		r.After, r.Cause = countInvalidated(item.Purge), reason
 	case plan.Blocked, plan.InFlight, plan.Kept:
-		if isMentioned(item) {
+		if isKeptUnchanged(item) {
 			r.Path = whyKept(item, opts)
 			break
 		}
@@ -371,11 +371,11 @@ func opRows(item plan.Item, opts TextOptions) []Row {
 	return []Row{r}
 }
 
-// causeSaid returns the cause that the line of an object as a whole says; empty for none.
-func causeSaid(item plan.Item) plan.Cause {
+// objectCause returns the cause that the line of an object as a whole says; empty for none.
+func objectCause(item plan.Item) plan.Cause {
 	again := item.Resend || item.Recreate && !item.Happened
 	makes := !item.Happened && (item.Op == plan.Create || item.Op == plan.Post || item.Op == plan.Delete)
-	if !again && (makes || item.Deleted || item.SaysMissing() || isMentioned(item)) {
+	if !again && (makes || item.Deleted || item.IsReportedMissing() || isKeptUnchanged(item)) {
 		return item.Cause
 	}
 	return ""
@@ -384,10 +384,10 @@ func causeSaid(item plan.Item) plan.Cause {
 func describeCreation(item plan.Item) safetext.Text {
 	var parts []safetext.Text
 	if item.Made != "" {
-		parts = append(parts, safetext.F("created at %s", clean(item.Made).Cut(MaxName)))
+		parts = append(parts, safetext.F("created at %s", clean(item.Made).Truncate(MaxName)))
 	}
 	if item.Disk != "" {
-		parts = append(parts, safetext.F("from disk %s", clean(item.Disk).Cut(MaxPath)))
+		parts = append(parts, safetext.F("from disk %s", clean(item.Disk).Truncate(MaxPath)))
 	}
 	return safetext.Join(parts, " ")
 }
@@ -402,13 +402,13 @@ func whySent(item plan.Item, opts TextOptions) safetext.Text {
 	case item.Deleted:
 		return clean("adds back what was deleted outside git")
 	}
-	return causeOf(item, opts)
+	return describeObjectCause(item, opts)
 }
 
-// causeOfPurge returns the cause of a purge, and the objects that it waits for.
-func causeOfPurge(item plan.Item, opts TextOptions) safetext.Text {
+// describePurgeCause returns the cause of a purge, and the objects that it waits for.
+func describePurgeCause(item plan.Item, opts TextOptions) safetext.Text {
 	why := plan.Item{Cause: item.Cause, By: item.By, Commit: item.Commit, Resend: item.Resend}
-	parts := safetext.Filled(whySent(why, opts))
+	parts := safetext.NonEmpty(whySent(why, opts))
 	names := make([]safetext.Text, len(item.After))
 	for i, k := range item.After {
 		names[i] = titleOf(k)

@@ -16,8 +16,8 @@ import (
 // MustShow reports whether a change of that risk must be shown with its name and its values. Others may be counted.
 func MustShow(risk kind.Risk) bool { return risk >= kind.RiskAvailability }
 
-// Fact names one thing that a plan changes.
-type Fact struct {
+// ChangeFact names one thing that a plan changes.
+type ChangeFact struct {
 	Object kind.Key
 	// Path has the keys on the way to it, as kind.PathSteps returns them.
 	Path []string
@@ -27,22 +27,22 @@ type Fact struct {
 // Deleted is the path of the fact that an object is deleted.
 const Deleted = "deleted"
 
-func (f Fact) id() string {
+func (f ChangeFact) id() string {
 	return f.Object.Project + "\x00" + f.Object.String() + "\x00" + strings.Join(f.Path, "\x00")
 }
 
-// Score says which facts that must be shown a report has shown, which it has counted, and which are left. Formats may use
+// FactTracker says which facts that must be shown a report has shown, which it has counted, and which are left. Formats may use
 // one from several goroutines.
-type Score struct {
+type FactTracker struct {
 	lock    sync.Mutex
-	left    map[string][]Fact
+	left    map[string][]ChangeFact
 	counted map[kind.Risk]int
 	deleted int // of those that are counted
 }
 
 // NewScore returns the score of a report that has shown nothing.
-func NewScore(facts []Fact) *Score {
-	s := &Score{left: map[string][]Fact{}, counted: map[kind.Risk]int{}}
+func NewScore(facts []ChangeFact) *FactTracker {
+	s := &FactTracker{left: map[string][]ChangeFact{}, counted: map[kind.Risk]int{}}
 	for _, f := range facts {
 		if MustShow(f.Risk) {
 			s.left[f.id()] = append(s.left[f.id()], f)
@@ -51,8 +51,8 @@ func NewScore(facts []Fact) *Score {
 	return s
 }
 
-// Show notes that the report shows the facts with their values. A nil score notes nothing.
-func (s *Score) Show(facts ...Fact) {
+// MarkShown notes that the report shows the facts with their values. A nil score notes nothing.
+func (s *FactTracker) MarkShown(facts ...ChangeFact) {
 	if s == nil {
 		return
 	}
@@ -63,12 +63,12 @@ func (s *Score) Show(facts ...Fact) {
 	}
 }
 
-// Count notes that the report counts all facts that it has not shown, and returns how many these are.
-func (s *Score) Count() (total int) {
+// CountRemaining notes that the report counts all facts that it has not shown, and returns how many these are.
+func (s *FactTracker) CountRemaining() (total int) {
 	if s == nil {
 		return 0
 	}
-	s.CountThese(s.Left()...)
+	s.MarkCounted(s.Remaining()...)
 	total = s.deleted
 	for _, n := range s.counted {
 		total += n
@@ -76,8 +76,8 @@ func (s *Score) Count() (total int) {
 	return total
 }
 
-// CountThese notes that the report counts those of the facts that it has not shown.
-func (s *Score) CountThese(facts ...Fact) {
+// MarkCounted notes that the report counts those of the facts that it has not shown.
+func (s *FactTracker) MarkCounted(facts ...ChangeFact) {
 	if s == nil {
 		return
 	}
@@ -94,7 +94,7 @@ func (s *Score) CountThese(facts ...Fact) {
 }
 
 // CountedText says how many facts of each class the report counts instead of showing them.
-func (s *Score) CountedText() safetext.Text {
+func (s *FactTracker) CountedText() safetext.Text {
 	var parts []safetext.Text
 	if s.deleted > 0 {
 		parts = append(parts, safetext.F("%d that can't be undone, because they delete an object", s.deleted))
@@ -107,24 +107,24 @@ func (s *Score) CountedText() safetext.Text {
 	return safetext.Join(parts, "; ")
 }
 
-// IsLeft reports whether the report has neither shown nor counted one of the facts.
-func (s *Score) IsLeft(facts []Fact) bool {
-	return slices.ContainsFunc(facts, func(f Fact) bool { return s.left[f.id()] != nil })
+// HasRemaining reports whether the report has neither shown nor counted one of the facts.
+func (s *FactTracker) HasRemaining(facts []ChangeFact) bool {
+	return slices.ContainsFunc(facts, func(f ChangeFact) bool { return s.left[f.id()] != nil })
 }
 
-// Left returns the facts that the report has neither shown nor counted.
-func (s *Score) Left() (all []Fact) {
+// Remaining returns the facts that the report has neither shown nor counted.
+func (s *FactTracker) Remaining() (all []ChangeFact) {
 	for _, id := range slices.Sorted(maps.Keys(s.left)) {
 		all = append(all, s.left[id]...)
 	}
 	return all
 }
 
-// ScoreOf returns the score of a report that has shown nothing. A plan that was applied needs no reader.
-func ScoreOf(pl *plan.Plan, applied bool) *Score {
-	var facts []Fact
+// NewPlanScore returns the score of a report that has shown nothing. A plan that was applied needs no reader.
+func NewPlanScore(pl *plan.Plan, applied bool) *FactTracker {
+	var facts []ChangeFact
 	for _, s := range SettingsOf(pl) {
-		facts = append(facts, FactsIn(s.Rows)...)
+		facts = append(facts, FactsOfRows(s.Rows)...)
 	}
 	if pl != nil && !applied {
 		for _, item := range pl.Items {
@@ -137,17 +137,17 @@ func ScoreOf(pl *plan.Plan, applied bool) *Score {
 }
 
 // factsOf returns what the plan changes of an object, from the plan itself and not from the rows about it.
-func factsOf(item plan.Item) (facts []Fact) {
+func factsOf(item plan.Item) (facts []ChangeFact) {
 	for _, l := range item.AllLines() {
 		if isVisible(l.Class, TextOptions{}) && l.Class != plan.Stays {
 			facts = append(facts, factsOfLine(item, l)...)
 		}
 	}
-	return slices.Concat(facts, factsOfPurge(item), factsOfAll(item))
+	return slices.Concat(facts, factsOfPurge(item), wholeObjectFacts(item))
 }
 
-// FactsIn returns what rows show.
-func FactsIn(rows []Row) (facts []Fact) {
+// FactsOfRows returns what rows show.
+func FactsOfRows(rows []Row) (facts []ChangeFact) {
 	for _, r := range rows {
 		facts = append(facts, r.Facts...)
 	}
@@ -155,41 +155,41 @@ func FactsIn(rows []Row) (facts []Fact) {
 }
 
 // MustShowOneOf reports whether one of the facts must be shown.
-func MustShowOneOf(facts []Fact) bool {
-	return slices.ContainsFunc(facts, func(f Fact) bool { return MustShow(f.Risk) })
+func MustShowOneOf(facts []ChangeFact) bool {
+	return slices.ContainsFunc(facts, func(f ChangeFact) bool { return MustShow(f.Risk) })
 }
 
 // factsOfLine returns a fact for each element that a line is about.
-func factsOfLine(item plan.Item, l plan.Line) []Fact {
+func factsOfLine(item plan.Item, l plan.ChangeLine) []ChangeFact {
 	if len(l.Elements) == 0 {
-		return []Fact{{Object: item.Key, Path: kind.PathSteps(l.Path), Risk: l.Risk}}
+		return []ChangeFact{{Object: item.Key, Path: kind.PathSteps(l.Path), Risk: l.Risk}}
 	}
-	facts, list, field := make([]Fact, len(l.Elements)), kind.PathSteps(l.List), kind.PathSteps(strings.TrimPrefix(l.Path, l.List+"."))
+	facts, list, field := make([]ChangeFact, len(l.Elements)), kind.PathSteps(l.List), kind.PathSteps(strings.TrimPrefix(l.Path, l.List+"."))
 	for i, e := range l.Elements {
-		facts[i] = Fact{Object: item.Key, Path: slices.Concat(list, []string{"[" + e + "]"}, field), Risk: l.Risk}
+		facts[i] = ChangeFact{Object: item.Key, Path: slices.Concat(list, []string{"[" + e + "]"}, field), Risk: l.Risk}
 	}
 	return facts
 }
 
 // factsOfPurge returns the prefixes that a purge invalidates.
-func factsOfPurge(item plan.Item) (facts []Fact) {
+func factsOfPurge(item plan.Item) (facts []ChangeFact) {
 	if item.Purge == nil {
 		return nil
 	}
 	prefixes, _ := pathsOf(item)
 	for _, path := range prefixes {
-		facts = append(facts, Fact{Object: item.Key, Path: []string{"paths", path}, Risk: kind.RiskAvailability})
+		facts = append(facts, ChangeFact{Object: item.Key, Path: []string{"paths", path}, Risk: kind.RiskAvailability})
 	}
 	return facts
 }
 
-// factsOfAll returns the fact that an object is deleted, or that a purge which is posted invalidates everything.
-func factsOfAll(item plan.Item) []Fact {
+// wholeObjectFacts returns the fact that an object is deleted, or that a purge which is posted invalidates everything.
+func wholeObjectFacts(item plan.Item) []ChangeFact {
 	if item.Op == plan.Delete {
-		return []Fact{{Object: item.Key, Path: []string{Deleted}, Risk: max(item.Risk, kind.RiskServes)}}
+		return []ChangeFact{{Object: item.Key, Path: []string{Deleted}, Risk: max(item.Risk, kind.RiskServes)}}
 	}
 	if item.Op != plan.Post || item.Purge == nil || !item.Purge.Everything {
 		return nil
 	}
-	return []Fact{{Object: item.Key, Path: []string{"everything"}, Risk: kind.RiskAvailability}}
+	return []ChangeFact{{Object: item.Key, Path: []string{"everything"}, Risk: kind.RiskAvailability}}
 }

@@ -19,90 +19,90 @@ const (
 	maxMessage = 1000
 )
 
-// CutText cuts a text and adds its size in bytes.
-func CutText(s safetext.Text, columns int) safetext.Text {
-	if short := s.Cut(columns); short != s {
+// TruncateWithSize cuts a text and adds its size in bytes.
+func TruncateWithSize(s safetext.Text, columns int) safetext.Text {
+	if short := s.Truncate(columns); short != s {
 		return safetext.F("%s (%d bytes)", short, len(s.String()))
 	}
 	return s
 }
 
-// Value returns v on one line, shortened if it is long. Of an object or a list, it shows each value if whole is set.
-func Value(v any, whole bool) safetext.Text {
+// FormatValue returns v on one line, shortened if it is long. Of an object or a list, it shows each value if whole is set.
+func FormatValue(v any, whole bool) safetext.Text {
 	if v == nil {
 		return clean("(absent)")
 	}
-	text := Literal(v)
+	text := FormatLiteral(v)
 	if _, isText := v.(string); isText || !whole {
 		return Shorten(text)
 	}
 	return text
 }
 
-// Named returns KIND/NAME, shortened, and its project of many.
-func Named(k kind.Key) safetext.Text {
-	return InProject(safetext.F("%s/%s", k.Kind, k.Name).Cut(MaxPath), k.Project)
+// FormatKey returns KIND/NAME, shortened, and its project of many.
+func FormatKey(k kind.Key) safetext.Text {
+	return WithProject(safetext.F("%s/%s", k.Kind, k.Name).Truncate(MaxPath), k.Project)
 }
 
-// InProject adds the project to a name; an empty one adds nothing.
-func InProject(name safetext.Text, project string) safetext.Text {
+// WithProject adds the project to a name; an empty one adds nothing.
+func WithProject(name safetext.Text, project string) safetext.Text {
 	if project == "" {
 		return name
 	}
-	return safetext.F("%s in %s", name, clean(project).CutLeft(MaxPath))
+	return safetext.F("%s in %s", name, clean(project).TruncateLeft(MaxPath))
 }
 
-// NamesOf returns KIND/NAME of each object.
-func NamesOf(keys []kind.Key) []safetext.Text {
+// FormatKeys returns KIND/NAME of each object.
+func FormatKeys(keys []kind.Key) []safetext.Text {
 	names := make([]safetext.Text, len(keys))
 	for i, k := range keys {
-		names[i] = Named(k)
+		names[i] = FormatKey(k)
 	}
 	return names
 }
 
 // titleOf returns "KIND NAME", shortened, and its project of many.
 func titleOf(k kind.Key) safetext.Text {
-	return InProject(safetext.F("%s %s", k.Kind, k.Name).Cut(MaxPath), k.Project)
+	return WithProject(safetext.F("%s %s", k.Kind, k.Name).Truncate(MaxPath), k.Project)
 }
 
-// Message escapes and shortens a sentence from outside.
-func Message(s string) safetext.Text { return CutText(clean(s), maxMessage) }
+// CleanMessage escapes and shortens a sentence from outside.
+func CleanMessage(s string) safetext.Text { return TruncateWithSize(clean(s), maxMessage) }
 
 func clean(s string) safetext.Text { return safetext.Clean(s) }
 
-// WholeSentence returns a row as a sentence, with what is below it if that must be shown.
-func WholeSentence(r Row) safetext.Text {
+// FullRowSentence returns a row as a sentence, with what is below it if that must be shown.
+func FullRowSentence(r Row) safetext.Text {
 	if !r.Text.Empty() {
 		return r.Text
 	}
 	if r.Whole {
-		r.Cause = safetext.Join(safetext.Filled(safetext.Join(r.Details, " "), r.Cause, safetext.Join(r.Names, ", ")), "; ")
+		r.Cause = safetext.Join(safetext.NonEmpty(safetext.Join(r.Details, " "), r.Cause, safetext.Join(r.Names, ", ")), "; ")
 	}
-	return Sentence(r)
+	return RowSentence(r)
 }
 
-// Sentence returns a row as a sentence.
-func Sentence(r Row) safetext.Text {
-	text := safetext.Join(safetext.Filled(r.Path, safetext.Join(safetext.Filled(r.Before, r.After), " → ")), ": ")
+// RowSentence returns a row as a sentence.
+func RowSentence(r Row) safetext.Text {
+	text := safetext.Join(safetext.NonEmpty(r.Path, safetext.Join(safetext.NonEmpty(r.Before, r.After), " → ")), ": ")
 	if r.Cause.Empty() {
 		return text
 	}
 	return safetext.F("%s (%s)", text, r.Cause)
 }
 
-// Place returns the prefix of a finding with its location; empty without one.
-func Place(f diag.Finding) safetext.Text {
-	at := Location(f)
+// LocationPrefix returns the prefix of a finding with its location; empty without one.
+func LocationPrefix(f diag.Finding) safetext.Text {
+	at := FormatLocation(f)
 	if at.Empty() {
 		return at
 	}
 	return safetext.F("%s: ", at)
 }
 
-// Location returns file:line:column, as far as known.
-func Location(f diag.Finding) safetext.Text {
-	text := clean(f.Path).Cut(MaxPath)
+// FormatLocation returns file:line:column, as far as known.
+func FormatLocation(f diag.Finding) safetext.Text {
+	text := clean(f.Path).Truncate(MaxPath)
 	if f.Line > 0 {
 		text = safetext.F("%s:%d", text, f.Line)
 		if f.Column > 0 {
@@ -112,12 +112,12 @@ func Location(f diag.Finding) safetext.Text {
 	return text
 }
 
-// Manifests has the objects of a plan by the files of their manifests, in order of their lines.
-type Manifests map[string][]*plan.Item
+// ItemsByFile has the objects of a plan by the files of their manifests, in order of their lines.
+type ItemsByFile map[string][]*plan.Item
 
 // ManifestsOf returns the manifests of a plan.
-func ManifestsOf(pl *plan.Plan) Manifests {
-	m := Manifests{}
+func ManifestsOf(pl *plan.Plan) ItemsByFile {
+	m := ItemsByFile{}
 	for i := range pl.Items {
 		if item := &pl.Items[i]; item.Path != "" {
 			m[item.Path] = append(m[item.Path], item)
@@ -130,7 +130,7 @@ func ManifestsOf(pl *plan.Plan) Manifests {
 }
 
 // itemAt returns the item that contains the line, or an empty one.
-func (m Manifests) itemAt(path string, line int) plan.Item {
+func (m ItemsByFile) itemAt(path string, line int) plan.Item {
 	i, _ := slices.BinarySearchFunc(m[path], line+1, func(it *plan.Item, line int) int { return cmp.Compare(it.Line, line) })
 	if i == 0 {
 		return plan.Item{}
@@ -139,11 +139,11 @@ func (m Manifests) itemAt(path string, line int) plan.Item {
 }
 
 // ObjectAt returns the object that contains the line, or none.
-func (m Manifests) ObjectAt(path string, line int) kind.Key { return m.itemAt(path, line).Key }
+func (m ItemsByFile) ObjectAt(path string, line int) kind.Key { return m.itemAt(path, line).Key }
 
-// IsUntouched reports whether a finding is a warning about what the plan does not change.
-func (m Manifests) IsUntouched(f diag.Finding) bool {
+// IsUnrelatedWarning reports whether a finding is a warning about what the plan does not change.
+func (m ItemsByFile) IsUnrelatedWarning(f diag.Finding) bool {
 	isQuiet := f.Severity == diag.Warning && f.Line > 0 && f.Rule != requesttest.Rule
 	item := m.itemAt(f.Path, f.Line)
-	return isQuiet && (item.Kind == "" || !item.Touches(f.Field))
+	return isQuiet && (item.Kind == "" || !item.ChangesField(f.Field))
 }

@@ -30,19 +30,19 @@ const (
 // manySpaces is a run of spaces that could push what follows out of sight.
 var manySpaces = regexp.MustCompile(` {9,}`)
 
-// CountSpaces replaces long runs of spaces by their number.
-func CountSpaces(t safetext.Text) safetext.Text {
+// CollapseSpaces replaces long runs of spaces by their number.
+func CollapseSpaces(t safetext.Text) safetext.Text {
 	if !strings.Contains(t.String(), "         ") {
 		return t
 	}
 	return safetext.Clean(manySpaces.ReplaceAllStringFunc(t.String(), func(run string) string { return fmt.Sprintf("·%d spaces·", len(run)) }))
 }
 
-// Literal returns v on one line: strings in quotes, objects and lists as YAML flow.
-func Literal(v any) safetext.Text {
+// FormatLiteral returns v on one line: strings in quotes, objects and lists as YAML flow.
+func FormatLiteral(v any) safetext.Text {
 	switch v.(type) {
 	case map[string]any, []any:
-		return safetext.Join(Tokens(v, true), " ")
+		return safetext.Join(FlowTokens(v, true), " ")
 	}
 	return formatScalar(v)
 }
@@ -55,29 +55,29 @@ func formatScalar(v any) safetext.Text {
 	if err := enc.Encode(v); err != nil {
 		return safetext.Clean(strconv.Quote(fmt.Sprint(v)))
 	}
-	return CountSpaces(safetext.Clean(strings.TrimSuffix(b.String(), "\n")))
+	return CollapseSpaces(safetext.Clean(strings.TrimSuffix(b.String(), "\n")))
 }
 
 // Shorten returns the beginning and the end of a long text, and its length.
-func Shorten(t safetext.Text) safetext.Text { return withWindows(t, nil) }
+func Shorten(t safetext.Text) safetext.Text { return excerptAround(t, nil) }
 
-// Pair returns two values that differ. Of long texts it has both ends, the places where they differ, and the length. Of lists and
+// FormatPair returns two values that differ. Of long texts it has both ends, the places where they differ, and the length. Of lists and
 // objects it counts runs of equal elements. Unless whole is set, each is at most about MaxText columns.
-func Pair(old, current any, whole bool) (a, b safetext.Text) {
-	a, b = Literal(old), Literal(current)
+func FormatPair(old, current any, whole bool) (a, b safetext.Text) {
+	a, b = FormatLiteral(old), FormatLiteral(current)
 	if max(formatScalar(old).Width(), formatScalar(current).Width()) <= MaxText {
 		return a, b
 	}
-	if hasParts(old) && hasParts(current) {
+	if isCollection(old) && isCollection(current) {
 		a, b = pairParts(old, current)
 	}
-	if whole && (hasParts(old) || hasParts(current)) {
+	if whole && (isCollection(old) || isCollection(current)) {
 		return a, b
 	}
-	return PairTexts(a, b)
+	return ShortenTextPair(a, b)
 }
 
-func hasParts(v any) bool {
+func isCollection(v any) bool {
 	switch v := v.(type) {
 	case map[string]any:
 		return len(v) > 0
@@ -87,14 +87,14 @@ func hasParts(v any) bool {
 	return false
 }
 
-// PairTexts returns two texts that differ, each of at most about MaxText columns.
-func PairTexts(a, b safetext.Text) (safetext.Text, safetext.Text) {
+// ShortenTextPair returns two texts that differ, each of at most about MaxText columns.
+func ShortenTextPair(a, b safetext.Text) (safetext.Text, safetext.Text) {
 	if a.Width() <= MaxText && b.Width() <= MaxText {
 		return a, b
 	}
 	x, y := []rune(a.String()), []rune(b.String())
 	head, tail := SharedEnds(x, y)
-	return withWindows(a, []int{head, len(x) - tail}), withWindows(b, []int{head, len(y) - tail})
+	return excerptAround(a, []int{head, len(x) - tail}), excerptAround(b, []int{head, len(y) - tail})
 }
 
 // SharedEnds counts the elements that two lists share at their start and at their end.
@@ -109,9 +109,9 @@ func SharedEnds[T comparable](x, y []T) (head, tail int) {
 	return head, tail
 }
 
-// withWindows returns a text, or of a long one both ends, what is around the first and the last of differs, the length, and where
+// excerptAround returns a text, or of a long one both ends, what is around the first and the last of differs, the length, and where
 // it differs.
-func withWindows(t safetext.Text, differs []int) safetext.Text {
+func excerptAround(t safetext.Text, differs []int) safetext.Text {
 	if t.Width() <= MaxText {
 		return t
 	}
@@ -151,7 +151,7 @@ func pairParts(old, current any) (a, b safetext.Text) {
 	x, y := partsOf(old), partsOf(current)
 	var left, right []safetext.Text
 	var gone []part // they wait for their pairs
-	for _, run := range Compare(textsOf(x), textsOf(y)) {
+	for _, run := range DiffTexts(textsOf(x), textsOf(y)) {
 		switch run.Op {
 		case diffmatchpatch.DiffDelete:
 			gone, x = append(gone, x[:run.N]...), x[run.N:]
@@ -162,7 +162,7 @@ func pairParts(old, current any) (a, b safetext.Text) {
 					other, gone = gone[0], gone[1:]
 				}
 				was, is := other.pair(p)
-				left, right = append(left, safetext.Filled(was)...), append(right, is)
+				left, right = append(left, safetext.NonEmpty(was)...), append(right, is)
 			}
 			y = y[run.N:]
 		case diffmatchpatch.DiffEqual:
@@ -192,7 +192,7 @@ func partsOf(v any) (parts []part) {
 	}
 	object, _ := v.(map[string]any)
 	for _, name := range canon.SortedKeys(object) {
-		parts = append(parts, part{Shorten(FlowText(name)).String() + ": ", object[name]})
+		parts = append(parts, part{Shorten(QuoteFlow(name)).String() + ": ", object[name]})
 	}
 	return parts
 }
@@ -215,7 +215,7 @@ func flowsOf(parts []part) []safetext.Text {
 
 // flow returns the name and the flow of a part.
 func (p part) flow() safetext.Text {
-	return safetext.F("%s%s", p.name, safetext.Join(Tokens(p.v, true), " "))
+	return safetext.F("%s%s", p.name, safetext.Join(FlowTokens(p.v, true), " "))
 }
 
 // pair returns the flow of two parts that differ; the first may be none.
@@ -225,10 +225,10 @@ func (p part) pair(q part) (a, b safetext.Text) {
 	switch {
 	case p.v == nil:
 		return a, q.flow()
-	case hasParts(p.v) && hasParts(q.v):
+	case isCollection(p.v) && isCollection(q.v):
 		a, b = pairParts(p.v, q.v)
 	case isText && areTexts:
-		a, b = PairTexts(FlowText(before), FlowText(after))
+		a, b = ShortenTextPair(QuoteFlow(before), QuoteFlow(after))
 	default:
 		return p.flow(), q.flow()
 	}
@@ -252,8 +252,8 @@ type UnitRun struct {
 // firstUnit starts the private use planes.
 const firstUnit = '\U000F0000'
 
-// Compare aligns two lists. It replaces each unit with a private character, so that the diff does not compare letters.
-func Compare(old, current []safetext.Text) []UnitRun {
+// DiffTexts aligns two lists. It replaces each unit with a private character, so that the diff does not compare letters.
+func DiffTexts(old, current []safetext.Text) []UnitRun {
 	index := map[safetext.Text]rune{}
 	encode := func(units []safetext.Text) []rune {
 		out := make([]rune, len(units))
@@ -280,9 +280,9 @@ const maxFlow = 4
 // flow collects a value as YAML flow, one token for each scalar.
 type flow struct{ tokens []safetext.Text }
 
-// Tokens returns the YAML flow of a value, a token for each scalar in it, with or without the outer brackets. Long texts in it
+// FlowTokens returns the YAML flow of a value, a token for each scalar in it, with or without the outer brackets. Long texts in it
 // are shortened unless they are all of it.
-func Tokens(v any, brackets bool) []safetext.Text {
+func FlowTokens(v any, brackets bool) []safetext.Text {
 	var f flow
 	if !brackets {
 		f.members(v, "", "")
@@ -301,7 +301,7 @@ func (f *flow) write(before string, v any, after string) {
 	case []any:
 		brackets = "[]"
 	case string:
-		text = Shorten(FlowText(t)).String()
+		text = Shorten(QuoteFlow(t)).String()
 	default:
 		text = formatScalar(v).String()
 	}
@@ -327,15 +327,15 @@ func (f *flow) members(v any, before, after string) {
 		if list != nil {
 			f.write(before, list[i], end)
 		} else {
-			f.write(before+Shorten(FlowText(keys[i])).String()+": ", object[keys[i]], end)
+			f.write(before+Shorten(QuoteFlow(keys[i])).String()+": ", object[keys[i]], end)
 		}
 		before = ""
 	}
 }
 
-// FlowText quotes a string unless YAML reads it as the same string without quotes.
-func FlowText(s string) safetext.Text {
-	if s == "" || !IsPlain(s) || strings.ContainsRune("0123456789-+.", rune(s[0])) {
+// QuoteFlow quotes a string unless YAML reads it as the same string without quotes.
+func QuoteFlow(s string) safetext.Text {
+	if s == "" || !IsPlainFlow(s) || strings.ContainsRune("0123456789-+.", rune(s[0])) {
 		return formatScalar(s)
 	}
 	switch strings.ToLower(s) {
@@ -345,8 +345,8 @@ func FlowText(s string) safetext.Text {
 	return safetext.Clean(s)
 }
 
-// IsPlain reports whether no character of s has a meaning in YAML flow.
-func IsPlain(s string) bool {
+// IsPlainFlow reports whether no character of s has a meaning in YAML flow.
+func IsPlainFlow(s string) bool {
 	const others = "_-./*"
 	return !strings.ContainsFunc(s, func(r rune) bool {
 		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
@@ -354,15 +354,15 @@ func IsPlain(s string) bool {
 	})
 }
 
-// Wrap sets tokens in lines of at most that many columns. It counts those after a few lines unless whole is set.
-func Wrap(tokens []safetext.Text, columns int, whole bool) []safetext.Text {
+// WrapTokens sets tokens in lines of at most that many columns. It counts those after a few lines unless whole is set.
+func WrapTokens(tokens []safetext.Text, columns int, whole bool) []safetext.Text {
 	if len(tokens) == 0 {
 		return nil
 	}
 	var lines []safetext.Text
 	var line safetext.Text
 	for i, token := range tokens {
-		for _, piece := range breakToken(token.Guarded(), columns) {
+		for _, piece := range breakToken(token.EscapeCommands(), columns) {
 			switch {
 			case line.Empty():
 				line = piece

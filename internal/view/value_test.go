@@ -22,7 +22,7 @@ func TestValue(t *testing.T) {
 		{"a" + strings.Repeat(" ", 400) + "b", `"a·400 spaces·b"`},
 		{json.Number("bad"), `"bad"`},
 	} {
-		if got := Value(c.in, false).String(); got != c.want {
+		if got := FormatValue(c.in, false).String(); got != c.want {
 			t.Errorf("%v: %s, want %s", c.in, got, c.want)
 		}
 	}
@@ -35,7 +35,7 @@ func TestPairNeverHidesTheDifference(t *testing.T) {
 		{map[string]any{"a": start, "b": 1}, map[string]any{"a": start, "b": 2}},
 		{"x" + start, "y" + start},
 	} {
-		a, b := Pair(c[0], c[1], false)
+		a, b := FormatPair(c[0], c[1], false)
 		if a == b {
 			t.Errorf("both are shown as %s", a)
 		}

@@ -48,14 +48,14 @@ func appendLiveChanges(all []liveChange, path string, base, live any) []liveChan
 		}
 		return all
 	}
-	if !bytes.Equal(canon.Bytes(base), canon.Bytes(live)) {
+	if !bytes.Equal(canon.Encode(base), canon.Encode(live)) {
 		all = append(all, liveChange{path, base, live})
 	}
 	return all
 }
 
-// wasBefore says what live changed in a value that git removes, or what the last apply had.
-func wasBefore(c plan.Change) safetext.Text {
+// describeBefore says what live changed in a value that git removes, or what the last apply had.
+func describeBefore(c plan.Change) safetext.Text {
 	const most = 3
 	changes := changesWithin(c)
 	if len(changes) == 0 {
@@ -63,7 +63,7 @@ func wasBefore(c plan.Change) safetext.Text {
 	}
 	var parts []safetext.Text
 	for _, d := range changes[:min(most, len(changes))] {
-		parts = append(parts, safetext.F("%s %s → %s", clean(d.path).CutLeft(MaxPath), shortValue(d.base), shortValue(d.live)))
+		parts = append(parts, safetext.F("%s %s → %s", clean(d.path).TruncateLeft(MaxPath), shortValue(d.base), shortValue(d.live)))
 	}
 	if more := len(changes) - most; more > 0 {
 		parts = append(parts, safetext.F("%s more", safetext.Number(more)))
@@ -75,12 +75,12 @@ func shortValue(v any) safetext.Text {
 	if v == nil {
 		return clean("not set")
 	}
-	return Literal(v).Cut(40)
+	return FormatLiteral(v).Truncate(40)
 }
 
 // splitLiveChanges replaces a line of a value that git removes by one for each value that live changed in it.
-func splitLiveChanges(lines []plan.Line) []plan.Line {
-	var all []plan.Line
+func splitLiveChanges(lines []plan.ChangeLine) []plan.ChangeLine {
+	var all []plan.ChangeLine
 	for _, l := range lines {
 		changes := changesWithin(l.Change)
 		if len(changes) == 0 {

@@ -75,7 +75,7 @@ func examine(tb testing.TB, text string) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if found = append(found, manifest.Check(set, manifest.LoadSettings{})...); len(set.Objects) == 0 {
+	if found = append(found, manifest.CheckSet(set, manifest.LoadSettings{})...); len(set.Objects) == 0 {
 		tb.Fatal(found)
 	}
 	for _, o := range set.Objects {
@@ -114,7 +114,7 @@ func BenchmarkSet(b *testing.B) {
 				}
 				b.ReportAllocs()
 				for b.Loop() {
-					manifest.Check(set, manifest.LoadSettings{})
+					manifest.CheckSet(set, manifest.LoadSettings{})
 				}
 			})
 		}
@@ -132,7 +132,7 @@ func BenchmarkWrite(b *testing.B) {
 			o := set.Objects[0]
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := Write(Draft{Kind: o.Kind, Name: o.Name, Spec: o.Spec, Silence: "why"}); err != nil {
+				if _, err := WriteManifest(Draft{Kind: o.Kind, Name: o.Name, Spec: o.Spec, Silence: "why"}); err != nil {
 					b.Fatal(err)
 				}
 			}

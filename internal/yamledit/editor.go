@@ -29,8 +29,8 @@ type editor struct {
 	bom  []byte // the byte order mark, or nothing
 }
 
-// edit replaces a part of a text, which turns the nodes was into the nodes is.
-type edit struct {
+// textEdit replaces a part of a text, which turns the nodes was into the nodes is.
+type textEdit struct {
 	from, to int
 	text     string
 	was, is  []*yaml.Node
@@ -40,53 +40,53 @@ type edit struct {
 func newEditor(path string, data []byte) *editor {
 	e := &editor{file: manifest.NewFileState(path, data)}
 	e.file.Comments = true
-	e.docs = e.file.Nodes()
+	e.docs = e.file.DocumentNodes()
 	e.bom = data[:len(data)-len(e.file.Lines.Data)]
 	return e
 }
 
-// token returns where a scalar starts and ends in the text, with its quotes. It supports quoted scalars,
+// scalarRange returns where a scalar starts and ends in the text, with its quotes. It supports quoted scalars,
 // and plain ones on one line, without anchor or tag.
-func (e *editor) token(n *yaml.Node) (from, to int, ok bool) {
+func (e *editor) scalarRange(n *yaml.Node) (from, to int, ok bool) {
 	if n == nil || n.Anchor != "" || n.Style&yaml.TaggedStyle != 0 {
 		return 0, 0, false
 	}
-	return e.anchoredToken(n)
+	return e.anchoredScalarRange(n)
 }
 
-// anchoredToken is token for a scalar that may have an anchor and a tag, which are not a part of it.
-func (e *editor) anchoredToken(n *yaml.Node) (from, to int, ok bool) {
+// anchoredScalarRange is token for a scalar that may have an anchor and a tag, which are not a part of it.
+func (e *editor) anchoredScalarRange(n *yaml.Node) (from, to int, ok bool) {
 	style := n.Style &^ yaml.TaggedStyle
 	if n.Kind != yaml.ScalarNode || style&^(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 {
 		return 0, 0, false
 	}
-	from = e.file.Lines.Behind(n)
-	to, ok = e.file.Lines.End(n)
+	from = e.file.Lines.ValueOffset(n)
+	to, ok = e.file.Lines.NodeEnd(n)
 	return from, to, ok && from < to && (style != 0 || to-from == len(n.Value))
 }
 
 func (e *editor) text(from, to int) string { return string(e.file.Lines.Data[from:to]) }
 
-// writeScalar returns the edit that writes another value in place of a scalar.
-func writeScalar(n *yaml.Node, from, to int, text, value string) edit {
+// scalarEdit returns the edit that writes another value in place of a scalar.
+func scalarEdit(n *yaml.Node, from, to int, text, value string) textEdit {
 	is := yaml.Node{Kind: yaml.ScalarNode, Value: value}
 	if n.Kind == yaml.ScalarNode {
 		is.Anchor = n.Anchor
 	}
-	return edit{from, to, text, []*yaml.Node{n}, []*yaml.Node{&is}}
+	return textEdit{from, to, text, []*yaml.Node{n}, []*yaml.Node{&is}}
 }
 
 // cutElement returns the edit that removes a member or element, whose scalars it gets, and reports whether that
 // removes nothing else. In brackets it also removes a comma: that after the one that leads, or that
 // before. Otherwise, it removes whole lines.
-func (e *editor) cutElement(in *yaml.Node, leads bool, scalars ...*yaml.Node) (edit, bool) {
+func (e *editor) cutElement(in *yaml.Node, leads bool, scalars ...*yaml.Node) (textEdit, bool) {
 	const space = " \t\r\n"
-	from, _, ok := e.token(scalars[0])
-	_, to, alsoOK := e.token(scalars[len(scalars)-1])
+	from, _, ok := e.scalarRange(scalars[0])
+	_, to, alsoOK := e.scalarRange(scalars[len(scalars)-1])
 	data := e.file.Lines.Data
 	switch {
 	case !ok || !alsoOK:
-		return edit{}, false
+		return textEdit{}, false
 	case in.Style&yaml.FlowStyle != 0 && leads:
 		var after []byte
 		after, ok = bytes.CutPrefix(bytes.TrimLeft(data[to:], space), []byte(","))
@@ -98,7 +98,7 @@ func (e *editor) cutElement(in *yaml.Node, leads bool, scalars ...*yaml.Node) (e
 	default:
 		from, to, ok = e.wholeLines(from, to)
 	}
-	return edit{from: from, to: to, was: scalars}, ok
+	return textEdit{from: from, to: to, was: scalars}, ok
 }
 
 // wholeLines returns the lines of a part, and reports whether these hold nothing else but a hyphen.
@@ -106,17 +106,17 @@ func (e *editor) wholeLines(from, to int) (start, end int, alone bool) {
 	l := &e.file.Lines
 	first, _ := l.Position(from)
 	last, _ := l.Position(to)
-	start, end = l.Offset(first), l.Offset(last+1)
+	start, end = l.LineStart(first), l.LineStart(last+1)
 	alone = strings.Trim(e.text(start, from), " -") == "" && strings.TrimSpace(e.text(to, end)) == ""
-	if end == len(l.Data) && end == l.EndOf(last) && first > 1 { // the last line has no line break
-		start = l.EndOf(first - 1)
+	if end == len(l.Data) && end == l.LineEnd(last) && first > 1 { // the last line has no line break
+		start = l.LineEnd(first - 1)
 	}
 	return start, end, alone
 }
 
 // applyEdits returns the file with the edits, and reports whether they change nothing else.
-func (e *editor) applyEdits(edits []edit) ([]byte, bool) {
-	slices.SortFunc(edits, func(a, b edit) int { return cmp.Compare(a.from, b.from) })
+func (e *editor) applyEdits(edits []textEdit) ([]byte, bool) {
+	slices.SortFunc(edits, func(a, b textEdit) int { return cmp.Compare(a.from, b.from) })
 	out := bytes.Clone(e.bom)
 	at, becomes := 0, map[*yaml.Node][]*yaml.Node{}
 	for _, x := range edits {
@@ -149,28 +149,28 @@ func commentLines(n *yaml.Node) []string {
 	return all
 }
 
-// Replace returns the file with other documents in place of objects; in has the file as these were loaded from it.
+// ReplaceDocuments returns the file with other documents in place of objects; in has the file as these were loaded from it.
 // Other documents and the style of line breaks stay.
-func Replace(in *manifest.LineIndex, documents map[*manifest.Object][]byte) []byte {
+func ReplaceDocuments(in *manifest.LineIndex, documents map[*manifest.Object][]byte) []byte {
 	style := newSource(in.Data)
 	byLine := func(a, b *manifest.Object) int { return a.Line - b.Line }
 	var out []byte
 	at := 0
 	for _, o := range slices.SortedFunc(maps.Keys(documents), byLine) {
 		text := documents[o]
-		first, last := documentOf(o, in)
+		first, last := documentLines(o, in)
 		if manifest.BetweenDocuments().Match(in.Bytes(first)) && !manifest.BetweenDocuments().Match(text) {
 			text = slices.Concat([]byte("---\n"), text)
 		}
-		out = append(append(out, in.Data[at:in.Offset(first)]...), style.breakLines(text)...)
-		at = in.Offset(last + 1)
+		out = append(append(out, in.Data[at:in.LineStart(first)]...), style.breakLines(text)...)
+		at = in.LineStart(last + 1)
 	}
 	return append(out, in.Data[at:]...)
 }
 
-// documentOf returns the first and the last line of the object's document: without the line of ---, unless it starts
+// documentLines returns the first and the last line of the object's document: without the line of ---, unless it starts
 // there.
-func documentOf(o *manifest.Object, in *manifest.LineIndex) (first, last int) {
+func documentLines(o *manifest.Object, in *manifest.LineIndex) (first, last int) {
 	first, last = o.Line, o.Line
 	for first > 0 && !manifest.BetweenDocuments().Match(in.Bytes(first)) {
 		first--
@@ -188,11 +188,11 @@ func documentOf(o *manifest.Object, in *manifest.LineIndex) (first, last int) {
 // nil if there are none. It neither adds nor removes fields and elements, so comments and layout stay, and the result may
 // still differ from the spec. in has the file as it was loaded.
 func WithValues(o *manifest.Object, in *manifest.LineIndex, spec []byte) (was, is []byte) {
-	first, last := documentOf(o, in)
-	was = bytes.Clone(in.Data[in.Offset(first):in.Offset(last+1)]) // the file may be large
-	t := taking{editor: newEditor(o.Path, was), now: map[*yaml.Node]string{}}
+	first, last := documentLines(o, in)
+	was = bytes.Clone(in.Data[in.LineStart(first):in.LineStart(last+1)]) // the file may be large
+	t := valueEditor{editor: newEditor(o.Path, was), now: map[*yaml.Node]string{}}
 	for _, doc := range t.docs {
-		t.value(manifest.MemberValue(manifest.RootNode(doc), "spec"), 0, canon.MustDecode(spec), o.Kind.Spec())
+		t.replaceValue(manifest.MemberValue(manifest.RootNode(doc), "spec"), 0, canon.MustDecode(spec), o.Kind.Spec())
 	}
 	if out, ok := t.applyEdits(t.edits); ok && len(t.edits) > 0 {
 		return was, out
@@ -200,8 +200,8 @@ func WithValues(o *manifest.Object, in *manifest.LineIndex, spec []byte) (was, i
 	return was, nil
 }
 
-// Lost returns what a document has that is no longer in another: comments, labels and annotations.
-func Lost(was, is []byte) (lost []string) {
+// FindLost returns what a document has that is no longer in another: comments, labels and annotations.
+func FindLost(was, is []byte) (lost []string) {
 	for _, doc := range newEditor("", was).docs {
 		if slices.ContainsFunc(commentLines(doc), func(line string) bool { return !bytes.Contains(is, []byte(line)) }) {
 			lost = append(lost, "comments")
@@ -215,39 +215,39 @@ func Lost(was, is []byte) (lost []string) {
 	return lost
 }
 
-// taking collects the edits that write other values.
-type taking struct {
+// valueEditor collects the edits that write other values.
+type valueEditor struct {
 	*editor
-	edits []edit
+	edits []textEdit
 	// now has the new values of scalars that aliases repeat.
 	now map[*yaml.Node]string
 }
 
-// value takes a value in place of a node; owner is the column, from 0, of the key or hyphen before that.
-func (t *taking) value(n *yaml.Node, owner int, v any, f *kind.Field) {
+// replaceValue takes a value in place of a node; owner is the column, from 0, of the key or hyphen before that.
+func (t *valueEditor) replaceValue(n *yaml.Node, owner int, v any, f *kind.Field) {
 	switch v := v.(type) {
 	case map[string]any:
 		for i := 0; n != nil && n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 { // anchors before their aliases
 			key := n.Content[i]
 			if below, has := v[key.Value]; has {
-				t.value(n.Content[i+1], key.Column-1, below, kind.Member(f, key.Value))
+				t.replaceValue(n.Content[i+1], key.Column-1, below, kind.DocumentedMember(f, key.Value))
 			}
 		}
 	case []any:
-		for i, e := range elementsFor(n, v, f) {
-			t.value(e, n.Column-1, v[i], kind.ItemOf(f))
+		for i, e := range matchElements(n, v, f) {
+			t.replaceValue(e, n.Column-1, v[i], kind.DocumentedItem(f))
 		}
 	case string:
-		t.scalar(n, owner, v, true)
+		t.replaceScalar(n, owner, v, true)
 	case nil:
 	default:
-		t.scalar(n, owner, fmt.Sprint(v), false)
+		t.replaceScalar(n, owner, fmt.Sprint(v), false)
 	}
 }
 
-// elementsFor returns the nodes of the elements of a list, or none if it has another length: those with the same key
+// matchElements returns the nodes of the elements of a list, or none if it has another length: those with the same key
 // or, for a key that is new, at the same position.
-func elementsFor(n *yaml.Node, list []any, f *kind.Field) []*yaml.Node {
+func matchElements(n *yaml.Node, list []any, f *kind.Field) []*yaml.Node {
 	if n == nil || n.Kind != yaml.SequenceNode || len(n.Content) != len(list) {
 		return nil
 	}
@@ -256,11 +256,11 @@ func elementsFor(n *yaml.Node, list []any, f *kind.Field) []*yaml.Node {
 	}
 	at, keys := map[string]*yaml.Node{}, make([]string, len(list))
 	for _, e := range n.Content {
-		at[keyOf(f, func(name string) string { return manifest.ScalarText(manifest.MemberValue(e, name)) })] = e
+		at[joinKeyFields(f, func(name string) string { return manifest.ScalarText(manifest.MemberValue(e, name)) })] = e
 	}
 	for i, e := range list {
 		members, _ := e.(map[string]any)
-		keys[i] = keyOf(f, func(name string) string { text, _ := members[name].(string); return text })
+		keys[i] = joinKeyFields(f, func(name string) string { text, _ := members[name].(string); return text })
 	}
 	nodes := make([]*yaml.Node, len(list))
 	for i, key := range keys {
@@ -269,43 +269,43 @@ func elementsFor(n *yaml.Node, list []any, f *kind.Field) []*yaml.Node {
 	return nodes
 }
 
-// keyOf joins the fields that identify an element.
-func keyOf(f *kind.Field, text func(name string) string) (key string) {
+// joinKeyFields joins the fields that identify an element.
+func joinKeyFields(f *kind.Field, text func(name string) string) (key string) {
 	for _, name := range f.List.Key {
 		key += text(name) + "\n"
 	}
 	return key
 }
 
-// scalar takes a value, which may be text, in place of a scalar or an alias.
-func (t *taking) scalar(n *yaml.Node, owner int, value string, isText bool) {
+// replaceScalar takes a value, which may be text, in place of a scalar or an alias.
+func (t *valueEditor) replaceScalar(n *yaml.Node, owner int, value string, isText bool) {
 	if n == nil {
 		return
 	}
-	from, to, ok := t.anchoredToken(n)
-	was, text := n.Value, inStyle(n, value, isText)
+	from, to, ok := t.anchoredScalarRange(n)
+	was, text := n.Value, formatInStyle(n, value, isText)
 	switch {
 	case n.Kind == yaml.AliasNode && n.Alias.Kind == yaml.ScalarNode:
 		var changes bool
 		if was, changes = t.now[n.Alias]; !changes {
 			was = n.Alias.Value
 		}
-		from = t.file.Lines.At(n)
-		to, ok = t.file.Lines.End(n)
-	case n.Kind == yaml.ScalarNode && isBlockText(n):
-		from, to, text, ok = t.block(n, owner, value, text)
+		from = t.file.Lines.NodeOffset(n)
+		to, ok = t.file.Lines.NodeEnd(n)
+	case n.Kind == yaml.ScalarNode && isBlockScalar(n):
+		from, to, text, ok = t.blockReplacement(n, owner, value, text)
 	}
 	if !ok || was == value {
 		return
 	}
 	t.now[n] = value
-	t.edits = append(t.edits, writeScalar(n, from, to, text, value))
+	t.edits = append(t.edits, scalarEdit(n, from, to, text, value))
 }
 
-// block returns where a block scalar is, and the text that takes its place: a block for lines, or else text.
-func (t *taking) block(n *yaml.Node, owner int, value, text string) (from, to int, out string, ok bool) {
+// blockReplacement returns where a block scalar is, and the text that takes its place: a block for lines, or else text.
+func (t *valueEditor) blockReplacement(n *yaml.Node, owner int, value, text string) (from, to int, out string, ok bool) {
 	style := newSource(t.file.Lines.Data)
-	b, err := newSheet(style.body).block(n, owner)
+	b, err := newSheet(style.body).findBlock(n, owner)
 	if err != nil {
 		return 0, 0, "", false
 	}
@@ -313,17 +313,17 @@ func (t *taking) block(n *yaml.Node, owner int, value, text string) (from, to in
 		margin := "\n" + strings.Repeat(" ", b.column)
 		text = string(style.breakLines([]byte("|" + margin + strings.ReplaceAll(lines, "\n", margin))))
 	}
-	return t.file.Lines.Behind(n), t.file.Lines.EndOf(b.last + 1), text, true
+	return t.file.Lines.ValueOffset(n), t.file.Lines.LineEnd(b.last + 1), text, true
 }
 
-// inStyle returns a value as YAML has it in place of a scalar: in its quotes where these suffice.
-func inStyle(n *yaml.Node, value string, isText bool) string {
+// formatInStyle returns a value as YAML has it in place of a scalar: in its quotes where these suffice.
+func formatInStyle(n *yaml.Node, value string, isText bool) string {
 	switch {
 	case !isText:
 		return value
 	case n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) == 0 && needsNoQuotes().MatchString(value) && manifest.ResolveScalar(value) == manifest.PlainText:
 		return value
-	case n.Style&yaml.SingleQuotedStyle != 0 && !strings.ContainsFunc(value, func(r rune) bool { return r == '\n' || diag.Unseen(r) }):
+	case n.Style&yaml.SingleQuotedStyle != 0 && !strings.ContainsFunc(value, func(r rune) bool { return r == '\n' || diag.IsInvisible(r) }):
 		return "'" + strings.ReplaceAll(value, "'", "''") + "'"
 	}
 	return strconv.Quote(value)

@@ -23,13 +23,13 @@ type Expectation struct {
 // WithExpectations returns a file with the expectations of tests. Everything else stays, with comments and layout.
 func WithExpectations(data []byte, all []Expectation) ([]byte, error) {
 	e := newEditor("", data)
-	var edits []edit
+	var edits []textEdit
 	for _, x := range all {
-		test := e.test(x)
+		test := e.findTest(x)
 		if test == nil {
 			return nil, errors.New("the file changed while it was read")
 		}
-		more, err := e.writeExpectation(test, x.Value)
+		more, err := e.expectationEdits(test, x.Value)
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", test.Line, err)
 		}
@@ -42,8 +42,8 @@ func WithExpectations(data []byte, all []Expectation) ([]byte, error) {
 	return out, nil
 }
 
-// test returns the node of a test, or nil.
-func (e *editor) test(x Expectation) *yaml.Node {
+// findTest returns the node of a test, or nil.
+func (e *editor) findTest(x Expectation) *yaml.Node {
 	for _, doc := range e.docs {
 		if root := manifest.RootNode(doc); root != nil && root.Line == x.Line {
 			if tests := manifest.MemberValue(manifest.MemberValue(root, "spec"), "tests"); tests != nil && x.Test < len(tests.Content) {
@@ -54,8 +54,8 @@ func (e *editor) test(x Expectation) *yaml.Node {
 	return nil
 }
 
-// writeExpectation returns the edits that give a test an expectation: scalars in their places, or else the whole of it.
-func (e *editor) writeExpectation(test *yaml.Node, value map[string]any) ([]edit, error) {
+// expectationEdits returns the edits that give a test an expectation: scalars in their places, or else the whole of it.
+func (e *editor) expectationEdits(test *yaml.Node, value map[string]any) ([]textEdit, error) {
 	const name = "expect"
 	key, old := manifest.MemberPair(test, name)
 	after := cmp.Or(manifest.MemberValue(test, "urls"), manifest.MemberValue(test, "url"))
@@ -63,7 +63,7 @@ func (e *editor) writeExpectation(test *yaml.Node, value map[string]any) ([]edit
 		return nil, errors.New("an anchor shares a part of the test with others: write expect by hand")
 	}
 	if old != nil {
-		if edits, ok := e.scalars(old, value); ok {
+		if edits, ok := e.scalarEdits(old, value); ok {
 			return edits, nil
 		}
 	}
@@ -73,8 +73,8 @@ func (e *editor) writeExpectation(test *yaml.Node, value map[string]any) ([]edit
 	if old != nil && len(commentLines(key))+len(commentLines(old)) > 0 {
 		return nil, errors.New("expect has a comment, which would be lost: write expect by hand")
 	}
-	field, _ := kind.RequestTest().Root().FieldAt([]string{"spec", "tests[]"})
-	text, err := Snippet(map[string]any{name: value}, field)
+	field, _ := kind.RequestTestKind().Root().FieldAt([]string{"spec", "tests[]"})
+	text, err := EncodeSnippet(map[string]any{name: value}, field)
 	if err != nil {
 		return nil, err
 	}
@@ -82,14 +82,14 @@ func (e *editor) writeExpectation(test *yaml.Node, value map[string]any) ([]edit
 	margin := "\n" + strings.Repeat(" ", test.Content[0].Column-1)
 	text = strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", margin)
 	if old != nil {
-		return []edit{{e.file.Lines.At(key), e.file.Lines.EndOf(lastLine(old)), text, []*yaml.Node{old}, []*yaml.Node{is}}}, nil
+		return []textEdit{{e.file.Lines.NodeOffset(key), e.file.Lines.LineEnd(lastLine(old)), text, []*yaml.Node{old}, []*yaml.Node{is}}}, nil
 	}
-	at := e.file.Lines.EndOf(lastLine(after))
-	return []edit{{at, at, margin + text, []*yaml.Node{after}, []*yaml.Node{after, textNode(name), is}}}, nil
+	at := e.file.Lines.LineEnd(lastLine(after))
+	return []textEdit{{at, at, margin + text, []*yaml.Node{after}, []*yaml.Node{after, textNode(name), is}}}, nil
 }
 
-// scalars returns the edits that give a node a value with the same fields, if that takes only other scalars.
-func (e *editor) scalars(n *yaml.Node, value any) (edits []edit, ok bool) {
+// scalarEdits returns the edits that give a node a value with the same fields, if that takes only other scalars.
+func (e *editor) scalarEdits(n *yaml.Node, value any) (edits []textEdit, ok bool) {
 	if object, isObject := value.(map[string]any); isObject {
 		ok = n.Kind == yaml.MappingNode && len(n.Content) == 2*len(object)
 		for name, below := range object {
@@ -97,26 +97,26 @@ func (e *editor) scalars(n *yaml.Node, value any) (edits []edit, ok bool) {
 			if !ok || at == nil {
 				return nil, false
 			}
-			var more []edit
-			more, ok = e.scalars(at, below)
+			var more []textEdit
+			more, ok = e.scalarEdits(at, below)
 			edits = append(edits, more...)
 		}
 		return edits, ok
 	}
-	is := drafting{}.node(value, nil)
-	from, to, isScalar := e.token(n)
+	is := nodeBuilder{}.valueNode(value, nil)
+	from, to, isScalar := e.scalarRange(n)
 	if is.Kind != yaml.ScalarNode || !isScalar {
 		return nil, false
 	}
 	if n.Value == is.Value && (n.Tag == "!!str") == (is.Tag == "!!str") {
 		return nil, true
 	}
-	text, _ := Snippet(value, nil)
+	text, _ := EncodeSnippet(value, nil)
 	text = strings.TrimSuffix(text, "\n")
 	if is.Tag == "!!str" && strings.ContainsAny(is.Value, ",[]{}") {
 		text = strconv.Quote(is.Value)
 	}
-	return []edit{writeScalar(n, from, to, text, is.Value)}, true
+	return []textEdit{scalarEdit(n, from, to, text, is.Value)}, true
 }
 
 func lastLine(n *yaml.Node) int {

@@ -140,7 +140,7 @@ func loose(v any) any {
 		return out
 	}
 	text := strings.ToLower(fmt.Sprint(v))
-	if word, ok := manifest.BooleanWord(text); ok {
+	if word, ok := manifest.ParseBool(text); ok {
 		return fmt.Sprint(word)
 	}
 	return text
@@ -154,7 +154,7 @@ func outer(list []any) []any {
 	}
 	var out []any
 	for i, p := range paths {
-		if !slices.ContainsFunc(purge.FindRedundant(paths), func(r purge.Redundant) bool { return r.Index == i }) {
+		if !slices.ContainsFunc(purge.FindRedundant(paths), func(r purge.RedundantPath) bool { return r.Index == i }) {
 			out = append(out, p)
 		}
 	}
@@ -204,7 +204,7 @@ func TestFixChangesWhatARuleSaysAndNothingElse(t *testing.T) {
 			if quotes && o.Digest != now.Digest {
 				rt.Fatalf("quotes changed %s to %s in\n%s", o.Spec, now.Spec, in)
 			}
-			if a, b := loose(canon.MustDecode(o.Spec)), loose(canon.MustDecode(now.Spec)); o.Key() != now.Key() || !bytes.Equal(canon.Bytes(a), canon.Bytes(b)) {
+			if a, b := loose(canon.MustDecode(o.Spec)), loose(canon.MustDecode(now.Spec)); o.Key() != now.Key() || !bytes.Equal(canon.Encode(a), canon.Encode(b)) {
 				rt.Fatalf("%s became %s in\n%s", o.Spec, now.Spec, in)
 			}
 		}

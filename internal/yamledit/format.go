@@ -15,8 +15,8 @@ import (
 	"trueup/internal/manifest"
 )
 
-// LeftError says why Format does not change a file.
-type LeftError struct {
+// UnformattedError says why Format does not change a file.
+type UnformattedError struct {
 	// Line is where, from 1, or 0 for the whole file.
 	Line   int
 	Reason string
@@ -25,28 +25,28 @@ type LeftError struct {
 }
 
 // Error returns the line and the reason.
-func (e *LeftError) Error() string {
+func (e *UnformattedError) Error() string {
 	if e.Line == 0 {
 		return e.Reason
 	}
 	return fmt.Sprintf("line %d: %s", e.Line, e.Reason)
 }
 
-func leftError(line int, reason string) error { return &LeftError{Line: line, Reason: reason} }
+func leftError(line int, reason string) error { return &UnformattedError{Line: line, Reason: reason} }
 
 // Format returns the canonical layout of a file of manifests: two spaces for each level, also for
 // lists; no white space at the ends of lines; one empty line at most in a row; the fields of each
 // paragraph (between empty lines) in the order of the schema. JSON stays JSON, over several lines.
 //
 // Format edits the text, so comments, quotes, anchors, brackets, byte order mark and line breaks stay. It
-// compares the values and comments of the result with the file. An error is always a *LeftError: leave
+// compares the values and comments of the result with the file. An error is always a *UnformattedError: leave
 // the file as it is.
 func Format(data []byte) ([]byte, error) {
 	return newFormatting(manifest.NewFileState("", data), true, func(*yaml.Node) {}).format()
 }
 
-// formatting is a file that was laid out.
-type formatting struct {
+// formattedFile is a file that was laid out.
+type formattedFile struct {
 	source
 	file *manifest.FileState
 	laid []byte
@@ -56,17 +56,17 @@ type formatting struct {
 // newFormatting reads a file, calls each with its documents, and lays them out one by one: their nodes take
 // many times the memory of the text. ordered sorts the fields in the order of the schema. Each member and
 // element of JSON gets its own line.
-func newFormatting(in *manifest.FileState, ordered bool, each func(doc *yaml.Node)) *formatting {
-	f := &formatting{source: newSource(in.Lines.Data), file: in}
+func newFormatting(in *manifest.FileState, ordered bool, each func(doc *yaml.Node)) *formattedFile {
+	f := &formattedFile{source: newSource(in.Lines.Data), file: in}
 	asJSON := isJSON(f.body)
-	sheet := sync.OnceValue(func() *sheet { return newSheet(f.body) }) // not for what Documents refuses
-	in.Documents(func(doc *yaml.Node) {
+	sheet := sync.OnceValue(func() *textLayout { return newSheet(f.body) }) // not for what Documents refuses
+	in.EachDocument(func(doc *yaml.Node) {
 		switch each(doc); {
 		case f.err != nil:
 		case asJSON && isDeep(doc, manifest.MaxDepth):
 			f.err = leftError(doc.Line, tooDeep)
 		case !asJSON:
-			f.err = sheet().document(doc, ordered)
+			f.err = sheet().layOutDocument(doc, ordered)
 		}
 	})
 	switch {
@@ -76,7 +76,7 @@ func newFormatting(in *manifest.FileState, ordered bool, each func(doc *yaml.Nod
 		_ = json.Indent(&out, bytes.TrimSpace(f.body), "", "  ") // it is valid
 		f.laid = append(out.Bytes(), '\n')
 	default:
-		f.laid, f.err = sheet().laidOut()
+		f.laid, f.err = sheet().formattedText()
 	}
 	return f
 }
@@ -90,7 +90,7 @@ func isDeep(n *yaml.Node, levels int) bool {
 
 // format returns the checked layout of a file that was laid out in the order of the schema or, if that
 // fails, in its own.
-func (f *formatting) format() ([]byte, error) {
+func (f *formattedFile) format() ([]byte, error) {
 	if err := f.checkReadable(); err != nil {
 		return nil, err
 	}
@@ -106,10 +106,10 @@ func (f *formatting) format() ([]byte, error) {
 }
 
 // checkReadable rejects a file that can't be read.
-func (f *formatting) checkReadable() error {
+func (f *formattedFile) checkReadable() error {
 	for _, x := range f.file.Findings {
 		if x.Severity == diag.Error {
-			return &LeftError{x.Line, x.Message, f.file.Findings}
+			return &UnformattedError{x.Line, x.Message, f.file.Findings}
 		}
 	}
 	return nil
@@ -152,7 +152,7 @@ var errDiffers = leftError(0, "the result would have another meaning")
 
 // verifyLayout checks that the layout has the same lines, apart from white space and order, the same values and
 // styles, and trueup: comments at the same fields, and that it is final.
-func (f *formatting) verifyLayout(ordered bool) error {
+func (f *formattedFile) verifyLayout(ordered bool) error {
 	if f.err != nil || bytes.Equal(f.laid, f.body) {
 		return f.err
 	}
@@ -180,9 +180,9 @@ func significantLines(text []byte) (all []string) {
 	return all
 }
 
-// laidOut returns the layout, once all documents are known.
-func (l *sheet) laidOut() ([]byte, error) {
-	if err := l.layOut(); err != nil {
+// formattedText returns the layout, once all documents are known.
+func (l *textLayout) formattedText() ([]byte, error) {
+	if err := l.layOutLines(); err != nil {
 		return nil, err
 	}
 	for _, m := range l.mappings {
@@ -193,7 +193,7 @@ func (l *sheet) laidOut() ([]byte, error) {
 
 // joinLines joins the lines, without white space at their ends, empty lines at both ends or two of them in a
 // row.
-func (l *sheet) joinLines() []byte {
+func (l *textLayout) joinLines() []byte {
 	b := make([]byte, 0, len(l.text.Data)+1)
 	empty := false
 	for _, at := range l.order {
@@ -224,11 +224,11 @@ func sameNodes(was, is *yaml.Node, becomes map[*yaml.Node][]*yaml.Node) bool {
 		was.Tag != "" && (was.Tag != is.Tag || was.Style != is.Style) {
 		return false
 	}
-	return slices.EqualFunc(byName(was, becomes), byName(is, nil), func(was, is *yaml.Node) bool { return sameNodes(was, is, becomes) })
+	return slices.EqualFunc(sortedByName(was, becomes), sortedByName(is, nil), func(was, is *yaml.Node) bool { return sameNodes(was, is, becomes) })
 }
 
-// byName returns what is below a node, and the members of a mapping sorted by name.
-func byName(n *yaml.Node, becomes map[*yaml.Node][]*yaml.Node) []*yaml.Node {
+// sortedByName returns what is below a node, and the members of a mapping sorted by name.
+func sortedByName(n *yaml.Node, becomes map[*yaml.Node][]*yaml.Node) []*yaml.Node {
 	content := n.Content
 	if len(becomes) > 0 {
 		content = nil
@@ -265,7 +265,7 @@ func sameDocuments(was, is []byte) bool {
 func documentsOf(text []byte) iter.Seq[*yaml.Node] {
 	return func(yield func(*yaml.Node) bool) {
 		more := true
-		manifest.NewFileState("", text).Documents(func(doc *yaml.Node) { more = more && yield(doc) })
+		manifest.NewFileState("", text).EachDocument(func(doc *yaml.Node) { more = more && yield(doc) })
 	}
 }
 
@@ -278,14 +278,14 @@ func listMarks(text []byte) []string {
 	var all []string
 	numbers, last, i := map[int]int{}, 0, 0
 	f := manifest.NewFileState("", text)
-	f.Documents(func(doc *yaml.Node) {
+	f.EachDocument(func(doc *yaml.Node) {
 		last = numberLines(doc, last, numbers)
 		i++
 		root := manifest.RootNode(doc)
 		if root == nil {
 			return
 		}
-		for _, m := range manifest.CommentsWithLines(root, f.TakeMarks(f.EndOf(root.Line))) {
+		for _, m := range manifest.CommentsWithLines(root, f.TakeMarks(f.DocumentEnd(root.Line))) {
 			from := m.From
 			if m.Line < root.Line {
 				from = 0 // the whole document
@@ -301,7 +301,7 @@ func listMarks(text []byte) []string {
 func numberLines(n *yaml.Node, last int, numbers map[int]int) int {
 	last++
 	numbers[n.Line] = last
-	for _, below := range byName(n, nil) {
+	for _, below := range sortedByName(n, nil) {
 		last = numberLines(below, last, numbers)
 	}
 	return last

@@ -35,8 +35,8 @@ type token struct{ from, to int }
 // noToken is left of all tokens.
 func noToken() token { return token{-1, 0} }
 
-// sheetLine is a line while it is laid out.
-type sheetLine struct {
+// layoutLine is a line while it is laid out.
+type layoutLine struct {
 	in, out string
 	kind    lineKind
 	tokens  []token // from left to right
@@ -48,12 +48,12 @@ type sheetLine struct {
 	open bool
 }
 
-// sheet is a text while it is laid out; lines count from 0.
-type sheet struct {
+// textLayout is a text while it is laid out; lines count from 0.
+type textLayout struct {
 	text     manifest.LineIndex
-	lines    []sheetLine
+	lines    []layoutLine
 	order    []int // the lines in the order of the result
-	mappings []ordering
+	mappings []sortableMapping
 	// ended reports whether the last line has a line break, and unended whether adding one would change
 	// the value on that line.
 	ended, unended bool
@@ -61,15 +61,15 @@ type sheet struct {
 	scratch        []byte // for the line that is laid out
 }
 
-func newSheet(text []byte) *sheet {
+func newSheet(text []byte) *textLayout {
 	body, ended := strings.CutSuffix(string(text), "\n")
 	n := strings.Count(body, "\n") + 1
-	l := &sheet{text: manifest.LineIndex{Data: text}, ended: ended, lines: make([]sheetLine, 0, n), order: make([]int, 0, n)}
+	l := &textLayout{text: manifest.LineIndex{Data: text}, ended: ended, lines: make([]layoutLine, 0, n), order: make([]int, 0, n)}
 	tokens := make([]token, n) // most lines have one
 	for line := range strings.SplitSeq(body, "\n") {
 		at := len(l.lines)
 		l.order = append(l.order, at)
-		next := sheetLine{in: line, tokens: tokens[at : at : at+1]}
+		next := layoutLine{in: line, tokens: tokens[at : at : at+1]}
 		switch trimmed := strings.TrimLeft(line, " \t"); {
 		case trimmed == "":
 			next.kind = emptyLine
@@ -83,8 +83,8 @@ func newSheet(text []byte) *sheet {
 	return l
 }
 
-// document sets the columns of everything in a document.
-func (l *sheet) document(doc *yaml.Node, ordered bool) error {
+// layOutDocument sets the columns of everything in a document.
+func (l *textLayout) layOutDocument(doc *yaml.Node, ordered bool) error {
 	root := manifest.RootNode(doc)
 	if root == nil {
 		return nil
@@ -100,11 +100,11 @@ func (l *sheet) document(doc *yaml.Node, ordered bool) error {
 	if ok && ordered && !hasAnchor(root) {
 		field = k.Root()
 	}
-	return l.mapping(root, 0, field)
+	return l.layOutMapping(root, 0, field)
 }
 
 // keepLines leaves a document unchanged that is not a block mapping.
-func (l *sheet) keepLines(root *yaml.Node) error {
+func (l *textLayout) keepLines(root *yaml.Node) error {
 	end := len(l.lines)
 	if !isBlockCollection(root) {
 		last, err := l.lastLine(root)
@@ -131,25 +131,25 @@ func hasAnchor(n *yaml.Node) bool {
 	return n.Anchor != "" || slices.ContainsFunc(n.Content, hasAnchor)
 }
 
-// mark adds a token to a line.
-func (l *sheet) mark(at, from, to int) {
+// addToken adds a token to a line.
+func (l *textLayout) addToken(at, from, to int) {
 	l.lines[at].tokens = append(l.lines[at].tokens, token{from, to})
 	l.lines[at].kind = tokenLine
 }
 
-// mapping lays out a mapping with its keys at column to.
-func (l *sheet) mapping(n *yaml.Node, to int, field *kind.Field) error {
+// layOutMapping lays out a mapping with its keys at column to.
+func (l *textLayout) layOutMapping(n *yaml.Node, to int, field *kind.Field) error {
 	from := n.Content[0].Column - 1
-	own := ordering{column: to, root: l.depth == 0, field: field}
+	own := sortableMapping{column: to, root: l.depth == 0, field: field}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		at := key.Line - 1
 		if key.Column-1 != from || !l.startsLine(at, from, "") || isBlockCollection(key) {
 			return leftError(key.Line, "the key is not written as KEY:")
 		}
-		l.mark(at, from, to)
+		l.addToken(at, from, to)
 		own.entries = append(own.entries, fieldLines{line: at, name: key.Value})
-		if err := l.value(value, at, token{from, to}, kind.Member(field, key.Value)); err != nil {
+		if err := l.layOutValue(value, at, token{from, to}, kind.DocumentedMember(field, key.Value)); err != nil {
 			return err
 		}
 	}
@@ -158,15 +158,15 @@ func (l *sheet) mapping(n *yaml.Node, to int, field *kind.Field) error {
 }
 
 // startsLine reports whether a text is at a place, with only spaces and hyphens before it.
-func (l *sheet) startsLine(at, column int, text string) bool {
+func (l *textLayout) startsLine(at, column int, text string) bool {
 	line := l.lines[at].in
 	start := manifest.ColumnOffset(line, column)
 	return strings.Trim(line[:start], " -") == "" && strings.HasPrefix(line[start:], text)
 }
 
-// sequence lays out a list, which is below the line owner, with its hyphens at column to.
-func (l *sheet) sequence(n *yaml.Node, owner, to int, item *kind.Field) error {
-	_, column := l.text.Position(l.text.Behind(n))
+// layOutSequence lays out a list, which is below the line owner, with its hyphens at column to.
+func (l *textLayout) layOutSequence(n *yaml.Node, owner, to int, item *kind.Field) error {
+	_, column := l.text.Position(l.text.ValueOffset(n))
 	from := column - 1 // of the first hyphen
 	for _, e := range n.Content {
 		at := e.Line - 1
@@ -176,40 +176,40 @@ func (l *sheet) sequence(n *yaml.Node, owner, to int, item *kind.Field) error {
 		if at <= owner {
 			return leftError(e.Line, "the element does not follow a hyphen of its list")
 		}
-		l.mark(at, from, to)
-		if err := l.value(e, at, token{from, to}, item); err != nil {
+		l.addToken(at, from, to)
+		if err := l.layOutValue(e, at, token{from, to}, item); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// value lays out the value after a key or a hyphen.
-func (l *sheet) value(v *yaml.Node, at int, owner token, field *kind.Field) error {
+// layOutValue lays out the value after a key or a hyphen.
+func (l *textLayout) layOutValue(v *yaml.Node, at int, owner token, field *kind.Field) error {
 	start, below := v.Line-1, owner.to+levelIndent
 	switch {
 	case manifest.IsEmpty(v) && v.Anchor == "":
 		return nil
 	case isBlockCollection(v) && v.Anchor == "" && v.Style&yaml.TaggedStyle == 0:
 	case start > at:
-		l.mark(start, v.Column-1, below)
+		l.addToken(start, v.Column-1, below)
 	default:
 		l.lines[at].value = v.Column - 1
 	}
 	if !isBlockCollection(v) {
-		return l.leaf(v, at, owner)
+		return l.layOutLeaf(v, at, owner)
 	}
 	if l.depth++; l.depth >= manifest.MaxDepth {
 		return leftError(v.Line, tooDeep)
 	}
 	defer func() { l.depth-- }()
 	if v.Kind == yaml.SequenceNode {
-		return l.sequence(v, at-1, below, kind.ItemOf(field))
+		return l.layOutSequence(v, at-1, below, kind.DocumentedItem(field))
 	}
-	return l.mapping(v, below, field)
+	return l.layOutMapping(v, below, field)
 }
 
-func (l *sheet) layOut() error {
+func (l *textLayout) layOutLines() error {
 	var open []token
 	below, spare := l.tokensBelow(), -1
 	for at := range l.lines {
@@ -220,7 +220,7 @@ func (l *sheet) layOut() error {
 		case markerLine:
 			open, line.out = nil, line.in
 		case commentLine:
-			spare = spareHyphen(line.in, at > 0 && l.isComment(at-1), spare)
+			spare = commentedHyphen(line.in, at > 0 && l.isComment(at-1), spare)
 			line.level = commentLevel(line.in, spare >= 0, below[at], open)
 			line.out = strings.Repeat(" ", line.level) + strings.Trim(line.in, " \t")
 		case innerLine:
@@ -248,7 +248,7 @@ func openTokens(open, tokens []token) []token {
 }
 
 // tokensBelow returns for each line the first token below it in the same document, or noToken.
-func (l *sheet) tokensBelow() []token {
+func (l *textLayout) tokensBelow() []token {
 	all, next := make([]token, len(l.lines)), noToken()
 	for at, line := range slices.Backward(l.lines) {
 		all[at] = next
@@ -262,7 +262,7 @@ func (l *sheet) tokensBelow() []token {
 }
 
 // layOutTokens writes the hyphens, the key and the value of a line.
-func (l *sheet) layOutTokens(line *sheetLine) {
+func (l *textLayout) layOutTokens(line *layoutLine) {
 	in, tokens := line.in, line.tokens
 	l.scratch = append(l.scratch[:0], strings.Repeat(" ", tokens[0].to)...)
 	for i, t := range tokens[1:] {
@@ -281,7 +281,7 @@ func (l *sheet) layOutTokens(line *sheetLine) {
 }
 
 // shifted returns an inner line, moved by its shift.
-func (line *sheetLine) shifted() string {
+func (line *layoutLine) shifted() string {
 	if line.shift >= 0 {
 		return strings.Repeat(" ", line.shift) + line.in
 	}
@@ -321,9 +321,9 @@ func commentColumn(below token, column, to int) int {
 	return to
 }
 
-// spareHyphen returns the column of the hyphen of a commented-out element, or -1. A comment below another
+// commentedHyphen returns the column of the hyphen of a commented-out element, or -1. A comment below another
 // one may continue its element.
-func spareHyphen(line string, goesOn bool, above int) int {
+func commentedHyphen(line string, goesOn bool, above int) int {
 	text := strings.TrimLeft(line, " \t#")
 	at, hyphen := len(line)-len(text), strings.HasPrefix(text, "- ")
 	switch {

@@ -9,10 +9,10 @@ import (
 	"trueup/internal/manifest"
 )
 
-// leaf lays out a scalar, an alias, or a collection in brackets.
-func (l *sheet) leaf(v *yaml.Node, at int, owner token) error {
-	if isBlockText(v) {
-		return l.blockText(v, owner)
+// layOutLeaf lays out a scalar, an alias, or a collection in brackets.
+func (l *textLayout) layOutLeaf(v *yaml.Node, at int, owner token) error {
+	if isBlockScalar(v) {
+		return l.layOutBlock(v, owner)
 	}
 	start, by := v.Line-1, owner.to-owner.from
 	last, err := l.lastLine(v)
@@ -41,19 +41,19 @@ func (l *sheet) leaf(v *yaml.Node, at int, owner token) error {
 }
 
 // lastLine returns the last line of a scalar, an alias, or a collection in brackets.
-func (l *sheet) lastLine(v *yaml.Node) (int, error) {
-	if isBlockText(v) {
-		b, err := l.block(v, noToken().from)
+func (l *textLayout) lastLine(v *yaml.Node) (int, error) {
+	if isBlockScalar(v) {
+		b, err := l.findBlock(v, noToken().from)
 		return b.last, err
 	}
-	end, ok := l.text.End(v)
+	end, ok := l.text.NodeEnd(v)
 	if !ok {
 		return 0, leftError(v.Line, "trueup can't tell where the value ends")
 	}
-	return v.Line - 1 + bytes.Count(l.text.Data[l.text.At(v):end], []byte("\n")), nil
+	return v.Line - 1 + bytes.Count(l.text.Data[l.text.NodeOffset(v):end], []byte("\n")), nil
 }
 
-func isBlockText(v *yaml.Node) bool {
+func isBlockScalar(v *yaml.Node) bool {
 	return v.Kind == yaml.ScalarNode && v.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0
 }
 
@@ -63,8 +63,8 @@ type block struct {
 	sign                 string
 }
 
-func (l *sheet) blockText(v *yaml.Node, owner token) error {
-	b, err := l.block(v, owner.from)
+func (l *textLayout) layOutBlock(v *yaml.Node, owner token) error {
+	b, err := l.findBlock(v, owner.from)
 	if err != nil {
 		return err
 	}
@@ -83,15 +83,15 @@ func (l *sheet) blockText(v *yaml.Node, owner token) error {
 	return nil
 }
 
-// block finds the lines of a block scalar; owner is the column of its key or hyphen.
-func (l *sheet) block(v *yaml.Node, owner int) (b block, err error) {
-	at := l.text.Behind(v)
-	b.header = v.Line - 1 + bytes.Count(l.text.Data[l.text.At(v):at], []byte("\n"))
-	b.sign, _, _ = strings.Cut(l.lines[b.header].in[at-l.text.Offset(b.header+1):], " ")
+// findBlock finds the lines of a block scalar; owner is the column of its key or hyphen.
+func (l *textLayout) findBlock(v *yaml.Node, owner int) (b block, err error) {
+	at := l.text.ValueOffset(v)
+	b.header = v.Line - 1 + bytes.Count(l.text.Data[l.text.NodeOffset(v):at], []byte("\n"))
+	b.sign, _, _ = strings.Cut(l.lines[b.header].in[at-l.text.LineStart(b.header+1):], " ")
 	if b.sign == "" || b.sign[0] != '|' && b.sign[0] != '>' {
 		return b, leftError(b.header+1, "the text does not start where the parser says")
 	}
-	b.last, b.column = b.header, l.column(b, owner)
+	b.last, b.column = b.header, l.blockColumn(b, owner)
 	for i := b.header + 1; i < len(l.lines); i++ {
 		text := strings.TrimLeft(l.lines[i].in, " ")
 		if text != "" && len(l.lines[i].in)-len(text) < b.column {
@@ -104,8 +104,8 @@ func (l *sheet) block(v *yaml.Node, owner int) (b block, err error) {
 	return b, nil
 }
 
-// column returns the column of the text of a block scalar.
-func (l *sheet) column(b block, owner int) int {
+// blockColumn returns the column of the text of a block scalar.
+func (l *textLayout) blockColumn(b block, owner int) int {
 	if i := strings.IndexAny(b.sign, "123456789"); i >= 0 {
 		return max(owner, 0) + int(b.sign[i]-'0')
 	}

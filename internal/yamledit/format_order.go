@@ -7,8 +7,8 @@ import (
 	"trueup/internal/kind"
 )
 
-// ordering is a mapping that may be sorted.
-type ordering struct {
+// sortableMapping is a mapping that may be sorted.
+type sortableMapping struct {
 	entries []fieldLines
 	// column is the new column of the keys; root reports whether it is the top-level mapping.
 	column int
@@ -26,7 +26,7 @@ type fieldLines struct {
 
 // sortFields sorts the fields of each paragraph of a mapping by the schema, if each comment clearly belongs to
 // one field.
-func (l *sheet) sortFields(m ordering) {
+func (l *textLayout) sortFields(m sortableMapping) {
 	if m.field == nil || len(m.field.Names) == 0 {
 		return
 	}
@@ -43,7 +43,7 @@ func (l *sheet) sortFields(m ordering) {
 	}
 }
 
-func (l *sheet) extend(m ordering) {
+func (l *textLayout) extend(m sortableMapping) {
 	for i := range m.entries {
 		e := &m.entries[i]
 		e.head = e.line
@@ -62,7 +62,7 @@ func (l *sheet) extend(m ordering) {
 }
 
 // closeField finds where a field ends, before the limit.
-func (l *sheet) closeField(e *fieldLines, column, limit int) {
+func (l *textLayout) closeField(e *fieldLines, column, limit int) {
 	e.end = e.line + 1
 	for at := e.end; at < limit; at++ {
 		line := l.lines[at]
@@ -78,17 +78,19 @@ func (l *sheet) closeField(e *fieldLines, column, limit int) {
 	}
 }
 
-func (l *sheet) isComment(at int) bool { return at < len(l.lines) && l.lines[at].kind == commentLine }
+func (l *textLayout) isComment(at int) bool {
+	return at < len(l.lines) && l.lines[at].kind == commentLine
+}
 
 // isInline reports whether a key is on the line of its hyphen.
-func (l *sheet) isInline(at, column int) bool { return l.lines[at].tokens[0].to != column }
+func (l *textLayout) isInline(at, column int) bool { return l.lines[at].tokens[0].to != column }
 
 // sortParagraph sorts fields that follow each other without a gap.
-func (l *sheet) sortParagraph(m ordering, from, to int) {
+func (l *textLayout) sortParagraph(m sortableMapping, from, to int) {
 	was := m.entries[from:to]
 	sorted := slices.Clone(was)
-	slices.SortStableFunc(sorted, func(a, b fieldLines) int { return inOrder(m.field, a.name) - inOrder(m.field, b.name) })
-	if sorted[0].line != was[0].line && from == 0 && !l.mayLead(m, was[0], sorted[0]) {
+	slices.SortStableFunc(sorted, func(a, b fieldLines) int { return schemaPosition(m.field, a.name) - schemaPosition(m.field, b.name) })
+	if sorted[0].line != was[0].line && from == 0 && !l.mayComeFirst(m, was[0], sorted[0]) {
 		return
 	}
 	start := was[0].head
@@ -104,9 +106,9 @@ func (l *sheet) sortParagraph(m ordering, from, to int) {
 	copy(l.order[start:], moved)
 }
 
-// mayLead reports whether another field may become the first of a mapping. A comment there may be about
+// mayComeFirst reports whether another field may become the first of a mapping. A comment there may be about
 // the whole mapping.
-func (l *sheet) mayLead(m ordering, first, now fieldLines) bool {
+func (l *textLayout) mayComeFirst(m sortableMapping, first, now fieldLines) bool {
 	if first.head < first.line || now.head < now.line {
 		return false
 	}

@@ -60,7 +60,7 @@ func (u *untidy) value(v any, pad int, path string) {
 		return
 	case []any:
 		if len(v) == 0 || u.chance(4) {
-			u.text.WriteString(gap + string(canon.Bytes(v)))
+			u.text.WriteString(gap + string(canon.Encode(v)))
 			break
 		}
 		u.behind(path)
@@ -70,9 +70,9 @@ func (u *untidy) value(v any, pad int, path string) {
 		if u.block(v, pad, gap) {
 			return
 		}
-		u.text.WriteString(gap + string(canon.Bytes(v)))
+		u.text.WriteString(gap + string(canon.Encode(v)))
 	default:
-		u.text.WriteString(gap + string(canon.Bytes(v)))
+		u.text.WriteString(gap + string(canon.Encode(v)))
 	}
 	u.behind(path)
 }
@@ -154,7 +154,7 @@ var noteForm = regexp.MustCompile(`# \d+ (above|behind) .*`)
 // the text has at the comment: the one in its line, or the next below.
 func standing(t *rapid.T, text []byte) map[string]string {
 	f := manifest.NewFileState("", text)
-	docs := f.Nodes()
+	docs := f.DocumentNodes()
 	if f.Findings.HasErrors() {
 		t.Fatalf("%v in\n%s", f.Findings, text)
 	}
@@ -249,10 +249,10 @@ func TestWrittenIsFormatted(t *testing.T) {
 			spec := inputs.AnyMapping().Draw(t, "spec")
 			spec["text"] = line.Draw(t, "text")
 			spec["upstreams"] = []any{spec["text"], map[string]any{"scheme": "https", "name": line.Draw(t, "name"), "x": json.Number("1")}}
-			text, err := Write(Draft{
+			text, err := WriteManifest(Draft{
 				Kind: rapid.SampledFrom(kind.AllKinds()).Draw(t, "kind"), Name: line.Draw(t, "name"),
 				Namespace: rapid.SampledFrom([]string{"", "acme", "on"}).Draw(t, "namespace"),
-				Spec:      canon.Bytes(spec), Schema: rapid.SampledFrom([]string{"", "x.json"}).Draw(t, "schema"),
+				Spec:      canon.Encode(spec), Schema: rapid.SampledFrom([]string{"", "x.json"}).Draw(t, "schema"),
 				Head:    strings.Split(rapid.StringMatching(`[ -~é\n]{0,20}`).Draw(t, "head"), "\n"),
 				Silence: rapid.SampledFrom([]string{"", "live has it"}).Draw(t, "silence"),
 			})

@@ -104,7 +104,7 @@ func TestWhatIsLeftAsItIs(t *testing.T) {
 		{"a:\n  " + strings.Repeat("- ", 100) + "a\n", "it is nested too deeply", 2},
 	} {
 		got, err := Format([]byte(c.in))
-		var why *LeftError
+		var why *UnformattedError
 		if c.want == "" && err == nil && string(got) == c.in {
 			continue
 		}
@@ -137,7 +137,7 @@ func checkFormatted(t interface {
 // values are the documents of a file as package yaml decodes them.
 func values(data []byte) (all []string) {
 	f := &manifest.FileState{Lines: manifest.LineIndex{Data: data}, MaxValues: 1 << 20}
-	f.Documents(func(n *yaml.Node) {
+	f.EachDocument(func(n *yaml.Node) {
 		var v any
 		if err := n.Decode(&v); err != nil {
 			v = "an error"
@@ -164,7 +164,7 @@ func commentsOf(data []byte) []string {
 			visit(below)
 		}
 	}
-	f.Documents(visit)
+	f.EachDocument(visit)
 	slices.Sort(all)
 	return all
 }
@@ -216,7 +216,7 @@ func TestFormatOfTheYAMLSuite(t *testing.T) {
 			return nil
 		}
 		got, err := Format(data)
-		var why *LeftError
+		var why *UnformattedError
 		if errors.As(err, &why) {
 			leftAlone[why.Reason]++
 			return nil
@@ -251,7 +251,7 @@ func TestJSONStaysJSON(t *testing.T) {
 			continue
 		}
 		var before, after any
-		if json.Unmarshal(data, &before) != nil || json.Unmarshal(got, &after) != nil || !bytes.Equal(canon.Bytes(before), canon.Bytes(after)) {
+		if json.Unmarshal(data, &before) != nil || json.Unmarshal(got, &after) != nil || !bytes.Equal(canon.Encode(before), canon.Encode(after)) {
 			t.Errorf("%s: %q became %q", filepath.Base(name), data, got)
 		}
 	}

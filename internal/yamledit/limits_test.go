@@ -19,7 +19,7 @@ func TestLimitsComeBeforeWork(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		_, err := Format([]byte(text))
 		runtime.ReadMemStats(&after)
-		var left *LeftError
+		var left *UnformattedError
 		if !errors.As(err, &left) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -14,7 +14,7 @@ func TestReplaceInKeepsWhatIsAround(t *testing.T) {
 	named := func(name string) string { return strings.ReplaceAll(doc, "NAME", name) }
 	brackets := `{apiVersion: delivery/v2.1, kind: CDN, metadata: {name: b}, spec: {hostname: b.example.com}}` + "\n"
 	k, _ := kind.FindKind("cdn")
-	text, err := Write(Draft{Kind: k, Name: "b", Spec: []byte(`{"hostname":"new.example.com"}`)})
+	text, err := WriteManifest(Draft{Kind: k, Name: "b", Spec: []byte(`{"hostname":"new.example.com"}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func TestReplaceInKeepsWhatIsAround(t *testing.T) {
 			t.Fatalf("%s: %v, %v", name, err, findings)
 		}
 		o := set.Find(kind.Key{Kind: "CDN", Name: "b"})
-		if got := string(Replace(&manifest.LineIndex{Data: []byte(tt.file)}, map[*manifest.Object][]byte{o: text})); got != tt.want {
+		if got := string(ReplaceDocuments(&manifest.LineIndex{Data: []byte(tt.file)}, map[*manifest.Object][]byte{o: text})); got != tt.want {
 			t.Errorf("%s:\n%q\nwant\n%q", name, got, tt.want)
 		}
 	}
@@ -81,7 +81,7 @@ func TestWithValuesKeepsTheRest(t *testing.T) {
 		want := strings.ReplaceAll("\ufeff"+other+head+tt.want, "\n", "\r\n")
 		in := &manifest.LineIndex{Data: file}
 		_, text := WithValues(o, in, []byte(tt.live))
-		if got := string(Replace(in, map[*manifest.Object][]byte{o: text})); (text == nil) != (tt.want == "") || text != nil && got != want {
+		if got := string(ReplaceDocuments(in, map[*manifest.Object][]byte{o: text})); (text == nil) != (tt.want == "") || text != nil && got != want {
 			t.Errorf("%s: %q\nwant\n%q", name, got, want)
 		}
 	}

@@ -24,8 +24,8 @@ type SubmitRoute struct {
 	Workspace string
 }
 
-// Rerouted is a document that Convert changed.
-type Rerouted struct {
+// ReroutedDocument is a document that Convert changed.
+type ReroutedDocument struct {
 	Key      kind.Key
 	Line     int
 	From, To string // values of apiVersion
@@ -47,7 +47,7 @@ func CheckVendor(vendor string) error {
 }
 
 // String says what was done to the document.
-func (d Rerouted) String() string {
+func (d ReroutedDocument) String() string {
 	namespace := ""
 	if d.Namespace != "" {
 		namespace = ", metadata.namespace " + d.Namespace
@@ -57,13 +57,13 @@ func (d Rerouted) String() string {
 
 // Convert edits apiVersion and metadata.namespace of the documents of a file, and nothing else. If it
 // can't, it returns findings and no text.
-func (r SubmitRoute) Convert(t manifest.FileText) ([]byte, []Rerouted, diag.List) {
+func (r SubmitRoute) Convert(t manifest.FileText) ([]byte, []ReroutedDocument, diag.List) {
 	var e *rerouter
 	for _, remove := range []bool{true, false} { // of metadata.namespace
 		e = &rerouter{editor: newEditor(t.Path, t.Data), route: r, remove: remove}
 		for _, doc := range e.docs {
 			if root := manifest.RootNode(doc); root != nil && root.Kind == yaml.MappingNode {
-				e.document(root)
+				e.convertDocument(root)
 			}
 		}
 		if e.file.Findings.HasErrors() {
@@ -73,7 +73,7 @@ func (r SubmitRoute) Convert(t manifest.FileText) ([]byte, []Rerouted, diag.List
 			return out, e.done, nil
 		}
 	}
-	e.file.Fail(1, 1, "", "", "its envelope can't be changed without changing more", "write apiVersion and metadata as plain text, without anchors")
+	e.file.AddError(1, 1, "", "", "its envelope can't be changed without changing more", "write apiVersion and metadata as plain text, without anchors")
 	return nil, nil, e.file.Findings
 }
 
@@ -81,21 +81,21 @@ type rerouter struct {
 	*editor
 	route  SubmitRoute
 	remove bool
-	done   []Rerouted
-	edits  []edit
+	done   []ReroutedDocument
+	edits  []textEdit
 }
 
 func (e *rerouter) fail(n *yaml.Node, rule, field, message, fix string) bool {
-	e.file.Fail(n.Line, n.Column, rule, field, message, fix)
+	e.file.AddError(n.Line, n.Column, rule, field, message, fix)
 	return false
 }
 
-// document edits one document, if its kind has another envelope.
-func (e *rerouter) document(root *yaml.Node) {
+// convertDocument edits one document, if its kind has another envelope.
+func (e *rerouter) convertDocument(root *yaml.Node) {
 	from, name := manifest.ScalarText(manifest.MemberValue(root, "apiVersion")), manifest.ScalarText(manifest.MemberValue(root, "kind"))
 	metadata := manifest.MemberValue(root, "metadata")
-	done := Rerouted{Key: kind.Key{Kind: name, Name: manifest.ScalarText(manifest.MemberValue(metadata, "name"))}, Line: root.Line, From: from}
-	k, ok := kind.ForEnvelope(from, name)
+	done := ReroutedDocument{Key: kind.Key{Kind: name, Name: manifest.ScalarText(manifest.MemberValue(metadata, "name"))}, Line: root.Line, From: from}
+	k, ok := kind.FindByEnvelope(from, name)
 	if !ok || k.Alias == nil {
 		return
 	}
@@ -106,7 +106,7 @@ func (e *rerouter) document(root *yaml.Node) {
 		e.fail(root, "", "", fmt.Sprintf("the envelope of %s %s", done.Key, problem), "write apiVersion, kind, metadata and its name once each, as plain text")
 		return
 	}
-	if e.ofWorkspace(metadata) && e.reroute(root, metadata, &done) && (done.From != done.To || done.Namespace != "") {
+	if e.checkWorkspace(metadata) && e.editEnvelope(root, metadata, &done) && (done.From != done.To || done.Namespace != "") {
 		e.done = append(e.done, done)
 	}
 }
@@ -132,9 +132,9 @@ func envelopeProblem(root, metadata *yaml.Node) string {
 	return ""
 }
 
-// ofWorkspace rejects a manifest of another workspace: without its namespace, it would belong to this
+// checkWorkspace rejects a manifest of another workspace: without its namespace, it would belong to this
 // one.
-func (e *rerouter) ofWorkspace(metadata *yaml.Node) bool {
+func (e *rerouter) checkWorkspace(metadata *yaml.Node) bool {
 	n := manifest.MemberValue(metadata, "namespace")
 	switch namespace := manifest.ScalarText(n); {
 	case n == nil:
@@ -148,14 +148,14 @@ func (e *rerouter) ofWorkspace(metadata *yaml.Node) bool {
 	return true
 }
 
-func (e *rerouter) reroute(root, metadata *yaml.Node, done *Rerouted) bool {
+func (e *rerouter) editEnvelope(root, metadata *yaml.Node, done *ReroutedDocument) bool {
 	toAPI, changes, named := e.route.Vendor == "", done.From != done.To, manifest.MemberValue(metadata, "namespace") != nil
 	if version := manifest.MemberValue(root, "apiVersion"); changes {
-		from, to, ok := e.token(version)
+		from, to, ok := e.scalarRange(version)
 		if !ok {
 			return e.fail(version, "", "apiVersion", "apiVersion is not written as plain text", "write apiVersion: "+done.From)
 		}
-		e.edits = append(e.edits, writeScalar(version, from, to, requote(e.text(from, to), done.To), done.To))
+		e.edits = append(e.edits, scalarEdit(version, from, to, requote(e.text(from, to), done.To), done.To))
 	}
 	switch {
 	case !toAPI && !named:
@@ -185,8 +185,8 @@ func (e *rerouter) addNamespace(metadata *yaml.Node) bool {
 			"name it as workspace: in trueup.yaml")
 	}
 	key, value := manifest.MemberPair(metadata, "name")
-	from, keyEnd, isKey := e.token(key)
-	valueAt, to, isText := e.token(value)
+	from, keyEnd, isKey := e.scalarRange(key)
+	valueAt, to, isText := e.scalarRange(value)
 	if !isKey || !isText {
 		return e.fail(value, "", "metadata.name", "the name is not written as plain text", "write name: "+value.Value)
 	}
@@ -197,10 +197,10 @@ func (e *rerouter) addNamespace(metadata *yaml.Node) bool {
 	added := []*yaml.Node{value, {Kind: yaml.ScalarNode, Value: "namespace"}, {Kind: yaml.ScalarNode, Value: e.route.Workspace}}
 	text := "," + e.gapBefore(from, keyEnd) + written + e.text(keyEnd, valueAt) + name
 	if metadata.Style&yaml.FlowStyle == 0 {
-		to, text = e.file.Lines.EndOf(value.Line), "\n"+e.text(e.file.Lines.Offset(key.Line), from)+written+": "+name
+		to, text = e.file.Lines.LineEnd(value.Line), "\n"+e.text(e.file.Lines.LineStart(key.Line), from)+written+": "+name
 		text = string(newSource(e.file.Lines.Data).breakLines([]byte(text)))
 	}
-	e.edits = append(e.edits, edit{to, to, text, added[:1], added})
+	e.edits = append(e.edits, textEdit{to, to, text, added[:1], added})
 	return true
 }
 

@@ -15,14 +15,14 @@ import (
 	"trueup/internal/rules"
 )
 
-// Tidied is a file as fmt writes it.
-type Tidied struct {
+// TidiedFile is a file as fmt writes it.
+type TidiedFile struct {
 	manifest.FileText
 	// To is the new content.
 	To []byte
 	// Fixed are the resolved findings. Left says why the layout stays as it is, if it does.
 	Fixed diag.List
-	Left  *LeftError
+	Left  *UnformattedError
 	// Objects counts its manifests, also those with a misspelt kind. unread says why it can't be read.
 	Objects int
 	unread  diag.List
@@ -31,33 +31,33 @@ type Tidied struct {
 	rerouted diag.List
 }
 
-// Tidying says what to do with files beside their layout.
-type Tidying struct {
+// TidyOptions says what to do with files beside their layout.
+type TidyOptions struct {
 	Fix   bool         // resolve findings whose fix is certain
 	Route *SubmitRoute // the route of the envelopes; nil leaves them
 }
 
 // Changes reports whether the new content differs.
-func (t Tidied) Changes() bool { return !bytes.Equal(t.Data, t.To) }
+func (t TidiedFile) Changes() bool { return !bytes.Equal(t.Data, t.To) }
 
-// Tidy formats files with manifests, after it has changed their envelopes and fixed them. It returns findings
+// FormatFiles formats files with manifests, after it has changed their envelopes and fixed them. It returns findings
 // about files that it can't format or, if it fixes, all findings about the new content.
-func Tidy(ctx context.Context, texts []manifest.FileText, how Tidying, opts manifest.LoadSettings) (list []Tidied, findings diag.List, err error) {
-	all, refused := make([]Tidied, len(texts)), make([]diag.List, len(texts))
+func FormatFiles(ctx context.Context, texts []manifest.FileText, how TidyOptions, opts manifest.LoadSettings) (list []TidiedFile, findings diag.List, err error) {
+	all, refused := make([]TidiedFile, len(texts)), make([]diag.List, len(texts))
 	manifest.EachFile(ctx, opts, len(texts), func(pool *manifest.NodePool, i int) (more bool) {
 		text := texts[i]
 		var rerouted diag.List
-		text.Data, rerouted, refused[i] = how.reroute(text)
+		text.Data, rerouted, refused[i] = how.convertEnvelopes(text)
 		f := manifest.NewFileState(text.Path, text.Data)
 		f.Pool = pool
-		all[i] = tidyFile(text, f, how.Fix)
+		all[i] = formatFile(text, f, how.Fix)
 		if all[i].unread != nil { // and says the same
 			refused[i] = nil
 		}
 		all[i].was, all[i].rerouted = texts[i].Data, rerouted
 		return true
 	})
-	list, findings, err = tidyAll(ctx, all, how.Fix, opts)
+	list, findings, err = formatAll(ctx, all, how.Fix, opts)
 	for i := range list {
 		t := &list[i]
 		t.Data, t.Fixed = t.was, slices.Concat(t.rerouted, t.Fixed)
@@ -65,9 +65,9 @@ func Tidy(ctx context.Context, texts []manifest.FileText, how Tidying, opts mani
 	return list, slices.Concat(slices.Concat(refused...), findings), err
 }
 
-// reroute changes the envelopes of a file. It refuses those that it can't change if a vendor's were asked for;
+// convertEnvelopes changes the envelopes of a file. It refuses those that it can't change if a vendor's were asked for;
 // other findings say what is wrong with the rest.
-func (how Tidying) reroute(t manifest.FileText) (data []byte, done, refused diag.List) {
+func (how TidyOptions) convertEnvelopes(t manifest.FileText) (data []byte, done, refused diag.List) {
 	if how.Route == nil {
 		return t.Data, nil, nil
 	}
@@ -84,7 +84,7 @@ func (how Tidying) reroute(t manifest.FileText) (data []byte, done, refused diag
 	return to, done, nil
 }
 
-func tidyAll(ctx context.Context, all []Tidied, fix bool, opts manifest.LoadSettings) (list []Tidied, findings diag.List, err error) {
+func formatAll(ctx context.Context, all []TidiedFile, fix bool, opts manifest.LoadSettings) (list []TidiedFile, findings diag.List, err error) {
 	for _, t := range all {
 		if t.Objects > 0 || t.unread != nil || t.FS == nil {
 			list = append(list, t)
@@ -113,19 +113,19 @@ func tidyAll(ctx context.Context, all []Tidied, fix bool, opts manifest.LoadSett
 	if err != nil {
 		return nil, nil, err
 	}
-	return list, slices.Concat(findings, manifest.Check(set, opts)), nil
+	return list, slices.Concat(findings, manifest.CheckSet(set, opts)), nil
 }
 
-// tidyFile reads a file and, unless it is to be repaired first, formats it.
-func tidyFile(text manifest.FileText, f *manifest.FileState, fix bool) Tidied {
-	t := Tidied{FileText: text, To: text.Data}
+// formatFile reads a file and, unless it is to be repaired first, formats it.
+func formatFile(text manifest.FileText, f *manifest.FileState, fix bool) TidiedFile {
+	t := TidiedFile{FileText: text, To: text.Data}
 	count := func(doc *yaml.Node) {
-		if manifest.NearKind(manifest.ScalarText(manifest.MemberValue(manifest.RootNode(doc), "kind"))) != nil {
+		if manifest.NearestKind(manifest.ScalarText(manifest.MemberValue(manifest.RootNode(doc), "kind"))) != nil {
 			t.Objects++
 		}
 	}
 	if fix {
-		f.Documents(count)
+		f.EachDocument(count)
 	} else if laid := newFormatting(f, true, count); !f.Findings.HasErrors() {
 		t.setLayout(laid.format())
 	}
@@ -136,8 +136,8 @@ func tidyFile(text manifest.FileText, f *manifest.FileState, fix bool) Tidied {
 }
 
 // setLayout sets the new content, or why the layout stays.
-func (t *Tidied) setLayout(text []byte, err error) {
-	if left, refused := errors.AsType[*LeftError](err); !refused && !bytes.Equal(text, t.Data) {
+func (t *TidiedFile) setLayout(text []byte, err error) {
+	if left, refused := errors.AsType[*UnformattedError](err); !refused && !bytes.Equal(text, t.Data) {
 		t.To = text
 	} else if !refused {
 		t.To = t.Data // and not twice
@@ -146,7 +146,7 @@ func (t *Tidied) setLayout(text []byte, err error) {
 	}
 }
 
-func newContent(list []Tidied) []manifest.PathSource {
+func newContent(list []TidiedFile) []manifest.PathSource {
 	sources := make([]manifest.PathSource, len(list))
 	for i, t := range list {
 		sources[i] = manifest.PathSource{Data: t.To, Display: t.Path}
@@ -155,7 +155,7 @@ func newContent(list []Tidied) []manifest.PathSource {
 }
 
 // fixAll resolves findings in the files that have some with a fix.
-func fixAll(ctx context.Context, list []Tidied, opts manifest.LoadSettings) error {
+func fixAll(ctx context.Context, list []TidiedFile, opts manifest.LoadSettings) error {
 	_, findings, err := manifest.Load(ctx, newContent(list), opts)
 	if err != nil {
 		return err
@@ -203,7 +203,7 @@ func fixOnce(text []byte, set *manifest.Set, findings diag.List) ([]byte, diag.L
 	if f.file.Findings.HasErrors() {
 		return nil, nil
 	}
-	var changes [][]edit
+	var changes [][]textEdit
 	var done diag.List
 	used := map[[2]int]bool{}
 	for _, x := range findings {
@@ -235,12 +235,12 @@ type fixedFile struct {
 	scalars map[[2]int]*yaml.Node
 	parents map[*yaml.Node]*yaml.Node
 	// drops are the edits that drop covered paths of purges, by the place of the first.
-	drops map[[2]int][]edit
+	drops map[[2]int][]textEdit
 }
 
 func newFixedFile(text []byte, set *manifest.Set) *fixedFile {
 	f := &fixedFile{
-		editor: newEditor("", text), scalars: map[[2]int]*yaml.Node{}, parents: map[*yaml.Node]*yaml.Node{}, drops: map[[2]int][]edit{},
+		editor: newEditor("", text), scalars: map[[2]int]*yaml.Node{}, parents: map[*yaml.Node]*yaml.Node{}, drops: map[[2]int][]textEdit{},
 	}
 	for _, doc := range f.docs {
 		f.noteScalars(doc)
@@ -270,7 +270,7 @@ func (f *fixedFile) noteScalars(n *yaml.Node) {
 // example because of a comment, all paths that the same path covers stay.
 func (f *fixedFile) noteCovered(o *manifest.Object) {
 	_, fields, covered := rules.CoveredPaths(o.Tree())
-	places := o.Places(fields)
+	places := o.Positions(fields)
 	gone := map[int]bool{}
 	for _, i := range slices.Concat(covered...) {
 		gone[i] = true
@@ -280,7 +280,7 @@ func (f *fixedFile) noteCovered(o *manifest.Object) {
 		leading++
 	}
 	for _, indices := range covered {
-		var drop []edit
+		var drop []textEdit
 		for _, i := range indices {
 			n := f.scalars[places[i]]
 			if cut, ok := f.dropElement(n, i < leading); ok {
@@ -295,10 +295,10 @@ func (f *fixedFile) noteCovered(o *manifest.Object) {
 
 // dropElement removes an element of a list. One that leads the list, before any that stays, takes the comma after
 // it, so that no two edits overlap.
-func (f *fixedFile) dropElement(n *yaml.Node, leads bool) (edit, bool) {
+func (f *fixedFile) dropElement(n *yaml.Node, leads bool) (textEdit, bool) {
 	list := f.parents[n]
 	if list == nil || list.Kind != yaml.SequenceNode {
-		return edit{}, false
+		return textEdit{}, false
 	}
 	cut, ok := f.cutElement(list, leads, n)
 	hasComment := list.Style&yaml.FlowStyle == 0 && bytes.HasPrefix(bytes.TrimSpace(f.file.Lines.Bytes(n.Line-1)), []byte("#"))
@@ -306,12 +306,12 @@ func (f *fixedFile) dropElement(n *yaml.Node, leads bool) (edit, bool) {
 }
 
 // resolveFinding returns the edits that resolve a finding, and says what they do.
-func (f *fixedFile) resolveFinding(x diag.Finding, at [2]int) (edits []edit, how string) {
+func (f *fixedFile) resolveFinding(x diag.Finding, at [2]int) (edits []textEdit, how string) {
 	if x.Rule == rules.PathCovered {
 		return f.drops[at], x.Fix + "; a purge that was posted must not change: undo this there"
 	}
 	n := f.scalars[at]
-	from, to, ok := f.token(n)
+	from, to, ok := f.scalarRange(n)
 	if !ok || x.Write == "" {
 		return nil, ""
 	}
@@ -319,6 +319,6 @@ func (f *fixedFile) resolveFinding(x diag.Finding, at [2]int) (edits []edit, how
 	if err != nil {
 		value = x.Write
 	}
-	text, old := inStyle(n, value, err == nil), f.text(from, to)
-	return []edit{writeScalar(n, from, to, text, value)}, "write " + text + " instead of " + diag.Short(old)
+	text, old := formatInStyle(n, value, err == nil), f.text(from, to)
+	return []textEdit{scalarEdit(n, from, to, text, value)}, "write " + text + " instead of " + diag.Shorten(old)
 }

@@ -34,9 +34,9 @@ type Draft struct {
 	Silence string
 }
 
-// Write returns the text of a manifest, in the layout of Format: fields in the order of the schema, and quotes only
+// WriteManifest returns the text of a manifest, in the layout of Format: fields in the order of the schema, and quotes only
 // where needed.
-func Write(d Draft) ([]byte, error) {
+func WriteManifest(d Draft) ([]byte, error) {
 	var out bytes.Buffer
 	if err := d.write(&out); err != nil {
 		return nil, fmt.Errorf("write %s/%s: %w", d.Kind.Name, d.Name, err)
@@ -64,8 +64,8 @@ func (d Draft) write(out *bytes.Buffer) error {
 	}, d.Kind.Root(), d.Silence)
 }
 
-// Snippet returns a JSON value as YAML in the layout of Write. f is the field of the value, or nil.
-func Snippet(value any, f *kind.Field) (string, error) {
+// EncodeSnippet returns a JSON value as YAML in the layout of Write. f is the field of the value, or nil.
+func EncodeSnippet(value any, f *kind.Field) (string, error) {
 	var out bytes.Buffer
 	if err := encodeValue(&out, value, f, ""); err != nil {
 		return "", fmt.Errorf("write a part of a manifest: %w", err)
@@ -78,25 +78,25 @@ func Snippet(value any, f *kind.Field) (string, error) {
 func encodeValue(out *bytes.Buffer, value any, f *kind.Field, reason string) error {
 	enc := yaml.NewEncoder(out)
 	enc.SetIndent(levelIndent)
-	if err := enc.Encode(drafting{reason}.node(value, f)); err != nil {
+	if err := enc.Encode(nodeBuilder{reason}.valueNode(value, f)); err != nil {
 		return err
 	}
 	return enc.Close()
 }
 
-// drafting converts JSON values to YAML. silence is the reason of its comments, or empty for none.
-type drafting struct{ silence string }
+// nodeBuilder converts JSON values to YAML. silence is the reason of its comments, or empty for none.
+type nodeBuilder struct{ silence string }
 
-func (d drafting) node(v any, f *kind.Field) *yaml.Node {
+func (d nodeBuilder) valueNode(v any, f *kind.Field) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode}
 	switch v := v.(type) {
 	case map[string]any:
-		n.Kind, n.Content = yaml.MappingNode, d.members(v, f)
+		n.Kind, n.Content = yaml.MappingNode, d.memberNodes(v, f)
 	case []any:
 		n.Kind = yaml.SequenceNode
 		for _, e := range v {
-			item := d.node(e, kind.ItemOf(f))
-			d.commentUnseen(item, item, kind.ItemOf(f))
+			item := d.valueNode(e, kind.DocumentedItem(f))
+			d.silenceUnseen(item, item, kind.DocumentedItem(f))
 			n.Content = append(n.Content, item)
 		}
 	case string:
@@ -112,33 +112,33 @@ func (d drafting) node(v any, f *kind.Field) *yaml.Node {
 	return n
 }
 
-func (d drafting) members(v map[string]any, f *kind.Field) (all []*yaml.Node) {
+func (d nodeBuilder) memberNodes(v map[string]any, f *kind.Field) (all []*yaml.Node) {
 	names := slices.Sorted(maps.Keys(v))
 	if f != nil {
-		slices.SortStableFunc(names, func(a, b string) int { return inOrder(f, a) - inOrder(f, b) })
+		slices.SortStableFunc(names, func(a, b string) int { return schemaPosition(f, a) - schemaPosition(f, b) })
 	}
 	for _, name := range names {
-		key, below := textNode(name), kind.Member(f, name)
-		value := d.node(v[name], below)
+		key, below := textNode(name), kind.DocumentedMember(f, name)
+		value := d.valueNode(v[name], below)
 		if f != nil && f.Fields != nil && !f.KnowsMember(name, v) {
-			d.comment(key, value, manifest.RuleUnknownField)
+			d.silenceRule(key, value, manifest.RuleUnknownField)
 		}
-		d.commentUnseen(key, value, below)
+		d.silenceUnseen(key, value, below)
 		all = append(all, key, value)
 	}
 	return all
 }
 
-// commentUnseen silences the warning about a value that the schema does not show. at is the node that a
+// silenceUnseen silences the warning about a value that the schema does not show. at is the node that a
 // comment above belongs to.
-func (d drafting) commentUnseen(at, n *yaml.Node, f *kind.Field) {
+func (d nodeBuilder) silenceUnseen(at, n *yaml.Node, f *kind.Field) {
 	if n.Kind == yaml.ScalarNode && f != nil && len(f.Seen) > 0 && !slices.Contains(f.Seen, n.Value) {
-		d.comment(at, n, manifest.RuleUnknownValue)
+		d.silenceRule(at, n, manifest.RuleUnknownValue)
 	}
 }
 
-// comment silences a rule: after a scalar of one line, above anything else.
-func (d drafting) comment(at, n *yaml.Node, rule string) {
+// silenceRule silences a rule: after a scalar of one line, above anything else.
+func (d nodeBuilder) silenceRule(at, n *yaml.Node, rule string) {
 	comment := "# " + manifest.MarkName + "ignore " + rule + " " + d.silence
 	switch {
 	case d.silence == "":
@@ -159,8 +159,8 @@ func textNode(s string) *yaml.Node {
 	return n
 }
 
-// inOrder returns the position of a field in the schema. Unknown fields come last.
-func inOrder(f *kind.Field, name string) int {
+// schemaPosition returns the position of a field in the schema. Unknown fields come last.
+func schemaPosition(f *kind.Field, name string) int {
 	if at := slices.Index(f.Names, name); at >= 0 {
 		return at
 	}

@@ -15,7 +15,7 @@ import (
 func TestWhatIsWrittenIsReadAgain(t *testing.T) {
 	k, _ := kind.FindKind("cdn")
 	spec := `{"hostname":"a.example.com","locations":[{"cache":{"edgeTTL":"060","level":"standard"},"path":"/*"}],"tls":{"forced":"true"}}`
-	text, err := Write(Draft{Kind: k, Name: "on", Spec: []byte(spec), Schema: "cdn.schema.json", Head: []string{"From live.", ""}})
+	text, err := WriteManifest(Draft{Kind: k, Name: "on", Spec: []byte(spec), Schema: "cdn.schema.json", Head: []string{"From live.", ""}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func TestFieldsBeyondTheSchemaAreSilenced(t *testing.T) {
 	spec := `{"aaa":{"x":1},"empty":{},"hostname":"a.example.com","lines":"a\nb","list":[1],` +
 		`"locations":[{"action":"redirect","path":"/*","upstream":"o"}],"upstreams":[` +
 		`{"hc2":{"downThreshold":3},"name":"o","scheme":"https","servers":[{"Aa":{"b":1},"host":"h","passive":true}]}]}`
-	text, err := Write(Draft{Kind: k, Name: "a", Spec: []byte(spec), Silence: "live has it"})
+	text, err := WriteManifest(Draft{Kind: k, Name: "a", Spec: []byte(spec), Silence: "live has it"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestFieldsBeyondTheSchemaAreSilenced(t *testing.T) {
 // are escapes, and what some take for another type has quotes.
 func TestTextsAreTheSameForEveryReader(t *testing.T) {
 	k, _ := kind.FindKind("cdn")
-	text, err := Write(Draft{Kind: k, Name: "a", Spec: []byte(`{"hostname":"a","tls":{"forced":"a\u2028b","auto":"="}}`)})
+	text, err := WriteManifest(Draft{Kind: k, Name: "a", Spec: []byte(`{"hostname":"a","tls":{"forced":"a\u2028b","auto":"="}}`)})
 	if err != nil || !strings.Contains(string(text), `forced: "a\Lb"`) || !strings.Contains(string(text), `auto: "="`) {
 		t.Errorf("%v\n%s", err, text)
 	}

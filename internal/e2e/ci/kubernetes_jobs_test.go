@@ -243,7 +243,7 @@ func (c *cluster) strike(blows []*blow) {
 // sentOnce demands that the platform executed that many purges of the fleet, each once.
 func (c *cluster) sentOnce(want int) {
 	c.t.Helper()
-	executed, err := c.platform.Executed()
+	executed, err := c.platform.CountExecutedPurges()
 	if err != nil {
 		c.t.Fatal(err)
 	}

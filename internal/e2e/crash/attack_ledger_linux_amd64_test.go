@@ -85,7 +85,7 @@ func (l *attackLedger) open(address string) (store blob.Store, err error) {
 	case "file":
 		return blob.FolderStore(strings.TrimPrefix(address, "file:")), nil
 	case "s3":
-		return blob.OpenBucket(l.t.Context(), address, true, time.Now)
+		return blob.OpenS3(l.t.Context(), address, true, time.Now)
 	case "gs":
 		return blob.OpenGCS(address, true)
 	case "azblob":
@@ -139,7 +139,7 @@ func (l *attackLedger) copyOf(number int, lost ...string) {
 	})
 	l.moveOn()
 	l.with(l.copies, func(ctx context.Context, store blob.Store) error {
-		err := store.Make(ctx)
+		err := store.Prepare(ctx)
 		for _, file := range files {
 			if err == nil {
 				err = store.Create(ctx, file)

@@ -305,7 +305,7 @@ func (w *crashWorld) advance(d time.Duration) {
 // made is how often each of once was carried out.
 func (w *crashWorld) made() map[string]int {
 	w.t.Helper()
-	purges, err := w.server.Executed()
+	purges, err := w.server.CountExecutedPurges()
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -121,7 +121,7 @@ func (w crowd) apply() {
 // sawEachOnce demands that the platform was sent each name once, and did it.
 func (w crowd) sawEachOnce() {
 	w.t.Helper()
-	executed, err := w.server.Executed()
+	executed, err := w.server.CountExecutedPurges()
 	if err != nil {
 		w.t.Fatal(err)
 	}

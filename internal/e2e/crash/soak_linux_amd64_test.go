@@ -143,7 +143,7 @@ func (s *soak) disturb() {
 	ofAll := slices.IndexFunc(faults, func(f string) bool { return !strings.HasPrefix(f, "* ") })
 	for _, fault := range faults {
 		share := float64(soakShare) / float64(ofAll)
-		if err := s.server.Fault(fmt.Sprintf("%s x* %.4f%%", fault, share)); err != nil {
+		if err := s.server.AddFaults(fmt.Sprintf("%s x* %.4f%%", fault, share)); err != nil {
 			s.t.Fatal(err)
 		}
 	}
@@ -152,7 +152,7 @@ func (s *soak) disturb() {
 // calm ends the faults, and says how many there were.
 func (s *soak) calm() {
 	faults, requests := 0, 0
-	for _, f := range s.server.Faults() {
+	for _, f := range s.server.PendingFaults() {
 		faults, requests = faults+f.Done, max(requests, f.Seen)
 	}
 	s.server.ClearFaults()

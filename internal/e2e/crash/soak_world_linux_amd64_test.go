@@ -63,7 +63,7 @@ func (s *soak) fill() {
 // made is how often each purge was executed and each snapshot is there.
 func (s *soak) made() map[string]int {
 	s.t.Helper()
-	executed, err := s.server.Executed()
+	executed, err := s.server.CountExecutedPurges()
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ func TestNoBarOverAPassword(t *testing.T) {
 		if err := unix.IoctlSetTermios(int(inside.Fd()), unix.TCSETS, state); err != nil {
 			t.Fatal(err)
 		}
-		if got := cli.BarWidth(inside); got != want {
+		if got := cli.ProgressBarWidth(inside); got != want {
 			t.Errorf("a bar has %d columns, want %d", got, want)
 		}
 	}

@@ -261,7 +261,7 @@ func (w *fleetWorld) trueup(ctx context.Context, dir string, args ...string) (in
 		Getenv: func(name string) string { return env[name] },
 		Now:    time.Now,
 		Sleep:  func(ctx context.Context, d time.Duration) error { return cli.Sleep(ctx, d/500) },
-		Retry:  api.Retry{Initial: time.Millisecond, Max: time.Millisecond, MaxRetryAfter: time.Second, Second: time.Millisecond},
+		Retry:  api.RetryPolicy{Initial: time.Millisecond, Max: time.Millisecond, MaxRetryAfter: time.Second, Second: time.Millisecond},
 	})
 	return code, out.String()
 }

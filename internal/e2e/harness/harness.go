@@ -76,7 +76,7 @@ func trueup() {
 	if moved, err := time.ParseDuration(os.Getenv(ClockVar)); err == nil {
 		env.Now = func() time.Time { return time.Now().Add(moved) }
 	}
-	env.Retry = api.Retry{Initial: time.Millisecond, Max: time.Millisecond, MaxRetryAfter: 900 * time.Millisecond, Second: time.Millisecond}
+	env.Retry = api.RetryPolicy{Initial: time.Millisecond, Max: time.Millisecond, MaxRetryAfter: 900 * time.Millisecond, Second: time.Millisecond}
 	if name := os.Getenv(TranscriptVar); name != "" {
 		transcript, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 		if err != nil {

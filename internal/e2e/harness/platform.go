@@ -256,7 +256,7 @@ func cmdFault(s *Script, args []string) error {
 		s.server.ClearFaults()
 		return nil
 	}
-	return s.server.Fault(strings.Join(args, " "))
+	return s.server.AddFaults(strings.Join(args, " "))
 }
 
 func cmdFill(s *Script, args []string) error { return sample.Fill(s.MkAbs("."), args) }
@@ -379,7 +379,7 @@ func cmdExecuted(s *Script, args []string) error {
 	if len(args) != 2 {
 		return ErrUsage
 	}
-	all, err := s.server.Executed()
+	all, err := s.server.CountExecutedPurges()
 	if err != nil {
 		return err
 	}

@@ -203,7 +203,7 @@ func (p *place) env(out io.Writer) config.Env {
 		Getenv: func(name string) string { return p.vars[name] },
 		Now:    func() time.Time { return time.Now().Add(p.passed) },
 		Sleep:  func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
-		Retry:  api.Retry{Initial: time.Millisecond, Max: time.Millisecond, MaxRetryAfter: 20 * time.Millisecond},
+		Retry:  api.RetryPolicy{Initial: time.Millisecond, Max: time.Millisecond, MaxRetryAfter: 20 * time.Millisecond},
 	}
 }
 
@@ -231,7 +231,7 @@ func (p *place) says(code int, args []string, texts ...string) {
 // fault puts faults in the platform's way.
 func (p *place) fault(rules ...string) {
 	p.Helper()
-	if err := p.server.Fault(rules...); err != nil {
+	if err := p.server.AddFaults(rules...); err != nil {
 		p.Fatal(err)
 	}
 }
@@ -277,7 +277,7 @@ func (p *place) nothingSent() {
 // executed asserts how often a purge was carried out.
 func (p *place) executed(name string, want int) {
 	p.Helper()
-	all, err := p.server.Executed()
+	all, err := p.server.CountExecutedPurges()
 	if err != nil {
 		p.Fatal(err)
 	}

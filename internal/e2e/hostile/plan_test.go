@@ -86,8 +86,8 @@ func planFileTampering(p *place) {
 		}
 		tree := canon.MustDecode([]byte(changed)).(map[string]any)
 		delete(tree, "checksum")
-		tree["checksum"] = canon.Digest(canon.Bytes(tree)).String()
-		refused(what, string(canon.Bytes(tree))+"\n")
+		tree["checksum"] = canon.Digest(canon.Encode(tree)).String()
+		refused(what, string(canon.Encode(tree))+"\n")
 	}
 	p.must(0, "apply", "--auto-approve", "--expect", "plan.json")
 	if sent := p.sent(); len(sent) != 2 {

@@ -43,7 +43,7 @@ func (s set) site(n int, hostname string) *routing.Site {
 	for _, l := range s.locations {
 		list = append(list, map[string]any{"path": l.path, "host": under(l.host, n)})
 	}
-	return routing.NewSite(routing.ConfigCDN(kind.Key{Kind: "CDN", Name: "s"}, routing.Read(map[string]any{"hostname": hostname, "locations": list})))
+	return routing.NewSite(routing.NewCDNFromConfig(kind.Key{Kind: "CDN", Name: "s"}, routing.ReadConfig(map[string]any{"hostname": hostname, "locations": list})))
 }
 
 // pieces collide, so that patterns overlap. Some look like the end of a path, an escape or a dot segment, or
@@ -64,13 +64,13 @@ func drawPath() string {
 // drawPattern returns an exact path or a prefix. trueup does not say what others serve.
 func drawPattern() string {
 	path := "/" + drawPath()
-	switch stem := strings.TrimSuffix(routing.Normal(path+"x"), "x"); {
+	switch stem := strings.TrimSuffix(routing.NormalizePath(path+"x"), "x"); {
 	case rand.IntN(12) == 0:
 		return "*"
 	case rand.IntN(3) > 0 && !strings.Contains(stem, "*"):
 		return stem + "*"
 	}
-	return strings.ReplaceAll(routing.Normal(path), "*", "")
+	return strings.ReplaceAll(routing.NormalizePath(path), "*", "")
 }
 
 // drawSet draws locations, half of the sets with hosts.
@@ -107,7 +107,7 @@ func (s *set) drawRequests(hosts ...string) {
 		case 6:
 			path += drawPath()
 		}
-		s.requests = append(s.requests, request{hosts[rand.IntN(len(hosts))], routing.Normal(path)})
+		s.requests = append(s.requests, request{hosts[rand.IntN(len(hosts))], routing.NormalizePath(path)})
 	}
 }
 
@@ -125,7 +125,7 @@ func corpus(t *testing.T) (sets []set) {
 	}
 	for _, o := range loaded.Objects {
 		s, hosts := set{name: o.Name}, []string{"z"}
-		for _, l := range routing.Read(o.Tree()).Locations {
+		for _, l := range routing.ReadConfig(o.Tree()).Locations {
 			if strings.Contains(strings.TrimSuffix(l.Path, "*"), "*") {
 				continue
 			}

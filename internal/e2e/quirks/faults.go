@@ -66,9 +66,9 @@ func replaceAnswer(media, body string) editor {
 }
 
 // sendBy sends the answer by a function that gets the fault's number.
-func sendBy(send func(a *sandbox.Response, w http.ResponseWriter, wait sandbox.Waiter, n int)) editor {
+func sendBy(send func(a *sandbox.Response, w http.ResponseWriter, wait sandbox.WaitFunc, n int)) editor {
 	return func(f sandbox.FaultValue, a *sandbox.Response, _ time.Time) {
-		a.Send = func(w http.ResponseWriter, wait sandbox.Waiter) { send(a, w, wait, f.N) }
+		a.Send = func(w http.ResponseWriter, wait sandbox.WaitFunc) { send(a, w, wait, f.N) }
 	}
 }
 
@@ -98,7 +98,7 @@ func writeHead(a *sandbox.Response, w http.ResponseWriter, size int64) {
 }
 
 // drip sends the body in parts of size bytes, with a pause after each.
-func drip(a *sandbox.Response, w http.ResponseWriter, wait sandbox.Waiter, size int) {
+func drip(a *sandbox.Response, w http.ResponseWriter, wait sandbox.WaitFunc, size int) {
 	writeHead(a, w, int64(len(a.Body)))
 	for part := range slices.Chunk(a.Body, max(size, 1)) {
 		_, _ = w.Write(part)
@@ -111,7 +111,7 @@ func drip(a *sandbox.Response, w http.ResponseWriter, wait sandbox.Waiter, size 
 
 // truncate sends the first size bytes of the body, or half of it if size is
 // negative. Content-Length promises the rest.
-func truncate(a *sandbox.Response, w http.ResponseWriter, _ sandbox.Waiter, size int) {
+func truncate(a *sandbox.Response, w http.ResponseWriter, _ sandbox.WaitFunc, size int) {
 	writeHead(a, w, int64(len(a.Body)))
 	writeStart(a, w, size)
 	_ = http.NewResponseController(w).Flush()
@@ -119,7 +119,7 @@ func truncate(a *sandbox.Response, w http.ResponseWriter, _ sandbox.Waiter, size
 }
 
 // truncateUnseen truncates without Content-Length: net/http ends the body with the connection.
-func truncateUnseen(a *sandbox.Response, w http.ResponseWriter, _ sandbox.Waiter, size int) {
+func truncateUnseen(a *sandbox.Response, w http.ResponseWriter, _ sandbox.WaitFunc, size int) {
 	a.Header.Set("Transfer-Encoding", "identity")
 	writeHead(a, w, -1)
 	writeStart(a, w, size)
@@ -133,14 +133,14 @@ func writeStart(a *sandbox.Response, w http.ResponseWriter, size int) {
 }
 
 // padBody adds a member of so many MiB to the JSON object in the body.
-func padBody(a *sandbox.Response, w http.ResponseWriter, _ sandbox.Waiter, mebibytes int) {
+func padBody(a *sandbox.Response, w http.ResponseWriter, _ sandbox.WaitFunc, mebibytes int) {
 	body, length := padded(a, mebibytes)
 	writeHead(a, w, length)
 	_, _ = io.Copy(w, body)
 }
 
 // padPacked pads the body and compresses it.
-func padPacked(a *sandbox.Response, w http.ResponseWriter, _ sandbox.Waiter, mebibytes int) {
+func padPacked(a *sandbox.Response, w http.ResponseWriter, _ sandbox.WaitFunc, mebibytes int) {
 	body, _ := padded(a, mebibytes)
 	a.Header.Set("Content-Encoding", "gzip")
 	writeHead(a, w, -1)

@@ -48,14 +48,14 @@ var faultCases = map[string][]struct {
 
 func TestFaults(t *testing.T) {
 	for _, e := range Faults() {
-		if err := newWorld(t).s.Fault(e.Example); err != nil || len(faultCases[e.Name]) == 0 {
+		if err := newWorld(t).s.AddFaults(e.Example); err != nil || len(faultCases[e.Name]) == 0 {
 			t.Errorf("%s: %v", e.Name, err)
 		}
 		for _, tc := range faultCases[e.Name] {
 			t.Run(tc.effect, func(t *testing.T) {
 				w := withShop(t)
 				w.post(cdns, cdnBody("docs", "docs.example.com")).want(t, 201)
-				if err := w.s.Fault("GET */cdns: " + tc.effect); err != nil {
+				if err := w.s.AddFaults("GET */cdns: " + tc.effect); err != nil {
 					t.Fatal(err)
 				}
 				if got := w.get(cdns); !tc.check(got) {

@@ -179,7 +179,7 @@ func shapeAnswer(r *http.Request, a *sandbox.Response, now time.Time, on names) 
 		shapeWrite(r.Method, a, on)
 	}
 	if on["half-body"] && len(a.Body) > 1 {
-		a.Send = func(w http.ResponseWriter, wait sandbox.Waiter) { truncate(a, w, wait, -1) }
+		a.Send = func(w http.ResponseWriter, wait sandbox.WaitFunc) { truncate(a, w, wait, -1) }
 	}
 }
 

@@ -222,11 +222,11 @@ func (d *draws) items() []plan.Item {
 		item.Changes = append(item.Changes, d.change())
 	}
 	for range rapid.IntRange(0, 1).Draw(d.t, "dropped") {
-		item.Collateral = append(item.Collateral, merge.Value{Path: fmt.Sprintf("locations[%s].cors.maxAge", d.key()), Value: d.text()})
+		item.Collateral = append(item.Collateral, merge.PathValue{Path: fmt.Sprintf("locations[%s].cors.maxAge", d.key()), Value: d.text()})
 	}
 	if rapid.IntRange(0, 4).Draw(d.t, "first contact") == 0 {
 		item.Op, item.Request, item.Reason, item.NeedsPerson = plan.Blocked, nil, "git does not own it", true
-		item.FirstContact = append(item.FirstContact, merge.Value{Path: fmt.Sprintf("locations[%s]", d.key()), Value: d.element()})
+		item.FirstContact = append(item.FirstContact, merge.PathValue{Path: fmt.Sprintf("locations[%s]", d.key()), Value: d.element()})
 	}
 	return []plan.Item{item}
 }

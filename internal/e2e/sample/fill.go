@@ -45,7 +45,7 @@ func (w World) Write(dir string, specOf func(Object) map[string]any) error {
 		if spec == nil {
 			continue
 		}
-		k, isKind := kind.ForEnvelope(o.APIVersion, o.Kind)
+		k, isKind := kind.FindByEnvelope(o.APIVersion, o.Kind)
 		if !isKind {
 			return fmt.Errorf("%s is not a kind", o.Kind)
 		}
@@ -57,7 +57,7 @@ func (w World) Write(dir string, specOf func(Object) map[string]any) error {
 		if k.NamespaceOnWire {
 			draft.Namespace = "acme"
 		}
-		text, err := yamledit.Write(draft)
+		text, err := yamledit.WriteManifest(draft)
 		if err != nil {
 			return err
 		}
