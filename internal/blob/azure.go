@@ -177,7 +177,7 @@ func (s *azureServer) remove(ctx context.Context, key string) error {
 	return err
 }
 
-// verdict: 409 and 412 both say that another came first.
+// classifyError: 409 and 412 both say that another came first.
 func (s *azureServer) classifyError(err error) failureVerdict {
 	if serverError(err).Code.String() == "BlobAlreadyExists" {
 		return exists

@@ -13,23 +13,23 @@ import (
 
 // Store has blobs by name. Names are paths of letters, digits, dots and hyphens.
 type Store interface {
-	// Make prepares an empty store; it does not change an existing one.
+	// Prepare prepares an empty store; it does not change an existing one.
 	Prepare(ctx context.Context) error
 	// Create creates a blob and returns when it is durable. It returns ErrExists if another blob has the name, and
 	// ErrAbsent if somebody removed the store. After any other error the blob may exist. Callers never create the same
 	// content twice. Create then tries to create the copies.
 	Create(ctx context.Context, b Blob, copies ...CombinedBlob) error
-	// RefusesCreation returns an error unless the store rejects a second creation of an existing blob.
+	// CheckRefusesCreation returns an error unless the store rejects a second creation of an existing blob.
 	CheckRefusesCreation(ctx context.Context, name string) error
 	// Get returns the content, or ErrAbsent.
 	Get(ctx context.Context, name string) ([]byte, error)
 	// List returns the first most names below a folder, or all if most is 0, in byte order. An absent folder is empty.
 	List(ctx context.Context, under string, most int) ([]string, error)
-	// Below returns a store within this one, for a test of the store.
+	// SubStore returns a store within this one, for a test of the store.
 	SubStore(folder string) Store
 	// Clear removes all blobs.
 	Clear(ctx context.Context) error
-	// Place says where a blob is, for messages.
+	// Location says where a blob is, for messages.
 	Location(name string) string
 }
 

@@ -283,7 +283,7 @@ func pgCode(err error) string {
 	return ""
 }
 
-// verdict: the classes 08, 53, 55, 57 and 58 are of connections, resources, locks, operators and the system. What is no
+// classifyError: the classes 08, 53, 55, 57 and 58 are of connections, resources, locks, operators and the system. What is no
 // answer is a connection that ended: the statement may have been executed.
 func (s *pgServer) classifyError(err error) failureVerdict {
 	code := pgCode(err)

@@ -37,17 +37,17 @@ type server interface {
 	put(ctx context.Context, key string, content []byte) (confirmed bool, err error)
 	// get returns the content, or ErrAbsent.
 	get(ctx context.Context, key string) ([]byte, error)
-	// page returns at most most keys with a prefix in byte order, and the token of the next page, or "".
+	// listPage returns at most most keys with a prefix in byte order, and the token of the next page, or "".
 	listPage(ctx context.Context, prefix, token string, most int) (keys []string, next string, err error)
 	// remove removes an object.
 	remove(ctx context.Context, key string) error
 	// prepare makes what an empty store needs.
 	prepare(ctx context.Context) error
-	// verdict says what an error of put means, and of the others whether it is temporary.
+	// classifyError says what an error of put means, and of the others whether it is temporary.
 	classifyError(err error) failureVerdict
 	// hint returns ": FIX" for an error, or "". Rights are needed below prefix.
 	hint(err error, prefix string) string
-	// place returns the address of a key.
+	// location returns the address of a key.
 	location(key string) string
 	// another returns a server with a connection of its own, close ends the connection.
 	withOwnConnection() server

@@ -33,11 +33,11 @@ type RecordStore interface {
 	Read(ctx context.Context, keys []kind.Key) (map[kind.Key]Record, error)
 	// Put replaces the record that has seq expectSeq by a later one; 0 creates it.
 	Put(ctx context.Context, expectSeq int, rec Record) error
-	// Recent returns at least the keys of requests that are open, or were claimed or accepted since.
+	// RecentKeys returns at least the keys of requests that are open, or were claimed or accepted since.
 	RecentKeys(ctx context.Context, since time.Time) ([]kind.Key, error)
-	// All calls each for every record, in no order and until it returns an error, and with an error for a damaged one.
+	// EachRecord calls each for every record, in no order and until it returns an error, and with an error for a damaged one.
 	EachRecord(ctx context.Context, each func(Record, error) error) error
-	// Forget makes the next call look for new writes.
+	// Invalidate makes the next call look for new writes.
 	Invalidate()
 	// Prove returns an error unless compare-and-swap works there.
 	ProveConditions(ctx context.Context) error

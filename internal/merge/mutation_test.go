@@ -21,16 +21,16 @@ type mutation struct{ name, file, code, mistake string }
 // of docs/design.md B7, the others what section 0 adds.
 var mutations = []mutation{
 	{"removal not sent", "walk.go", "case n.base.isKnown() && !n.rules.isEmpty(n.have):\n\t\treturn w.recordDifference(n)", "case n.base.isKnown():\n\t\treturn nil, false"},
-	{"live-only element fields dropped", "walk.go", "w.whole && !n.itemsByKey:", "w.whole:"},
+	{"live-only element fields dropped", "walk.go", "w.whole && !n.byKey:", "w.whole:"},
 	{"removed element fields kept", "walk.go", "case n.base.isKnown() && !n.rules.isEmpty(n.have):\n\t\treturn w.recordDifference(n)", "case !w.whole && n.base.isKnown():\n\t\treturn w.recordDifference(n)"},
 	{"no scalar rule", "settled.go", "return xKind == yKind || xKind == isText || yKind == isText", "return xKind == yKind"},
 	{
 		"lists compared literally", "settled.go",
 		"if !needsNoPatch(item, bases.baseAt(i), w, have[j]) {",
-		"if !isSameText(item, w, have[j]) || !needsNoPatch(item, bases.baseAt(i), w, have[j]) {",
+		"if !isSame(item, w, have[j]) || !needsNoPatch(item, bases.baseAt(i), w, have[j]) {",
 	},
 	{"order ignored", "settled.go", "if j < 0 || j != i && !r.isSet() {", "if j < 0 {"},
-	{"nulls in created objects", "form.go", "(e != nil || f.nulls) && !f.markOmitted(child)", "!f.markOmitted(child)"},
+	{"nulls in created objects", "form.go", "(e != nil || f.nulls) && !f.leaveOut(child)", "!f.leaveOut(child)"},
 	{
 		"null sent for absent", "walk.go", "case n.rules.isExcluded() || n.want == nil && n.rules.isEmpty(n.have):\n\t\treturn w.carryUnmanaged(n), false\n\tcase n.rules.areEmpty(n.want, n.have):",
 		"case n.rules.isExcluded():\n\t\treturn w.carryUnmanaged(n), false\n\tcase n.want != nil && n.rules.areEmpty(n.want, n.have):",
@@ -51,13 +51,13 @@ var mutations = []mutation{
 var hidden = []mutation{
 	{
 		"ignored fields from git", "walk.go", "case n.rules.isExcluded() || n.want == nil && n.rules.isEmpty(n.have):\n\t\treturn w.carryUnmanaged(n), false",
-		"case n.rules.isExcluded() && !n.itemsByKey:\n\t\treturn SendablePart(n.rules, n.want), false",
+		"case n.rules.isExcluded() && !n.byKey:\n\t\treturn SendablePart(n.rules, n.want), false",
 	},
 	{"read-only fields left out", "walk.go", "if !w.whole || n.have == nil {", "if !w.whole || n.have == nil || n.rules.isServerOwned() {"},
 	{"sets sent in git's order", "walk.go", "0, l.rules.isSet()", "0, false"},
 	{"what is omitted is not listed", "walk.go", "if n.rules.hasAnywhere((*Rules).isOmitted) {", "if false {"},
 	{"moved elements not shown", "walk.go", "if len(elsewhere) == 0 {", "if len(elsewhere) < 3 {"},
-	{"moved elements of the wrong index", "walk.go", "c := l.ofGit(i, i)", "c := l.elementNode(l.names.nameOf(l.git[i], i), i, i, i)"},
+	{"moved elements of the wrong index", "walk.go", "c := l.desiredNode(i, i)", "c := l.elementNode(l.names.nameOf(l.git[i], i), i, i, i)"},
 	{"dropped elements not shown", "walk.go", "\t\tw.recordChange(c, class)\n", "\t\tif c.base.isKnown() {\n\t\t\tw.recordChange(c, class)\n\t\t}\n"},
 	{"what only live has in a positional element goes unseen", "walk.go", "\t\tw.recordCollateral(n)\n\t\treturn nil, false", "\t\treturn nil, false"},
 	{"a discriminator's old sibling goes unseen", "walk.go", "case stale:\n\t\tw.recordCollateral(n)", "case stale:"},
@@ -65,8 +65,8 @@ var hidden = []mutation{
 	{"a class that is not shown", "walk.go", "\tw.recordChange(n, class)\n", "\tif class != TakeOver {\n\t\tw.recordChange(n, class)\n\t}\n"},
 	{"the last value shown for the new one", "verdict.go", "Base: n.recordedValue(), Live: n.have, Desired: SendablePart(n.rules, n.want),", "Base: n.recordedValue(), Live: n.have, Desired: n.recordedValue(),"},
 	{
-		"elements under another's name", "walk.go", "c := l.ofGit(i, order[i])",
-		"c := l.ofGit(i, order[i])\n\t\tc.path = l.path + \"[\" + l.names.nameOf(l.git[0], order[i]) + \"]\"",
+		"elements under another's name", "walk.go", "c := l.desiredNode(i, order[i])",
+		"c := l.desiredNode(i, order[i])\n\t\tc.path = l.path + \"[\" + l.names.nameOf(l.git[0], order[i]) + \"]\"",
 	},
 	{"drift said to be left that is sent", "walk.go", "w.res.Mixed = append(w.res.Mixed, path)\n\t\treturn false", "changes[0].Left = true\n\t\treturn false"},
 	{"a line without the element's place", "node.go", "Index: index, Live: live, After: after", "Index: index, Live: live, After: live"},
@@ -76,11 +76,11 @@ var hidden = []mutation{
 var blind = []mutation{
 	{"removals are not checked", "check.go", "\t\tc.checkRemoved(n, was)\n", "\t\tc.noteFilled(n)\n"},
 	{"defaults are removals that failed", "check.go", "if Covers(n.rules, was, n.have) && ", "if "},
-	{"what was not sent is not checked", "check.go", "was := fieldOf(was, k)\n", "was := fieldOf(was, k)\n\t\t\t\tif _, ok := sent.fields[k]; !ok && !sent.fitsInComment {\n\t\t\t\t\tcontinue\n\t\t\t\t}\n"},
-	{"everything was asked for", "check.go", "return sentPart{fitsInComment: s.fitsInComment}", "return sentPart{fitsInComment: true}"},
-	{"nothing was asked for", "check.go", "\treturn sentPart{fitsInComment: true}\n", "\treturn sentPart{}\n"},
+	{"what was not sent is not checked", "check.go", "was := fieldOf(was, k)\n", "was := fieldOf(was, k)\n\t\t\t\tif _, ok := sent.fields[k]; !ok && !sent.isWhole {\n\t\t\t\t\tcontinue\n\t\t\t\t}\n"},
+	{"everything was asked for", "check.go", "return sentPart{isWhole: s.isWhole}", "return sentPart{isWhole: true}"},
+	{"nothing was asked for", "check.go", "\treturn sentPart{isWhole: true}\n", "\treturn sentPart{}\n"},
 	{"order is not checked", "check.go", "!l.rules.isSet() && len(findDisplaced(l.of)) > 0", "false"},
-	{"dropped elements go unseen", "check.go", "case j < 0:\n\t\t\tc.reportMismatch(e, sent.fitsInComment)", "case j < 0:"},
+	{"dropped elements go unseen", "check.go", "case j < 0:\n\t\t\tc.reportMismatch(e, sent.isWhole)", "case j < 0:"},
 	{"added elements are filled in", "check.go", "case isOld || isSent || len(was) > 0:", "case isOld && !isSent:"},
 	{"elements that stay are filled in", "check.go", "case isOld && isSent:\n\t\tc.reportNotRemoved(e)", "case isOld && isSent:\n\t\tc.noteFilled(e)"},
 	{"elements lose what was before", "check.go", "c.checkPlace(e, was[b], sent)", "c.checkPlace(e, nil, sent)"},
