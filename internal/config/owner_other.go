@@ -11,7 +11,7 @@ import (
 func ownerOf(fs.FileInfo) (uid int, known bool) { return 0, false }
 
 // isOnReadOnlyMount is unknown here.
-func onReadOnly(string) bool { return false }
+func isOnReadOnlyMount(string) bool { return false }
 
 // setOwnSession changes nothing: the processes that a command started outlive it.
-func ownSession(*exec.Cmd) {}
+func setOwnSession(*exec.Cmd) {}
