@@ -18,10 +18,7 @@ func checkPlaceholderOdd(s *RuleSubject) { s.reportPlaceholders(false) }
 
 // reportPlaceholders reports placeholders in fields that name something, or in all others.
 func (s *RuleSubject) reportPlaceholders(inNames bool) {
-	if s.templated == nil { // paths of texts are expensive
-		s.templated = new(mayHavePlaceholder(s.Doc))
-	}
-	if !*s.templated {
+	if !mayHavePlaceholder(s.Doc) { // paths of texts are expensive
 		return
 	}
 	s.eachText("", "", s.Doc, func(at, field, text string) {

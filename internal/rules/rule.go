@@ -210,8 +210,6 @@ type RuleSubject struct {
 	rule  *Rule                       // the running one
 	hosts []hostField                 // the result of unusual
 	found map[string][]locatedMapping // the results of each, by place
-
-	templated *bool // the result of mayHavePlaceholder for Doc
 }
 
 // Run applies the rules that check one object: those of advice or the others.
