@@ -97,7 +97,7 @@ func (o ItemOutcome) EffectOrStatus() string { return cmp.Or(string(o.Did), stri
 // Result has the outcomes in the plan's order.
 type Result struct {
 	Outcomes []ItemOutcome `json:"outcomes"`
-	// Summary counts the outcomes by What.
+	// Summary counts the outcomes by EffectOrStatus.
 	Summary map[string]int `json:"summary"`
 }
 

@@ -166,7 +166,7 @@ func isCanonicalInteger(s string) bool {
 	return true
 }
 
-// Decode reads a text like Canonical; numbers are json.Number in canonical text.
+// Decode reads a text like Canonicalize; numbers are json.Number in canonical text.
 func Decode(text []byte) (any, error) {
 	b, err := Canonicalize(text)
 	if err != nil {

@@ -62,7 +62,7 @@ func (t ResendTerms) WindowEnd(first time.Time, now Instant) time.Time {
 // ClaimStatus says what a run may do about another run's record.
 type ClaimStatus string
 
-// The values of Standing.
+// The values of ClaimStatus.
 const (
 	Free       ClaimStatus = "free"       // may be claimed
 	InFlight   ClaimStatus = "in flight"  // claimed by a run that may still be working

@@ -211,7 +211,7 @@ func TestCoverEqualsTheDefinition(t *testing.T) {
 	})
 }
 
-// narrowest is the definition of Cover.By.
+// narrowest is the definition of PrefixIndex.CoveredBy.
 func narrowest(lists [][]string, allowed []bool, path string) (by string, list int, ok bool) {
 	for i, paths := range lists {
 		for _, p := range paths {

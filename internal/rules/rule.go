@@ -208,8 +208,8 @@ type RuleSubject struct {
 	Begin func()
 
 	rule  *Rule                       // the running one
-	hosts []hostField                 // the result of unusual
-	found map[string][]locatedMapping // the results of each, by place
+	hosts []hostField                 // the result of unusualHosts
+	found map[string][]locatedMapping // the results of eachMapping, by place
 }
 
 // Run applies the rules that check one object: those of advice or the others.
