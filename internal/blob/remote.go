@@ -11,10 +11,14 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
+
+	"trueup/internal/diag"
 )
 
-// maxTries limits the attempts of one request.
-const maxTries = 6
+const (
+	maxTries     = 6 // limits the attempts of one request
+	removeAtOnce = 8 // limits the requests of Remove at a time
+)
 
 var (
 	errAnswered = errors.New("the server accepted it")
@@ -101,13 +105,10 @@ func (s *RemoteStore) Create(ctx context.Context, blobs ...Blob) error {
 
 // Remove removes objects.
 func (s *RemoteStore) Remove(ctx context.Context, names ...string) error {
-	for _, name := range names {
-		err := s.retryRead(ctx, func(ctx context.Context) error { return s.server.remove(ctx, s.objectKey(name)) })
-		if err != nil {
-			return s.explainFailure("remove", name, err)
-		}
-	}
-	return nil
+	return diag.TryInParallel(ctx, removeAtOnce, len(names), func(ctx context.Context, i int) error {
+		err := s.retryRead(ctx, func(ctx context.Context) error { return s.server.remove(ctx, s.objectKey(names[i])) })
+		return s.explainFailure("remove", names[i], err)
+	})
 }
 
 // retryWrite calls try until it succeeds, or returns again as false because another attempt is useless.

@@ -246,9 +246,6 @@ func (s *logStore) fittingChanges(ctx context.Context, batch []*recordChange) (f
 }
 
 func (s *logStore) appendChanges(ctx context.Context, changes []*recordChange) error {
-	if err := s.proveOnce(ctx); err != nil {
-		return err
-	}
 	at := s.state.last + 1
 	p := segment{Entry: at, ID: uuid.NewString()}
 	var note strings.Builder
@@ -284,26 +281,45 @@ func (s *logStore) createEntry(ctx context.Context, p segment, b blob.Blob, abso
 			return cmp.Or(err, blob.ErrExists)
 		}
 	}
-	if b.Content, err = p.encodePiece(s.packed); err != nil {
+	if b.Content, err = p.encodePiece(!s.inGit); err == nil {
+		err = s.proveOnce(ctx)
+	}
+	if err != nil {
 		return err
 	}
 	b.Name = entryFile(p.Entry)
 	for _, old := range absorbed {
 		b.Replaces = append(b.Replaces, entryFile(old.Entry))
 	}
-	at := s.now().Round(0)
 	err = s.blobs.Create(ctx, b)
 	if errors.Is(err, blob.ErrAbsent) {
 		err = fmt.Errorf("%w: %w", ErrNoGenesis, err) // somebody removed the directory
 	}
-	if err == nil && s.isStateOld() {
-		err = fmt.Errorf("the write of entry %d took so long that it may not count", p.Entry)
+	if err == nil {
+		err = s.state.addPiece(p)
 	}
 	if err != nil {
 		return err
 	}
-	s.seenAt = at
-	return s.state.addPiece(p)
+	return s.checkFirst(ctx, p.Entry)
+}
+
+// checkFirst returns ErrExists if the entry that was just created may be a second one of its number: two runs could claim
+// the same request. Each fold publishes an index before it removes entries, and removes only entries before its Begin. So if
+// the newest index begins at or before an entry that exists, no other had its number, whatever the clocks of any run say. A
+// git ref needs no look: it takes no push of a run that has not seen its newest commit.
+func (s *logStore) checkFirst(ctx context.Context, entry int) error {
+	if s.inGit {
+		return nil
+	}
+	newest, err := s.newestEntry(ctx)
+	if err == nil && newest != entry {
+		err = s.readNewEntries(ctx)
+	}
+	if err == nil && s.state.folded.Begin.Entry > entry {
+		err = blob.ErrExists
+	}
+	return err
 }
 
 // headOf returns the head that changes record, or nil.

@@ -147,7 +147,7 @@ func (s *logStore) rewriteBlock(ctx context.Context, f *folding, b block, more [
 	parts := (len(all) + maxInBlock - 1) / maxInBlock
 	for part := range slices.Chunk(all, (len(all)+parts-1)/parts) {
 		made := block{ID: uuid.NewString(), First: part[0].String(), Records: len(part)}
-		content, err := encodeBlock(made.ID, part, s.packed)
+		content, err := encodeBlock(made.ID, part, !s.inGit)
 		if err != nil {
 			return err
 		}

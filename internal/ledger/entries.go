@@ -62,10 +62,13 @@ func (l *Ledger) ReadLog(ctx context.Context, wants func(kind.Key) bool, each fu
 	if !ok {
 		return begin, errors.New("this ledger keeps no log")
 	}
-	w := logWalk{wants: wants, each: each, newer: map[kind.Key]Record{}}
-	last, from, begin, err := w.findStart(ctx, log)
+	w, last := logWalk{wants: wants, each: each, newer: map[kind.Key]Record{}}, 0
+	err = log.withGenesis(ctx, func() error {
+		last, begin = log.state.last, log.state.folded.Begin
+		return nil
+	})
 	first := max(1, begin.Entry)
-	for ; from >= first && err == nil && !w.done; from -= atOnce {
+	for from := last; from >= first && err == nil && !w.done; from -= atOnce {
 		pieces := make([]segment, min(from-first+1, atOnce))
 		err = diag.TryInParallel(ctx, atOnce, len(pieces), func(ctx context.Context, i int) (err error) {
 			pieces[i], err = log.readEntry(ctx, from-i, last)
@@ -76,24 +79,6 @@ func (l *Ledger) ReadLog(ctx context.Context, wants func(kind.Key) bool, each fu
 		}
 	}
 	return begin, err
-}
-
-// findStart returns the newest entry, the newest one that the walk wants, and where the log begins.
-func (w *logWalk) findStart(ctx context.Context, log *logStore) (last, from int, begin LogBegin, err error) {
-	err = log.withGenesis(ctx, func() error {
-		begin = log.state.folded.Begin
-		if last = log.state.last; w.wants == nil {
-			from = last
-			return nil
-		}
-		for key, line := range log.state.lines {
-			if w.wants(key) {
-				from, w.left = max(from, line.At, log.state.genesisAt), w.left+1
-			}
-		}
-		return nil
-	})
-	return last, from, begin, err
 }
 
 // readEntry returns the records that an entry wrote, and the genesis if it wrote that. last is the newest entry.
@@ -115,9 +100,7 @@ func (s *logStore) readEntry(ctx context.Context, n, last int) (segment, error) 
 type logWalk struct {
 	wants func(kind.Key) bool
 	each  func(LogEntry) bool
-	// newer has the record of each object after the next older one, and left counts the objects whose first is still to come.
-	newer map[kind.Key]Record
-	left  int
+	newer map[kind.Key]Record // of each object, the record after the next older one
 	done  bool
 }
 
@@ -139,10 +122,6 @@ func (w *logWalk) addEntry(n int, p segment) error {
 			w.yieldEntry(e)
 		}
 		w.newer[rec.Key] = rec
-		if rec.Seq == 1 && w.wants != nil {
-			w.left--
-			w.done = w.done || w.left == 0
-		}
 	}
 	return nil
 }

@@ -18,13 +18,12 @@ import (
 
 // A purge that ended long ago needs only its name, its digest and when it ended. A fold moves such records from the log
 // into blocks, and lets the log begin anew. It writes the blocks, then the entry with their index, and then removes what
-// the fold before it replaced.
+// the fold before it replaced. checkFirst says why no two runs can write the same entry, whatever a fold has removed.
 const (
-	foldedDir   = "folded"  // the store of blocks, below that of the log
-	foldAge     = recentAge // how old what is folded must be, and the last fold
-	foldEvery   = 320       // how many entries, or records to fold, make a fold worthwhile
-	maxInBlock  = 1024
-	stateMaxAge = time.Hour // how old a state may be for a write; far less than foldAge
+	foldedDir  = "folded"  // the store of blocks, below that of the log
+	foldAge    = recentAge // how old what is folded must be, and the last fold
+	foldEvery  = 320       // how many entries, or records to fold, make a fold worthwhile
+	maxInBlock = 1024
 )
 
 // foldIndex finds folded records. The segment that begins the log has it.
@@ -154,14 +153,19 @@ func (s *logStore) readBlock(ctx context.Context, b block) ([]foldedRecord, erro
 	return records, nil
 }
 
-// fold moves the records into blocks that are final since a time, if that is worthwhile.
-func (s *logStore) fold(ctx context.Context, now time.Time) error {
+// fold moves records that are final for long into blocks, if that is worthwhile. The times are those of two clocks, and
+// each decision uses the safer one: what is removed is old by all clocks.
+func (s *logStore) fold(ctx context.Context, early, late time.Time) error {
 	return s.withGenesis(ctx, func() error {
-		since := now.Add(-foldAge)
-		if now.Sub(s.state.folded.At) < foldAge || !s.isFoldWorthwhile(since) {
+		since := early.Add(-foldAge)
+		if early.Sub(s.state.folded.At) < foldAge {
 			return nil
 		}
-		return s.foldSince(ctx, now, since)
+		records, err := s.finalRecords(since)
+		if err != nil || max(len(records), s.state.last-s.state.folded.Entry) < foldEvery {
+			return err
+		}
+		return s.foldSince(ctx, late, since)
 	})
 }
 
@@ -192,16 +196,6 @@ func (s *logStore) foldSince(ctx context.Context, now, since time.Time) error {
 		return err
 	}
 	return errors.Join(s.blobs.Remove(ctx, entries...), s.folded.Remove(ctx, blocks...))
-}
-
-func (s *logStore) isFoldWorthwhile(since time.Time) bool {
-	final := 0
-	for _, l := range s.state.lines {
-		if l.mayFold(since) {
-			final++
-		}
-	}
-	return s.state.last-s.state.folded.Entry >= foldEvery || final >= foldEvery
 }
 
 // finalRecords returns the records to fold, by key.
@@ -237,15 +231,13 @@ func (s *logStore) listUnneeded(ctx context.Context) (entries, blocks []string, 
 		used[b.fileName()] = true
 	}
 	blocks, err = s.folded.List(ctx, logDir, 0)
+	slices.Reverse(entries) // the oldest first
 	return entries, slices.DeleteFunc(blocks, func(name string) bool { return used[name] }), err
 }
 
 // publishFold creates the entry with an index, which lets the log begin anew without the records. It returns ErrConflict if
 // another run has folded, or changed one of them.
 func (s *logStore) publishFold(ctx context.Context, index foldIndex, records []Record) error {
-	if err := s.proveOnce(ctx); err != nil {
-		return err
-	}
 	folded, was := map[kind.Key]bool{}, s.state.folded.Entry
 	for range writeTries {
 		if s.state.folded.Entry != was {

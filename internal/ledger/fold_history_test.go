@@ -35,7 +35,6 @@ func TestHistoryStaysSmall(t *testing.T) {
 	var sizes []size
 	open := func() *Ledger {
 		store := newLogStore(blobs, nil, 0)
-		store.now = cfg.Now
 		cfg.Backend = store
 		blobs.calls = nil
 		return must1(Open(t.Context(), cfg))(t)

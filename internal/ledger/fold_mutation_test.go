@@ -35,9 +35,13 @@ var foldMistakes = []struct {
 		{"block.go", "all = slices.Insert(all, i, r)", "all = slices.Insert(all, i, r)[max(0, len(all)-4):]"},
 		{"block.go", "if sum != f.sum {", "if false {"},
 	}},
-	{"a run that slept writes", []edit{{"log.go", "!s.fresh.Swap(true) || s.isStateOld()", "!s.fresh.Swap(true)"}}},
-	{"a slow write counts", []edit{{"batch.go", "err == nil && s.isStateOld()", "err == nil && false"}}},
-	{"a fold does not wait for the window", []edit{{"fold.go", "now.Sub(s.state.folded.At) < foldAge || ", ""}}},
+	{"a number that a fold removed is free", []edit{{"batch.go", "s.state.folded.Begin.Entry > entry", "false"}}},
+	{"who has created an entry does not look again", []edit{{"batch.go", "err == nil && newest != entry", "err == nil && newest < entry"}}},
+	{"entries are removed before the index", []edit{{"fold.go", "	if err := s.publishFold(ctx, index, records); err != nil {", "	_ = s.blobs.Remove(ctx, entries...)\n	if err := s.publishFold(ctx, index, records); err != nil {"}}},
+	{"a slow clock says when a fold was", []edit{{"fold.go", "s.foldSince(ctx, late, since)", "s.foldSince(ctx, early, since)"}}},
+	{"a fast clock says how old a fold is", []edit{{"order.go", "log.fold(ctx, now.Add(min(0, ", "log.fold(ctx, now.Add(max(0, "}}},
+	{"a fold does not wait for the window", []edit{{"fold.go", "early.Sub(s.state.folded.At) < foldAge", "false"}}},
+	{"what never folds is a reason to fold", []edit{{"fold.go", "max(len(records), ", "max(len(records)+len(s.state.lines), "}}},
 }
 
 // TestFoldsFindMistakes runs the tests of folds with one mistake in the code, for each mistake.

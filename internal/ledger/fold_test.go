@@ -41,10 +41,8 @@ func FoldNow(ctx context.Context, s RecordStore, now time.Time) error {
 // fold folds all that is final. Each fold has a time of its own.
 func (w *foldWorld) fold(s *logStore) error {
 	w.folds++
-	return w.orLate(FoldNow(w.t.Context(), s, w.now()))
+	return w.orLate(FoldNow(w.t.Context(), s, testNow.Add(time.Duration(w.folds)*2*foldAge)))
 }
-
-func (w *foldWorld) now() time.Time { return testNow.Add(time.Duration(w.folds) * 2 * foldAge) }
 
 // store is that of a new run.
 func (w *foldWorld) store() *logStore {
@@ -52,14 +50,12 @@ func (w *foldWorld) store() *logStore {
 	if w.blobs.drops {
 		blobs.seen = new(int)
 	}
-	s := newLogStore(blobs, nil, 0)
-	s.now = w.now
-	return s
+	return newLogStore(blobs, nil, 0)
 }
 
 // orLate returns no error of a run that lasted for two folds: what it needs may be gone.
 func (w *foldWorld) orLate(err error) error {
-	if w.folds > w.begun+1 && err != nil && (errors.Is(err, errMissing) || strings.Contains(err.Error(), "took so long")) {
+	if w.folds > w.begun+1 && errors.Is(err, errMissing) {
 		return ErrConflict
 	}
 	return err
@@ -72,8 +68,8 @@ type foldWorld struct {
 	want  map[string]int // the seq of each record
 	// maybe are records that a run wrote, but was not told so.
 	maybe map[string]bool
-	// folds counts the folds, begun those of the beginning.
-	folds, begun int
+	// folds counts the folds, begun those of the beginning, claims the runs that have claimed the purge "raced".
+	folds, begun, claims int
 	// open are stores whose state is of the beginning.
 	open []*logStore
 }
@@ -114,8 +110,7 @@ func newFoldWorld(t *testing.T, git bool) *foldWorld {
 	must(t, errors.Join(putAll(t.Context(), s, many)...))
 	for range 3 {
 		other := w.store()
-		_, err := other.ReadGenesis(t.Context())
-		must(t, err)
+		must(t, other.withState(t.Context(), func() error { return other.proveOnce(t.Context()) }))
 		w.open = append(w.open, other)
 	}
 	w.begun = w.folds
@@ -160,7 +155,7 @@ func (w *foldWorld) check(when string) {
 			w.t.Errorf("%s: %s is folded as %+v", when, key, rec)
 		}
 	}
-	if wrong, err := s.inspectPieces(w.t.Context()); err != nil || len(wrong) > 0 && len(w.maybe) == 0 {
+	if wrong, err := s.inspectPieces(w.t.Context()); err != nil || len(wrong) > 0 {
 		w.t.Errorf("%s: inspected: %v, %v", when, wrong, err)
 	}
 }
@@ -187,6 +182,7 @@ func (w *foldWorld) moves() map[string]func(s *logStore) error {
 		return nil
 	}
 	return map[string]func(s *logStore) error{
+		"a claim":                     w.claim,
 		"a new purge":                 func(s *logStore) error { return put(s, 0, "new") },
 		"two new purges":              func(s *logStore) error { return errors.Join(put(s, 0, "new-1"), put(s, 0, "new-2")) },
 		"a second claim":              func(s *logStore) error { return errors.Join(refused(s, "a"), refused(s, "d"), refused(s, "g")) },
@@ -212,6 +208,17 @@ func (w *foldWorld) moves() map[string]func(s *logStore) error {
 			return ignoreConflict(w.orLate(err))
 		},
 	}
+}
+
+// claim claims a purge that other runs claim, too.
+func (w *foldWorld) claim(s *logStore) error {
+	err := s.Put(w.t.Context(), 0, w.record("raced"))
+	if err == nil {
+		w.claims++
+		w.want["Purge/raced"] = 1
+	}
+	w.maybe["Purge/raced"] = w.claims == 0 && w.folds > w.begun+1
+	return ignoreConflict(w.orLate(err))
 }
 
 func ignoreConflict(err error) error {
@@ -249,8 +256,9 @@ func (w *foldWorld) play(move func() error, between map[int]func() error) (calls
 	return calls, err
 }
 
-// TestEveryFold lets each move of another run come between each two calls of a fold, with TRUEUP_LONG each pair of moves,
-// and folds between each two calls of each move. Whatever comes when, nothing is lost, and no request is claimed twice.
+// TestEveryFold lets each move of another run come between each two calls of a fold, with TRUEUP_LONG each pair of moves.
+// Between each two calls of each move it lets another run claim a purge, and others fold until the entry of that claim is
+// gone: by wrong clocks, that takes no time. Whatever comes when, nothing is lost, and no request is claimed twice.
 func TestEveryFold(t *testing.T) {
 	names := slices.Sorted(maps.Keys((&foldWorld{}).moves()))
 	for _, git := range []bool{false, true} {
@@ -292,10 +300,10 @@ func everyFold(t *testing.T, git bool, first string, names []string) {
 	for at, last := 0, 1; at < last && !t.Failed(); at++ {
 		w := newFoldWorld(t, git)
 		calls, err := w.play(func() error { return w.moves()[first](w.open[0]) }, map[int]func() error{at: func() error {
-			return errors.Join(w.fold(w.store()), w.fold(w.store()))
+			return errors.Join(w.claim(w.open[1]), w.fold(w.store()), w.fold(w.store()))
 		}})
-		if last = max(last, calls); err != nil {
-			t.Errorf("two folds before call %d of %s: %v", at, first, err)
+		if last = max(last, calls); err != nil || w.claims > 1 {
+			t.Errorf("two folds before call %d of %s: %d runs claimed a purge: %v", at, first, w.claims, err)
 		}
 		w.check(fmt.Sprintf("two folds before call %d of %s", at, first))
 	}
@@ -311,6 +319,20 @@ func TestFoldOfNothing(t *testing.T) {
 		}})
 		if last = max(last, calls); ignoreConflict(err) != nil {
 			t.Errorf("before call %d: %v", at, err)
+		}
+		w.check(fmt.Sprintf("before call %d", at))
+	}
+}
+
+// TestFoldOfAClaim lets a run that slept claim a purge between each two calls of the fold that removes the entry of another
+// claim.
+func TestFoldOfAClaim(t *testing.T) {
+	for at, last := 0, 1; at < last && !t.Failed(); at++ {
+		w := newFoldWorld(t, false)
+		must(t, errors.Join(w.claim(w.store()), w.fold(w.store())))
+		calls, err := w.play(func() error { return w.fold(w.store()) }, map[int]func() error{at: func() error { return w.claim(w.open[0]) }})
+		if last = max(last, calls); err != nil || w.claims != 1 {
+			t.Errorf("before call %d: %d runs claimed a purge: %v", at, w.claims, err)
 		}
 		w.check(fmt.Sprintf("before call %d", at))
 	}
@@ -370,7 +392,8 @@ func TestFoldOfMany(t *testing.T) {
 				w.want["Purge/"+key] = 1
 			}
 			must(t, errors.Join(putAll(t.Context(), s, changes)...))
-			must(t, s.fold(t.Context(), testNow.Add(time.Duration(round+2)*2*foldAge)))
+			now := testNow.Add(time.Duration(round+2) * 2 * foldAge)
+			must(t, s.fold(t.Context(), now, now))
 		}
 		w.check(name)
 		if blocks := s.state.folded.Blocks; len(blocks) < 5000/maxInBlock || len(blocks) > 1+2*5000/maxInBlock || len(s.state.lines) != 0 {
@@ -400,7 +423,7 @@ func TestFoldIsWorthwhile(t *testing.T) {
 	}
 	folds := func(now time.Time) bool {
 		before := entries()
-		must(t, s.fold(t.Context(), now))
+		must(t, s.fold(t.Context(), now, now))
 		return entries() > before
 	}
 	late := testNow.Add(foldAge + time.Hour)
@@ -474,26 +497,94 @@ func (w *foldWorld) changeIndex(to func(*foldIndex, []foldedRecord) []foldedReco
 	w.blobs.blobs[entryFile(p.Entry)] = file
 }
 
-// TestWriteOfAnOldState: a run that slept reads the log again before it writes, because entries that it lacks may be gone;
-// and a write that took long does not count.
+// TestWriteOfAnOldState: a run that slept while others folded may have the number of an entry that is gone.
 func TestWriteOfAnOldState(t *testing.T) {
 	w := newFoldWorld(t, false)
-	now := testNow
-	late := w.store()
-	late.now = func() time.Time { return now }
-	_, err := late.ReadGenesis(t.Context())
-	must(t, err)
-	rec := w.record("raced")
-	mustPut(t, w.store(), 0, rec)
-	w.want["Purge/raced"] = 1
+	must(t, w.claim(w.store()))
 	for range 3 {
 		must(t, w.fold(w.store()))
 	}
-	now = now.Add(foldAge)
-	wantErr(t, late.Put(t.Context(), 0, rec), ErrConflict)
+	if w.blobs.blobs[entryFile(w.open[0].state.last+1)] != nil {
+		t.Error("the entry of the claim is still there")
+	}
+	wantErr(t, w.open[0].Put(t.Context(), 0, w.record("raced")), ErrConflict)
 	w.check("after a sleep")
-	w.blobs.before = func() { now = now.Add(stateMaxAge) }
-	if err := late.Put(t.Context(), 0, w.record("slow")); err == nil || errors.Is(err, ErrConflict) {
-		t.Errorf("a write that took %s: %v", stateMaxAge, err)
+	must(t, w.moves()["a new purge"](w.open[1]))
+	w.check("after another sleep")
+}
+
+// TestFoldByTwoClocks: a fold has the time of the later clock, and waits and folds by the earlier one.
+func TestFoldByTwoClocks(t *testing.T) {
+	_, s := bornLog(t)
+	w := &foldWorld{t: t}
+	skew := 30 * time.Hour
+	at, n := testNow.Add(foldAge), 0
+	fold := func(now, wall time.Time) (folded int) {
+		var changes []recordChange
+		for range foldEvery {
+			n++
+			changes = append(changes, recordChange{rec: w.record(fmt.Sprint("p-", n))})
+		}
+		must(t, errors.Join(putAll(t.Context(), s, changes)...))
+		before := s.state.folded.Records
+		l := &Ledger{store: s, cfg: Config{Now: func() time.Time { return wall }}}
+		l.BeginRun(nil, ApplyHead{}, NewInstant(now, wall), nil)
+		must1(l.FinishRun(t.Context(), View{}, ApplyEnd{}))(t)
+		return s.state.folded.Records - before
+	}
+	if fold(at, at.Add(-skew)) != 0 || fold(at, at.Add(skew)) != 0 {
+		t.Error("it folds what is young by the earlier clock")
+	}
+	at = at.Add(2 * skew)
+	if fold(at, at.Add(-skew)) != 3*foldEvery || !s.state.folded.At.Equal(at) {
+		t.Errorf("the fold is of %s, want %s", s.state.folded.At, at)
+	}
+	if fold(at.Add(time.Hour), at.Add(skew)) != 0 || fold(at.Add(skew), at.Add(skew)) != 2*foldEvery {
+		t.Error("it does not wait by the earlier clock")
+	}
+}
+
+// TestFoldOfWhatNeverFolds: purges that the platform rejected are no reason to fold.
+func TestFoldOfWhatNeverFolds(t *testing.T) {
+	_, s := bornLog(t)
+	w := &foldWorld{t: t}
+	var changes []recordChange
+	for n := range foldEvery {
+		rec := w.record(fmt.Sprint("p-", n))
+		rec.State, rec.AcceptedAt = Rejected, nil
+		changes = append(changes, recordChange{rec: rec})
+	}
+	must(t, errors.Join(putAll(t.Context(), s, changes)...))
+	before, now := s.state.last, testNow.Add(3*foldAge)
+	must(t, s.fold(t.Context(), now, now))
+	if s.state.last != before {
+		t.Error("it folds nothing")
+	}
+}
+
+// TestLogOfFolded: the writes that the log still has are found, also those of purges that were folded.
+func TestLogOfFolded(t *testing.T) {
+	ctx := t.Context()
+	for _, filter := range [][]string{nil, {"purge/*"}, {"cdn/*"}, {"cdn/*", "purge/*"}} {
+		l := open(t, made(t))
+		for range 2 {
+			must(t, l.RecordPending(ctx, cdnKey, someSpec, &LiveBefore{Absent: true}))
+			must(t, l.RecordApplied(ctx, cdnKey, AppliedSpec{Spec: someSpec, Converged: true}))
+			_ = tryClaim(ctx, l, purgeKey)
+			_ = l.RecordPosted(ctx, purgeKey, AcceptedAnswer{HTTP: 201})
+		}
+		wants := must1(kind.ParseFilter(filter...))(t)
+		read := func() (found []string) {
+			must1(l.ReadLog(ctx, wants, func(e LogEntry) bool {
+				found = append(found, e.Title())
+				return true
+			}))(t)
+			return found
+		}
+		before := read()
+		must(t, FoldNow(ctx, l.store, testTime.Add(2*foldAge)))
+		if after := read(); len(before) == 0 || !slices.Equal(after, before) {
+			t.Errorf("%q: the log has %q, before the fold %q", filter, after, before)
+		}
 	}
 }

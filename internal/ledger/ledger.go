@@ -144,7 +144,6 @@ func OpenStore(ctx context.Context, cfg Config) (RecordStore, error) {
 		return nil, fmt.Errorf("store %.200q: %w", redactStore(cfg.Store), err)
 	}
 	store := newLogStore(blobs, cfg.Held, batchDelay)
-	store.now = cfg.Now
 	if cfg.ReadOnly {
 		store.blobs, store.folded = blob.ReadOnly{Store: blobs}, blob.ReadOnly{Store: store.folded}
 	}

@@ -26,9 +26,8 @@ type logStore struct {
 	blobs  blob.Store
 	folded blob.Store
 	held   func(kind.Key) []byte // Config.Held
-	now    func() time.Time
-	// packed means that long files are compressed. git compresses by itself.
-	packed     bool
+	// inGit means that a push compares the whole ref, and that git compresses files by itself.
+	inGit      bool
 	batchDelay time.Duration // how long a first change waits for others
 
 	// mu guards waiting and flushing, lock the state.
@@ -38,23 +37,21 @@ type logStore struct {
 
 	lock   chan struct{}
 	state  logState
-	proven bool        // this run saw the store reject a duplicate entry
-	fresh  atomic.Bool // false after Forget
-	// seenAt is when the store had the newest entry of the state.
-	seenAt time.Time
+	proven bool                      // this run saw the store reject a duplicate entry
+	fresh  atomic.Bool               // false after Forget
 	blocks map[string][]foldedRecord // by id
 }
 
 var errMissing = fmt.Errorf("%w: it is missing, but later entries exist", ErrDamaged)
 
 func newLogStore(blobs blob.Store, held func(kind.Key) []byte, batchDelay time.Duration) *logStore {
-	_, ref := blobs.(*blob.GitRefStore)
+	_, inGit := blobs.(*blob.GitRefStore)
 	if held == nil {
 		held = func(kind.Key) []byte { return nil }
 	}
 	return &logStore{
-		blobs: blobs, folded: blobs.SubStore(foldedDir), held: held, packed: !ref, batchDelay: batchDelay,
-		now: func() time.Time { return time.Time{} }, lock: make(chan struct{}, 1), blocks: map[string][]foldedRecord{},
+		blobs: blobs, folded: blobs.SubStore(foldedDir), held: held, inGit: inGit, batchDelay: batchDelay,
+		lock: make(chan struct{}, 1), blocks: map[string][]foldedRecord{},
 	}
 }
 
@@ -164,7 +161,7 @@ func (s *logStore) withState(ctx context.Context, do func() error) error {
 		return ctx.Err()
 	}
 	defer func() { <-s.lock }()
-	if !s.fresh.Swap(true) || s.isStateOld() {
+	if !s.fresh.Swap(true) {
 		if err := s.readNewEntries(ctx); err != nil {
 			s.fresh.Store(false)
 			return err
@@ -176,36 +173,35 @@ func (s *logStore) withState(ctx context.Context, do func() error) error {
 	return do()
 }
 
-// isStateOld reports whether the state is too old for a write. Entries that it lacks may have been removed, and then the
-// store would accept a second one of their number.
-func (s *logStore) isStateOld() bool { return s.now().Round(0).Sub(s.seenAt).Abs() > stateMaxAge }
-
 func (s *logStore) Invalidate() { s.fresh.Store(false) }
 
 // readNewEntries reads the new entries, or all after a rollback, or if a fold has removed one.
 func (s *logStore) readNewEntries(ctx context.Context) error {
-	at := s.now().Round(0)
 	err := s.tryReadNew(ctx)
 	if errors.Is(err, errMissing) {
 		s.state = logState{}
 		err = s.tryReadNew(ctx)
 	}
-	if err == nil {
-		s.seenAt = at
-	}
 	return err
 }
 
-func (s *logStore) tryReadNew(ctx context.Context) error {
+// newestEntry returns the number of the newest entry, or 0.
+func (s *logStore) newestEntry(ctx context.Context) (int, error) {
 	names, err := s.blobs.List(ctx, logDir, 1)
-	if err != nil {
-		return damagedIfIrregular(err)
+	if err != nil || len(names) == 0 {
+		return 0, damagedIfIrregular(err)
 	}
-	newest := 0
-	if len(names) > 0 {
-		if newest, err = entryOfFile(names[0]); err != nil {
-			return fmt.Errorf("read ledger %s: %w", s.blobs.Location(names[0]), err)
-		}
+	newest, err := entryOfFile(names[0])
+	if err != nil {
+		err = fmt.Errorf("read ledger %s: %w", s.blobs.Location(names[0]), err)
+	}
+	return newest, err
+}
+
+func (s *logStore) tryReadNew(ctx context.Context) error {
+	newest, err := s.newestEntry(ctx)
+	if err != nil {
+		return err
 	}
 	switch same, err := s.stateIsCurrent(ctx); {
 	case err != nil:

@@ -371,10 +371,10 @@ func TestLogCost(t *testing.T) {
 	if got := calls(read); got != "list get" {
 		t.Errorf("a look takes %s", got)
 	}
-	if got := calls(func() { read(); mustPut(t, s, 0, testRecord("a", 1)) }); got != "prove create" {
+	if got := calls(func() { read(); mustPut(t, s, 0, testRecord("a", 1)) }); got != "prove create list" {
 		t.Errorf("the first claim of a run takes %s", got)
 	}
-	if got := calls(func() { read(); mustPut(t, s, 1, testRecord("a", 2)) }); got != "create" {
+	if got := calls(func() { read(); mustPut(t, s, 1, testRecord("a", 2)) }); got != "create list" {
 		t.Errorf("an outcome takes %s", got)
 	}
 }

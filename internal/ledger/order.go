@@ -77,8 +77,8 @@ type applyOrder struct {
 	// recorded means that the ledger has head. moved means that it had another one when the run saw it last.
 	recorded, moved bool
 	provenAt        time.Time // when the ledger had head last
-	// behind is how far the earlier of the two clocks is behind that of this machine: holds end by it.
-	behind time.Duration
+	// skew is how far the platform's clock is ahead of this machine's. Holds end by the earlier one.
+	skew time.Duration
 }
 
 var errOtherHead = errors.New("the ledger has another head")
@@ -92,9 +92,7 @@ func (l *Ledger) BeginRun(seen *ApplyHead, own ApplyHead, at Instant, mayAdd May
 	own.At, own.Areas = l.cfg.Now().UTC(), own.joinAreas(seen)
 	l.cfg.Claim = own.Claim
 	l.order = &applyOrder{head: own, mayAdd: mayAdd, from: seen.stateID(), moved: seen.stateID() != own.stateID()}
-	if at.Now.Equal(at.Early) {
-		l.order.behind = at.Late.Sub(at.Early)
-	}
+	l.order.skew = at.Now.Sub(at.Early) - at.Late.Sub(at.Now)
 }
 
 // precedesRequest reports whether a request follows the event.
@@ -117,7 +115,7 @@ func (l *Ledger) holdTime() time.Time {
 	if l.order.head.DespiteHold != "" {
 		return time.Time{}
 	}
-	return l.cfg.Now().Add(-l.order.behind)
+	return l.cfg.Now().Add(min(0, l.order.skew))
 }
 
 // putRecord writes a record. If the ledger has another head than this run may replace, it asks again whether it may.
@@ -236,7 +234,8 @@ type ApplyEnd struct {
 func (l *Ledger) FinishRun(ctx context.Context, v View, e ApplyEnd) (disturbed []kind.Key, err error) {
 	disturbed, err = l.recordEnd(ctx, v, e)
 	if log, ok := l.store.(*logStore); ok && err == nil {
-		_ = log.fold(ctx, l.cfg.Now().Add(-l.order.behind)) // a later run tries again
+		now := l.cfg.Now()
+		_ = log.fold(ctx, now.Add(min(0, l.order.skew)), now.Add(max(0, l.order.skew))) // a later run tries again
 	}
 	return disturbed, err
 }

@@ -276,13 +276,13 @@ func (r *RequestStatus) readRecord(rec ledger.Record, at ledger.Instant, terms l
 	if since, ok := activeSince(rec, at.Now); ok {
 		r.Active, r.Since, r.Until = true, since, since.Add(activeFor)
 	}
-	if rec.Spec == nil || r.Manifest != nil && (r.Status == Due || r.Status == Rejected) {
+	if r.Manifest != nil && (r.Status == Due || r.Status == Rejected) {
 		return
 	}
-	sent := newUse(r.Key, rec.Spec)
-	r.Spec, r.Usage = sent.spec, sent.usage
-	if r.Manifest != nil && rec.SpecDigest != nil {
-		r.Edited = *rec.SpecDigest != SpecDigest(r.Manifest.Kind, r.Manifest.Spec)
+	r.Edited = r.Manifest != nil && rec.SpecDigest != nil && *rec.SpecDigest != SpecDigest(r.Manifest.Kind, r.Manifest.Spec)
+	if rec.Spec != nil {
+		sent := newUse(r.Key, rec.Spec)
+		r.Spec, r.Usage = sent.spec, sent.usage
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/plan"
 )
@@ -19,7 +20,7 @@ func TestRequests(t *testing.T) {
 	hour := func(n int) time.Time { return now().Add(-time.Duration(n) * time.Hour) }
 	w := git(t,
 		purge("due", onePath), purge("refused", onePath), purge("edited", otherPath), purge("young", onePath),
-		purge("lost", onePath), purge("asked", onePath), purge("old", onePath), purge("adopted", onePath), purge("given-up", onePath),
+		purge("lost", onePath), purge("asked", onePath), purge("old", onePath), purge("adopted", onePath), purge("given-up", otherPath),
 		cdn("shop", `{hostname: shop.example.com}`),
 	).
 		sent("Purge/refused", ledger.Rejected, onePath, hour(2)).
@@ -34,6 +35,12 @@ func TestRequests(t *testing.T) {
 		sent("Purge/away", ledger.Rejected, onePath, hour(2)).
 		sent("Purge/unheard", ledger.Unknown, onePath, hour(30)).
 		applied("CDN/gone", `{hostname: gone.example.com}`)
+	for _, name := range []string{"old", "given-up"} { // as a fold leaves them
+		key := kind.Key{Kind: "Purge", Name: name}
+		rec := w.in.Ledger.Records[key]
+		rec.Spec, rec.Folded = nil, true
+		w.in.Ledger.Records[key] = rec
+	}
 	all, hosts := plan.ReadRequests(w.in.Set, w.in.Ledger, now())
 	var got []string
 	for _, r := range all {
@@ -54,7 +61,7 @@ func TestRequests(t *testing.T) {
 	}
 	want := []string{
 		"lost unknown until 22 09:00", "asked unknown", "unheard unknown left", "young in-flight until 22 10:00", "away rejected left", "refused rejected", "due due",
-		"edited posted until 22 09:00 edited", "left posted until 21 10:00 left", "old posted", "adopted adopted", "given-up abandoned",
+		"edited posted until 22 09:00 edited", "left posted until 21 10:00 left", "old posted", "adopted adopted", "given-up abandoned edited",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%q, want\n%q", got, want)
