@@ -338,6 +338,39 @@ func TestFoldOfAClaim(t *testing.T) {
 	}
 }
 
+// TestFoldsBesideAClaim lets another run claim the purge, and two others fold, before any calls of a claim, in this order.
+func TestFoldsBesideAClaim(t *testing.T) {
+	for _, absorbs := range []bool{false, true} {
+		for a, last := 0, 1; a < last && !t.Failed(); a++ {
+			for b := a; b < last; b++ {
+				for c := b; c < last; c++ {
+					w := newFoldWorld(t, false)
+					if absorbs { // the second entry of a run
+						must(t, w.moves()["a new purge"](w.open[0]))
+					}
+					fold := func() error { return w.fold(w.store()) }
+					do := map[int]func() error{}
+					for i, move := range []func() error{func() error { return w.claim(w.open[1]) }, fold, fold} {
+						at := []int{a, b, c}[i]
+						before := do[at]
+						do[at] = func() (err error) {
+							if before != nil {
+								err = before()
+							}
+							return errors.Join(err, move())
+						}
+					}
+					calls, err := w.play(func() error { return w.claim(w.open[0]) }, do)
+					if last = max(last, calls); err != nil || w.claims > 1 {
+						t.Errorf("before calls %d, %d and %d: %d runs claimed a purge: %v", a, b, c, w.claims, err)
+					}
+					w.check(fmt.Sprintf("before calls %d, %d and %d of %d", a, b, c, calls))
+				}
+			}
+		}
+	}
+}
+
 // TestKilledFold ends a fold at each call, before or after it took effect. Another run then folds what is left.
 func TestKilledFold(t *testing.T) {
 	for n, dead := 0, true; dead; n++ {
