@@ -76,6 +76,7 @@ func (x *explorer) nexts(s situation) (out []next) {
 	}
 	x.personOf(s, add)
 	for i := range s.purges[:x.purges] {
+		// Whatever the clock of the run that folds says. TestEveryFold explores what folds remove.
 		if rec, final := ledger.FoldFinal(x.records.get(s.purges[i].record)); final {
 			n := s
 			n.purges[i].record = x.records.idOf(rec)
