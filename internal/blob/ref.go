@@ -72,6 +72,9 @@ func OpenRef(where, dir string, trusted bool) (*GitRefStore, error) {
 	if odd || !refForm().MatchString(ref) || !remoteForm().MatchString(remote) {
 		return nil, errors.New("it is not of the form git:refs/trueup/ledger or git:refs/trueup/ledger@REMOTE")
 	}
+	if strings.HasSuffix(ref, beforeEnd) || strings.HasSuffix(ref, "-folded") {
+		return nil, errors.New("its ref may not end in -before or -folded: trueup adds these for the history of a ledger")
+	}
 	if !trusted && !ownForm().MatchString(ref) {
 		return nil, errors.New("trueup.yaml may only name refs below refs/trueup/ and refs/heads/: name one of those, or set TRUEUP_LEDGER to another")
 	}
@@ -206,9 +209,16 @@ func (s *GitRefStore) List(ctx context.Context, under string, most int) (names [
 	return names, err
 }
 
-// Get reads a file of the commit that List saw.
+// Get reads a file of the commit that List saw. In a ref below another, the file may be newer.
 func (s *GitRefStore) Get(ctx context.Context, name string) (content []byte, err error) {
 	err = s.withMirror(ctx, false, func(m *git.Mirror) (err error) {
+		if s.below && !slices.Contains(s.tip.files, name) {
+			tip, err := s.fetchTip(ctx, m)
+			if err != nil {
+				return err
+			}
+			s.tip = tip
+		}
 		if !slices.Contains(s.tip.files, name) {
 			return fmt.Errorf("%s: %w", s.Location(name), ErrAbsent)
 		}

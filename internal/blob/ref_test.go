@@ -320,3 +320,12 @@ func TestARefWithOtherFilesIsRefused(t *testing.T) {
 		})
 	}
 }
+
+// TestRefsOfALedger: no ledger is in the refs that another one has beside its own.
+func TestRefsOfALedger(t *testing.T) {
+	for _, end := range []string{"-before", "-folded", "-folded-before"} {
+		if _, err := OpenRef(testRef+end, t.TempDir(), true); err == nil || !strings.Contains(err.Error(), "may not end in -before or -folded") {
+			t.Errorf("%s: %v", end, err)
+		}
+	}
+}
