@@ -141,7 +141,7 @@ func (s *GitRefStore) withMirror(ctx context.Context, fresh bool, do func(m *git
 		return s.unreadableError(err)
 	}
 	if fresh || s.tip == nil {
-		if s.tip, err = s.fetchTip(ctx, m); err != nil {
+		if s.tip, err = s.fetchTip(ctx, m, s.ref); err != nil {
 			return err
 		}
 	}
@@ -174,9 +174,9 @@ func (s *GitRefStore) openMirror(ctx context.Context) (*git.Mirror, error) {
 	return m, nil
 }
 
-// fetchTip fetches the newest commit, which must contain only blobs.
-func (s *GitRefStore) fetchTip(ctx context.Context, m *git.Mirror) (*refTip, error) {
-	commit, err := m.Fetch(ctx, s.ref, 1)
+// fetchTip fetches the newest commit of a ref, which must contain only blobs.
+func (s *GitRefStore) fetchTip(ctx context.Context, m *git.Mirror, ref string) (*refTip, error) {
+	commit, err := m.Fetch(ctx, ref, 1)
 	t := &refTip{commit: commit}
 	if err == nil && commit != "" {
 		var odd []string
@@ -213,7 +213,7 @@ func (s *GitRefStore) List(ctx context.Context, under string, most int) (names [
 func (s *GitRefStore) Get(ctx context.Context, name string) (content []byte, err error) {
 	err = s.withMirror(ctx, false, func(m *git.Mirror) (err error) {
 		if s.below && !slices.Contains(s.tip.files, name) {
-			tip, err := s.fetchTip(ctx, m)
+			tip, err := s.fetchTip(ctx, m, s.ref)
 			if err != nil {
 				return err
 			}
@@ -267,6 +267,11 @@ func (s *GitRefStore) Create(ctx context.Context, blobs ...Blob) error {
 			c.files = append(c.files, git.CommitFile{Path: b.Name, Content: b.Content})
 			c.removed = append(c.removed, b.Replaces...)
 		}
+		if blobs[0].Whole { // the push replaces that ref
+			if _, err := s.fetchTip(ctx, m, s.ref+beforeEnd); err != nil {
+				return err
+			}
+		}
 		return s.pushChange(ctx, m, c)
 	})
 }
@@ -307,7 +312,7 @@ func (s *GitRefStore) pushChange(ctx context.Context, m *git.Mirror, c refChange
 			s.tip = next
 			return nil
 		}
-		now, err := s.fetchTip(ctx, m)
+		now, err := s.fetchTip(ctx, m, s.ref)
 		if err == nil && now.commit != s.tip.commit {
 			return s.findIfPushed(ctx, m, next)
 		}
