@@ -129,6 +129,7 @@ func (s *logStore) waitForWrite(ctx context.Context, c *recordChange) error {
 func (s *logStore) flushQueue(ctx context.Context) {
 	_ = blob.Sleep(ctx, s.batchDelay)
 	for more := true; more; {
+		s.waitWhileMoreJoin(ctx)
 		var batch []*recordChange
 		bounded, cancel := context.WithTimeout(ctx, batchTime)
 		err := recoverPanic(func() error {
@@ -146,6 +147,19 @@ func (s *logStore) flushQueue(ctx context.Context) {
 		more = len(s.waiting) > 0
 		s.flushing = more
 		s.mu.Unlock()
+	}
+}
+
+// waitWhileMoreJoin waits in git, where a push takes the time of many changes, as long as more of them join.
+func (s *logStore) waitWhileMoreJoin(ctx context.Context) {
+	for had := 0; !s.packed; {
+		s.mu.Lock()
+		n := len(s.waiting)
+		s.mu.Unlock()
+		if n == had || blob.Sleep(ctx, s.batchDelay) != nil {
+			return
+		}
+		had = n
 	}
 }
 

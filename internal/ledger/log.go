@@ -27,7 +27,7 @@ type logStore struct {
 	folded blob.Store
 	held   func(kind.Key) []byte // Config.Held
 	now    func() time.Time
-	// packed means that long files are compressed. git compresses by itself.
+	// packed means that files of several entries are compressed. git compresses by itself.
 	packed     bool
 	batchDelay time.Duration // how long a first change waits for others
 
