@@ -35,6 +35,8 @@ type Store interface {
 	Clear(ctx context.Context) error
 	// Location says where a blob is, for messages.
 	Location(name string) string
+	// Close releases what the store keeps on this machine.
+	Close() error
 }
 
 // Blob is a blob to create. A store may show Note to people.

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"sync"
@@ -58,14 +57,7 @@ func newLogStore(blobs blob.Store, held func(kind.Key) []byte, batchDelay time.D
 	}
 }
 
-func (s *logStore) Close() (err error) {
-	for _, blobs := range []blob.Store{s.blobs, s.folded} {
-		if c, ok := blobs.(io.Closer); ok {
-			err = errors.Join(err, c.Close())
-		}
-	}
-	return err
-}
+func (s *logStore) Close() error { return errors.Join(s.blobs.Close(), s.folded.Close()) }
 
 // logState is a log as of its last entry.
 type logState struct {
