@@ -155,7 +155,7 @@ func (l *Ledger) compareBackup(ctx context.Context, b Backup, done *Imported) (c
 			// Folds, and objects that converge, keep few steps, so a gap between the histories is no conflict.
 			done.Advanced++
 			changes = append(changes, recordChange{rec: rec, expectSeq: stored.Seq})
-		case rec.State == Posted && stored.State == Posted && rec.hasSameFirstClaim(stored):
+		case rec.samePost(stored):
 			done.Left++
 		default:
 			conflicts = append(conflicts, ImportConflict{Given: rec, Stored: stored})
@@ -165,6 +165,11 @@ func (l *Ledger) compareBackup(ctx context.Context, b Backup, done *Imported) (c
 		return nil, &ConflictsError{Conflicts: conflicts}
 	}
 	return changes, nil
+}
+
+// samePost reports whether both records say that the same request was executed.
+func (r Record) samePost(o Record) bool {
+	return r.State == Posted && o.State == Posted && r.hasSameFirstClaim(o)
 }
 
 // latestRecords returns the last record of each object. A log may have records of several runs.

@@ -114,7 +114,12 @@ func (s *logStore) inspectPieces(ctx context.Context) ([]error, error) {
 	if err != nil {
 		return nil, err
 	}
-	var wrong, lost []error
+	return s.findDamage(ctx, pieces, found, newest)
+}
+
+// findDamage returns all damage of pieces, of which found has what reading them found, and of the blocks.
+func (s *logStore) findDamage(ctx context.Context, pieces []segment, found []error, newest map[kind.Key]int) (wrong []error, err error) {
+	var lost []error
 	begin := 0 // a fold may remove entries before it meanwhile
 	err = s.withState(ctx, func() (err error) {
 		begin = s.state.folded.Begin.Entry
