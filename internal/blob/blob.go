@@ -29,12 +29,14 @@ type Store interface {
 	GetOld(ctx context.Context, name string, behind int) ([]byte, error)
 	// List returns the first most names below a folder, or all if most is 0, in byte order. An absent folder is empty.
 	List(ctx context.Context, under string, most int) ([]string, error)
-	// SubStore returns a store within this one, for a test of the store.
+	// SubStore returns a store within this one.
 	SubStore(folder string) Store
 	// Clear removes all blobs.
 	Clear(ctx context.Context) error
 	// Location says where a blob is, for messages.
 	Location(name string) string
+	// Close releases what the store keeps on this machine.
+	Close() error
 }
 
 // Blob is a blob to create. A store may show Note to people.

@@ -53,6 +53,9 @@ func (d FolderStore) Location(name string) string {
 	return filepath.Join(string(d), filepath.FromSlash(name))
 }
 
+// Close does nothing.
+func (d FolderStore) Close() error { return nil }
+
 // Clear removes the directory.
 func (d FolderStore) Clear(context.Context) error { return os.RemoveAll(string(d)) }
 

@@ -2,7 +2,6 @@ package blob
 
 import (
 	"context"
-	"io"
 
 	"trueup/internal/diag"
 )
@@ -27,11 +26,3 @@ func (ReadOnly) Clear(context.Context) error { return diag.ErrReadOnly }
 
 // SubStore returns a store within this one, which refuses too.
 func (s ReadOnly) SubStore(folder string) Store { return ReadOnly{s.Store.SubStore(folder)} }
-
-// Close closes the store if it can be closed.
-func (s ReadOnly) Close() error {
-	if c, ok := s.Store.(io.Closer); ok {
-		return c.Close()
-	}
-	return nil
-}

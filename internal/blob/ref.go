@@ -72,6 +72,9 @@ func OpenRef(where, dir string, trusted bool) (*GitRefStore, error) {
 	if odd || !refForm().MatchString(ref) || !remoteForm().MatchString(remote) {
 		return nil, errors.New("it is not of the form git:refs/trueup/ledger or git:refs/trueup/ledger@REMOTE")
 	}
+	if strings.HasSuffix(ref, beforeEnd) || strings.HasSuffix(ref, "-folded") {
+		return nil, errors.New("its ref may not end in -before or -folded: trueup adds these for the history of a ledger")
+	}
 	if !trusted && !ownForm().MatchString(ref) {
 		return nil, errors.New("trueup.yaml may only name refs below refs/trueup/ and refs/heads/: name one of those, or set TRUEUP_LEDGER to another")
 	}
@@ -138,7 +141,7 @@ func (s *GitRefStore) withMirror(ctx context.Context, fresh bool, do func(m *git
 		return s.unreadableError(err)
 	}
 	if fresh || s.tip == nil {
-		if s.tip, err = s.fetchTip(ctx, m); err != nil {
+		if s.tip, err = s.fetchTip(ctx, m, s.ref); err != nil {
 			return err
 		}
 	}
@@ -171,9 +174,9 @@ func (s *GitRefStore) openMirror(ctx context.Context) (*git.Mirror, error) {
 	return m, nil
 }
 
-// fetchTip fetches the newest commit, which must contain only blobs.
-func (s *GitRefStore) fetchTip(ctx context.Context, m *git.Mirror) (*refTip, error) {
-	commit, err := m.Fetch(ctx, s.ref, 1)
+// fetchTip fetches the newest commit of a ref, which must contain only blobs.
+func (s *GitRefStore) fetchTip(ctx context.Context, m *git.Mirror, ref string) (*refTip, error) {
+	commit, err := m.Fetch(ctx, ref, 1)
 	t := &refTip{commit: commit}
 	if err == nil && commit != "" {
 		var odd []string
@@ -206,9 +209,16 @@ func (s *GitRefStore) List(ctx context.Context, under string, most int) (names [
 	return names, err
 }
 
-// Get reads a file of the commit that List saw.
+// Get reads a file of the commit that List saw. In a ref below another, the file may be newer.
 func (s *GitRefStore) Get(ctx context.Context, name string) (content []byte, err error) {
 	err = s.withMirror(ctx, false, func(m *git.Mirror) (err error) {
+		if s.below && !slices.Contains(s.tip.files, name) {
+			tip, err := s.fetchTip(ctx, m, s.ref)
+			if err != nil {
+				return err
+			}
+			s.tip = tip
+		}
 		if !slices.Contains(s.tip.files, name) {
 			return fmt.Errorf("%s: %w", s.Location(name), ErrAbsent)
 		}
@@ -257,6 +267,11 @@ func (s *GitRefStore) Create(ctx context.Context, blobs ...Blob) error {
 			c.files = append(c.files, git.CommitFile{Path: b.Name, Content: b.Content})
 			c.removed = append(c.removed, b.Replaces...)
 		}
+		if blobs[0].Whole { // the push replaces that ref
+			if _, err := s.fetchTip(ctx, m, s.ref+beforeEnd); err != nil {
+				return err
+			}
+		}
 		return s.pushChange(ctx, m, c)
 	})
 }
@@ -297,7 +312,7 @@ func (s *GitRefStore) pushChange(ctx context.Context, m *git.Mirror, c refChange
 			s.tip = next
 			return nil
 		}
-		now, err := s.fetchTip(ctx, m)
+		now, err := s.fetchTip(ctx, m, s.ref)
 		if err == nil && now.commit != s.tip.commit {
 			return s.findIfPushed(ctx, m, next)
 		}

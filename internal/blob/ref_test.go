@@ -320,3 +320,23 @@ func TestARefWithOtherFilesIsRefused(t *testing.T) {
 		})
 	}
 }
+
+// TestRefsOfALedger: no ledger is in the refs that another one has beside its own.
+func TestRefsOfALedger(t *testing.T) {
+	for _, end := range []string{"-before", "-folded", "-folded-before"} {
+		if _, err := OpenRef(testRef+end, t.TempDir(), true); err == nil || !strings.Contains(err.Error(), "may not end in -before or -folded") {
+			t.Errorf("%s: %v", end, err)
+		}
+	}
+	bare := gitremote.Bare(t)
+	dir := gitremote.Clone(t, bare)
+	must(t, create(t.Context(), openRef(t, dir, testRef), "log/1", nil))
+	gitremote.Cmd(t, bare, "update-ref", testRef+"-before", testRef)
+	commitFile(t, bare, testRef+"-before", "main.go", "package main")
+	before := gitremote.Cmd(t, bare, "for-each-ref")
+	s := openRef(t, dir, testRef)
+	err := s.Create(t.Context(), Blob{Name: "log/2", Whole: true, Replaces: []string{"log/1"}})
+	if after := gitremote.Cmd(t, bare, "for-each-ref"); !errors.Is(err, ErrStore) || after != before {
+		t.Errorf("%v, and the refs are\n%s\nwere\n%s", err, after, before)
+	}
+}

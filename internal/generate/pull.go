@@ -286,8 +286,10 @@ func (w *pastWriteCollector) addWrite(e ledger.LogEntry) bool {
 // isBefore reports whether the moment that was asked for may be older than the log.
 func (w *pastWriteCollector) isBefore(begin ledger.LogBegin) bool {
 	switch {
+	case begin.Entry == 0:
+		return false
 	case w.matched == 0 || w.Run || w.Commit != "":
-		return w.matched == 0 && begin.Entry > 0
+		return w.matched == 0 || w.last.At.Sub(begin.At) < time.Hour // older writes may be of the same run
 	case w.Entry > 0:
 		return w.Entry < begin.Entry
 	}
@@ -313,7 +315,7 @@ func (r *pullRun) readWrites(ctx context.Context, asked PullSelection) (found Pu
 		begin, err = r.ledger.ReadLog(ctx, wants, w.addWrite)
 	}
 	if err == nil && w.isBefore(begin) {
-		err = fmt.Errorf("the ledger's log begins with entry %d of %s: it has no older writes", begin.Entry, begin.At.UTC().Format(time.RFC3339))
+		err = fmt.Errorf("the ledger's log begins with entry %d of %s: it has no older writes. Name a later entry or time", begin.Entry, begin.At.UTC().Format(time.RFC3339))
 	}
 	if err == nil && w.matched == 0 {
 		err = fmt.Errorf("nothing was written to these objects since %s: trueup log shows what was", w.Text)

@@ -3,9 +3,11 @@
 package git
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -73,7 +75,7 @@ func OpenMirror(ctx context.Context, dir, remote string) (*Mirror, error) {
 	}
 	removeOldMirrors(temp)
 	m := &Mirror{remote: remote, dir: temp, top: top, env: mirrorEnv(temp, remote, config)}
-	if _, err := m.runGit(ctx, "", "init", "--quiet", "--bare", "--template=", "--object-format="+r.format); err != nil {
+	if _, err := m.runGit(ctx, nil, "init", "--quiet", "--bare", "--template=", "--object-format="+r.format); err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
 	return m, nil
@@ -114,6 +116,9 @@ func mirrorEnv(dir, remote, config string) []string {
 	}
 	set("core.hooksPath", os.DevNull)
 	set("gc.auto", "0")
+	// Objects stay in the packs that they came in: to unpack them would compress them again.
+	set("transfer.unpackLimit", "1")
+	set("fastimport.unpackLimit", "1")
 	for _, key := range []string{"maintenance.auto", "push.gpgSign", "push.followTags", "fetch.recurseSubmodules"} {
 		set(key, "false")
 	}
@@ -123,12 +128,17 @@ func mirrorEnv(dir, remote, config string) []string {
 // Close removes the mirror.
 func (m *Mirror) Close() error { return os.RemoveAll(m.dir) }
 
-func (m *Mirror) runGit(ctx context.Context, in string, args ...string) (string, error) {
+func (m *Mirror) runGit(ctx context.Context, in io.Reader, args ...string) (string, error) {
+	out, err := m.runGitForBytes(ctx, in, args...)
+	return string(out), err
+}
+
+func (m *Mirror) runGitForBytes(ctx context.Context, in io.Reader, args ...string) ([]byte, error) {
 	// Without its folder git would look for another repository.
 	if _, err := os.Stat(m.dir); err != nil {
-		return "", fmt.Errorf("%w: the temporary repository %s is gone: %w", ErrLocal, filepath.Base(m.dir), err)
+		return nil, fmt.Errorf("%w: the temporary repository %s is gone: %w", ErrLocal, filepath.Base(m.dir), err)
 	}
-	out, err := gitCommand{dir: m.top, env: m.env, in: strings.NewReader(in), args: args}.runForText(ctx)
+	out, err := gitCommand{dir: m.top, env: m.env, in: in, args: args}.runCommand(ctx)
 	if err == nil {
 		return out, nil
 	}
@@ -154,7 +164,7 @@ func (m *Mirror) Fetch(ctx context.Context, ref string, depth int) (string, erro
 			return tip, nil
 		}
 		// Fetch also fails if no ref matches the pattern.
-		listing, lerr := m.runGit(ctx, "", "ls-remote", "--quiet", m.remote, ref)
+		listing, lerr := m.runGit(ctx, nil, "ls-remote", "--quiet", m.remote, ref)
 		switch {
 		case lerr == nil && !listsRef(listing, ref):
 			return "", nil
@@ -170,11 +180,11 @@ func (m *Mirror) fetchRef(ctx context.Context, ref string, depth int) (string, e
 		args = append(args, "--filter=blob:none")
 	}
 	// A pattern, because a plain name would also find refs/heads/<name>.
-	_, err := m.runGit(ctx, "", append(args, m.remote, "+"+ref+"*:"+tipRef+"*", "^"+ref+"-*")...)
+	_, err := m.runGit(ctx, nil, append(args, m.remote, "+"+ref+"*:"+tipRef+"*", "^"+ref+"-*")...)
 	if err != nil {
 		return "", err
 	}
-	out, err := m.runGit(ctx, "", "for-each-ref", "--format=%(refname) %(objectname)", tipRef)
+	out, err := m.runGit(ctx, nil, "for-each-ref", "--format=%(refname) %(objectname)", tipRef)
 	for line := range strings.Lines(out) {
 		if tip, exact := strings.CutPrefix(line, tipRef+" "); exact {
 			return strings.TrimSpace(tip), err
@@ -199,7 +209,7 @@ func (m *Mirror) HasCommit(ctx context.Context, ref string, depth int, commit st
 	if err != nil || tip == "" {
 		return false, err
 	}
-	out, err := m.runGit(ctx, "", "rev-list", fmt.Sprintf("--max-count=%d", depth), tip)
+	out, err := m.runGit(ctx, nil, "rev-list", fmt.Sprintf("--max-count=%d", depth), tip)
 	return strings.Contains(out, commit), err
 }
 
@@ -209,7 +219,7 @@ func (m *Mirror) FindAdded(ctx context.Context, ref string, depth int) (map[stri
 	if err != nil || tip == "" {
 		return nil, err
 	}
-	out, err := m.runGit(ctx, "", "log", "--format=%H", "--name-only", "--no-renames", "--diff-filter=A", tip)
+	out, err := m.runGit(ctx, nil, "log", "--format=%H", "--name-only", "--no-renames", "--diff-filter=A", tip)
 	added, commit := map[string]string{}, ""
 	for line := range strings.Lines(out) {
 		switch line = strings.TrimSuffix(line, "\n"); {
@@ -230,7 +240,7 @@ func (m *Mirror) Push(ctx context.Context, ref, from, to, keep string) (bool, er
 	if keep != "" && from != "" {
 		args = append(args, "+"+from+":"+keep, "--atomic")
 	}
-	out, err := m.runGit(ctx, "", args...)
+	out, err := m.runGit(ctx, nil, args...)
 	if err != nil {
 		return false, err
 	}
@@ -265,7 +275,7 @@ func (m *Mirror) WhyInUse(ctx context.Context, ref string) (string, error) {
 	known, _ := m.runInCheckout(ctx, "symbolic-ref", "--quiet", "refs/remotes/"+m.remote+"/HEAD")
 	head := ""
 	if !has(known, "refs/remotes/"+m.remote+"/"+branch) {
-		if head, err = m.runGit(ctx, "", "ls-remote", "--quiet", "--symref", m.remote, "HEAD"); err != nil || !has(head, "ref: "+ref+"\tHEAD") {
+		if head, err = m.runGit(ctx, nil, "ls-remote", "--quiet", "--symref", m.remote, "HEAD"); err != nil || !has(head, "ref: "+ref+"\tHEAD") {
 			return "", err
 		}
 	}
@@ -297,34 +307,35 @@ func (m *Mirror) CreateCommit(ctx context.Context, c CommitInput) (string, error
 		from = "from " + c.Parent + "\n"
 	}
 	if c.Parent != "" && c.Anew {
-		tree, err := m.runGit(ctx, "", "rev-parse", c.Parent+"^{tree}")
+		tree, err := m.runGit(ctx, nil, "rev-parse", c.Parent+"^{tree}")
 		if err != nil {
 			return "", err
 		}
 		from = "M 040000 " + strings.TrimSpace(tree) + " \"\"\n"
 	}
-	var in strings.Builder
-	fmt.Fprintf(&in, "feature done\ncommit refs/trueup/commits/%d\nmark :1\ncommitter %s\ndata %d\n%s\n%s", m.commits, author, len(c.Message), c.Message, from)
+	var in []io.Reader // contents may be long
+	add := func(format string, args ...any) { in = append(in, strings.NewReader(fmt.Sprintf(format, args...))) }
+	add("feature done\ncommit refs/trueup/commits/%d\nmark :1\ncommitter %s\ndata %d\n%s\n%s", m.commits, author, len(c.Message), c.Message, from)
 	for _, name := range c.Removed {
-		fmt.Fprintf(&in, "D %s\n", name)
+		add("D %s\n", name)
 	}
 	for _, f := range c.Files {
-		fmt.Fprintf(&in, "M 100644 inline %s\ndata %d\n%s\n", f.Path, len(f.Content), f.Content)
+		add("M 100644 inline %s\ndata %d\n", f.Path, len(f.Content))
+		in = append(in, bytes.NewReader(f.Content), strings.NewReader("\n"))
 	}
-	in.WriteString("\nget-mark :1\ndone\n")
-	out, err := m.runGit(ctx, in.String(), "fast-import", "--quiet", "--date-format=now")
+	add("\nget-mark :1\ndone\n")
+	out, err := m.runGit(ctx, io.MultiReader(in...), "fast-import", "--quiet", "--date-format=now")
 	return strings.TrimSpace(out), err
 }
 
 // ReadFile returns the content of a file of a commit.
 func (m *Mirror) ReadFile(ctx context.Context, commit, name string) ([]byte, error) {
-	out, err := m.runGit(ctx, "", "cat-file", "blob", commit+":"+name)
-	return []byte(out), err
+	return m.runGitForBytes(ctx, nil, "cat-file", "blob", commit+":"+name)
 }
 
 // ListFiles returns the sorted paths of plain files of a commit, and those of links, submodules and programs.
 func (m *Mirror) ListFiles(ctx context.Context, commit string) (plain, other []string, err error) {
-	out, err := m.runGit(ctx, "", "ls-tree", "-r", "-z", "--full-tree", commit)
+	out, err := m.runGit(ctx, nil, "ls-tree", "-r", "-z", "--full-tree", commit)
 	if err != nil {
 		return nil, nil, err
 	}

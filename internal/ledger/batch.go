@@ -37,6 +37,8 @@ type recordChange struct {
 	// heldAt is the time by which holds end, or zero if none keeps the change from being written.
 	heldAt time.Time
 	text   []byte
+	// unread is why the record that the change replaces could not be read, or nil.
+	unread error
 	done   chan error
 }
 
@@ -127,6 +129,7 @@ func (s *logStore) waitForWrite(ctx context.Context, c *recordChange) error {
 func (s *logStore) flushQueue(ctx context.Context) {
 	_ = blob.Sleep(ctx, s.batchDelay)
 	for more := true; more; {
+		s.waitWhileMoreJoin(ctx)
 		var batch []*recordChange
 		bounded, cancel := context.WithTimeout(ctx, batchTime)
 		err := recoverPanic(func() error {
@@ -144,6 +147,19 @@ func (s *logStore) flushQueue(ctx context.Context) {
 		more = len(s.waiting) > 0
 		s.flushing = more
 		s.mu.Unlock()
+	}
+}
+
+// waitWhileMoreJoin waits in git, where a push takes the time of many changes, as long as more of them join.
+func (s *logStore) waitWhileMoreJoin(ctx context.Context) {
+	for had := 0; s.inGit; {
+		s.mu.Lock()
+		n := len(s.waiting)
+		s.mu.Unlock()
+		if n == had || blob.Sleep(ctx, s.batchDelay) != nil {
+			return
+		}
+		had = n
 	}
 }
 
@@ -165,15 +181,13 @@ const maxStuck = 3
 // writeEntry creates the next entry. If another run is faster, it retries with the changes that still apply. The error is
 // the result of all changes that it did not finish.
 func (s *logStore) writeEntry(ctx context.Context, batch []*recordChange) error {
-	fit, err := s.fittingChanges(ctx, batch)
-	if err == nil && len(fit) < len(batch) {
+	fit := s.fittingChanges(ctx, batch)
+	if len(fit) < len(batch) {
 		// Only an up-to-date state shows that a change is too late.
-		if err = s.readNewEntries(ctx); err == nil {
-			fit, err = s.fittingChanges(ctx, batch)
+		if err := s.readNewEntries(ctx); err != nil {
+			return err
 		}
-	}
-	if err != nil {
-		return err
+		fit = s.fittingChanges(ctx, batch)
 	}
 	stuck := 0
 	for pause := time.Millisecond; len(fit) > 0; pause = min(2*pause, time.Second) {
@@ -197,9 +211,7 @@ func (s *logStore) writeEntry(ctx context.Context, batch []*recordChange) error 
 			s.Invalidate() // it may have been done
 			return err
 		}
-		if fit, err = s.fittingChanges(ctx, batch); err != nil {
-			return err
-		}
+		fit = s.fittingChanges(ctx, batch)
 	}
 	if s.state.genesis == nil {
 		return s.noGenesisError()
@@ -207,6 +219,8 @@ func (s *logStore) writeEntry(ctx context.Context, batch []*recordChange) error 
 	for _, c := range batch {
 		if hold := c.blockingHold(s.state.genesis); hold != nil {
 			finishChanges([]*recordChange{c}, &HeldError{*hold})
+		} else if c.unread != nil {
+			finishChanges([]*recordChange{c}, c.unread)
 		}
 	}
 	finishChanges(slices.DeleteFunc(slices.Clone(batch), func(c *recordChange) bool { return c.fitsHead(s.state.genesis.Head) }), errOtherHead)
@@ -219,30 +233,30 @@ func (s *logStore) unlistedError(entry int) error {
 }
 
 // fittingChanges returns the changes whose record has the expected seq, and only the first one of each record.
-func (s *logStore) fittingChanges(ctx context.Context, batch []*recordChange) (fit []*recordChange, err error) {
+func (s *logStore) fittingChanges(ctx context.Context, batch []*recordChange) (fit []*recordChange) {
 	keys := make([]kind.Key, len(batch))
 	for i, c := range batch {
 		keys[i] = c.rec.Key
 	}
-	if err := s.loadBlocks(ctx, keys); err != nil {
-		return nil, err
-	}
+	err := s.loadBlocks(ctx, keys)
 	taken := map[kind.Key]bool{}
 	for _, c := range batch {
 		key, have, there := c.rec.Key, 0, s.state.genesis != nil
-		if l := s.state.lines[key]; l != nil {
-			have = l.Seq
+		if c.unread = nil; s.state.lines[key] != nil {
+			have = s.state.lines[key].Seq
 		} else if c.genesis != nil && there {
 			have = s.state.genesis.Seq
-		} else if folded := s.findFolded(key); folded != nil {
+		} else if folded, loaded := s.findFolded(key); !loaded {
+			c.unread = err
+		} else if folded != nil {
 			have = folded.Seq
 		}
-		if have == c.expectSeq && !taken[key] && (there && c.fitsHead(s.state.genesis.Head) && c.blockingHold(s.state.genesis) == nil || c.genesis != nil) {
+		if c.unread == nil && have == c.expectSeq && !taken[key] && (there && c.fitsHead(s.state.genesis.Head) && c.blockingHold(s.state.genesis) == nil || c.genesis != nil) {
 			taken[key] = true
 			fit = append(fit, c)
 		}
 	}
-	return fit, nil
+	return fit
 }
 
 func (s *logStore) appendChanges(ctx context.Context, changes []*recordChange) error {

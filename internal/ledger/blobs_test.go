@@ -66,6 +66,8 @@ func (m memoryBlobs) call(ctx context.Context, what, name string, do func(at str
 	return do(at)
 }
 
+func (m memoryBlobs) Close() error { return nil }
+
 func (m memoryBlobs) Prepare(context.Context) error { return nil }
 
 func (m memoryBlobs) Create(ctx context.Context, blobs ...blob.Blob) error {

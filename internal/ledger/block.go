@@ -71,7 +71,7 @@ func decodeBlock(content []byte, want block) (records []foldedRecord, err error)
 		if err := checkSchema(head.Schema); err != nil {
 			return err
 		}
-		if !sorted || len(records) != want.Records || head.ID != want.ID || head.Sum != sumOf(records) || records[0].String() != want.First {
+		if !sorted || len(records) == 0 || len(records) != want.Records || head.ID != want.ID || head.Sum != sumOf(records) || records[0].String() != want.First {
 			return errors.New("its records are not those of the ledger's index")
 		}
 		return nil

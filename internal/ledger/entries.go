@@ -90,7 +90,7 @@ func (s *logStore) readEntry(ctx context.Context, n, last int) (segment, error) 
 			p.lines = append(p.lines, l)
 		}
 	}
-	if whole.GenesisAt == n {
+	if whole.GenesisAt == n && (whole.Folded == nil || whole.Folded.Entry != n) {
 		p.Genesis = whole.Genesis
 	}
 	return p, err

@@ -40,7 +40,7 @@ var seeded = []mistake{
 		{"machine.go", "evClaim:      {from: []RequestState{\"\", Rejected}}", "evClaim:      {from: []RequestState{\"\", Rejected, Abandoned}}"},
 	}},
 	{"an open request is folded", "", []edit{
-		{"fold.go", "final := r.State == Posted || r.State == Adopted || r.State == Abandoned", "final := r.State != \"\""},
+		{"fold.go", "return r.isFinal() && l.mayFold(since)", "return r.State != \"\" && l.mayFold(since)"},
 		{"fold.go", "k.IsRequestOnly() && !l.isSince(since)", "k.IsRequestOnly()"},
 	}},
 	{"a fold forgets the outcome", "", []edit{{"fold.go", "State: r.State, Folded: true,", "Folded: true,"}}},

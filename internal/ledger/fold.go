@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,8 +75,7 @@ func (l *indexLine) mayFold(since time.Time) bool {
 // isFoldable reports whether the outcome of a request is final, and nothing happened since.
 func (r Record) isFoldable(since time.Time) bool {
 	l := r.indexLine(0)
-	final := r.State == Posted || r.State == Adopted || r.State == Abandoned
-	return final && l.mayFold(since) && r.lastStep().At.Before(since)
+	return r.isFinal() && l.mayFold(since) && r.lastStep().At.Before(since)
 }
 
 // folded returns what stays of a record.
@@ -90,18 +90,8 @@ func (r Record) folded() Record {
 	return f
 }
 
-// loadBlocks reads the blocks that may have the records of the keys.
+// loadBlocks reads the blocks that may have the records of the keys, and goes on after an error.
 func (s *logStore) loadBlocks(ctx context.Context, keys []kind.Key) error {
-	err := s.tryLoadBlocks(ctx, keys)
-	if errors.Is(err, errMissing) { // another run has folded since
-		if err = s.readNewEntries(ctx); err == nil {
-			err = s.tryLoadBlocks(ctx, keys)
-		}
-	}
-	return err
-}
-
-func (s *logStore) tryLoadBlocks(ctx context.Context, keys []kind.Key) error {
 	var missing []block
 	for _, key := range keys {
 		i := s.state.folded.blockOf(key)
@@ -111,31 +101,30 @@ func (s *logStore) tryLoadBlocks(ctx context.Context, keys []kind.Key) error {
 	}
 	slices.SortFunc(missing, func(a, b block) int { return strings.Compare(a.ID, b.ID) })
 	missing = slices.Compact(missing)
-	read := make([][]foldedRecord, len(missing))
-	err := diag.TryInParallel(ctx, atOnce, len(missing), func(ctx context.Context, i int) (err error) {
-		read[i], err = s.readBlock(ctx, missing[i])
-		return err
+	read, errs := make([][]foldedRecord, len(missing)), make([]error, len(missing))
+	diag.InParallelWith(atOnce, len(missing), func(_ *struct{}, i int) (more bool) {
+		read[i], errs[i] = s.readBlock(ctx, missing[i])
+		return true
 	})
 	for i, b := range missing {
-		if read[i] != nil {
+		if errs[i] == nil {
 			s.blocks[b.ID] = read[i]
 		}
 	}
-	return err
+	return cmp.Or(errs...)
 }
 
-// findFolded returns the folded record of a key, whose block is loaded; nil for none.
-func (s *logStore) findFolded(key kind.Key) *Record {
+// findFolded returns the folded record of a key, or nil. If its block is not loaded, there may be one.
+func (s *logStore) findFolded(key kind.Key) (rec *Record, loaded bool) {
 	i := s.state.folded.blockOf(key)
 	if i < 0 {
-		return nil
+		return nil, true
 	}
-	records := s.blocks[s.state.folded.Blocks[i].ID]
-	at, found := slices.BinarySearchFunc(records, key.String(), compareFolded)
-	if !found {
-		return nil
+	records, loaded := s.blocks[s.state.folded.Blocks[i].ID]
+	if at, found := slices.BinarySearchFunc(records, key.String(), compareFolded); found {
+		rec = &records[at].Record
 	}
-	return &records[at].Record
+	return rec, loaded
 }
 
 func (s *logStore) readBlock(ctx context.Context, b block) ([]foldedRecord, error) {
@@ -254,6 +243,9 @@ func (s *logStore) publishFold(ctx context.Context, index foldIndex, records []R
 		p.lines = slices.DeleteFunc(p.lines, func(l indexLine) bool { return folded[l.Key] })
 		index.Entry = p.Entry
 		p.Records, p.Folded = len(p.lines), &index
+		if p.GenesisAt == s.state.last { // still the newest
+			p.GenesisAt = p.Entry
+		}
 		err := s.createEntry(ctx, p, blob.Blob{Note: fmt.Sprintf("fold %d purges that ended long ago", len(records)), Whole: true}, s.state.pieces)
 		if !errors.Is(err, blob.ErrExists) {
 			return err

@@ -27,7 +27,7 @@ var foldMistakes = []struct {
 	{"a listing moves what an entry is compared with", []edit{{"fold.go", "err = s.readNewEntries(ctx) // a store", "err = nil // a store"}}},
 	{"another fold is lost", []edit{{"fold.go", "s.state.folded.Entry != was {", "s.state.folded.Entry < was {"}}},
 	{"an open request is folded", []edit{
-		{"fold.go", "final := r.State == Posted || r.State == Adopted || r.State == Abandoned", "final := true"},
+		{"fold.go", "return r.isFinal() && l.mayFold(since)", "return l.mayFold(since)"},
 		{"fold.go", "k.IsRequestOnly() && !l.isSince(since)", "k.IsRequestOnly()"},
 	}},
 	{"a block loses a record", []edit{{"block.go", "all = slices.Insert(all, i, r)", "all = slices.Insert(all, i, r)[max(0, len(all)-4):]"}}},

@@ -149,10 +149,10 @@ func (l *Ledger) compareBackup(ctx context.Context, b Backup, done *Imported) (c
 		case !ok:
 			done.Added++
 			changes = append(changes, recordChange{rec: rec})
-		case stored.isLaterThan(rec), stored.lacksSteps(rec):
+		case stored.isLaterThan(rec), stored.lacksSteps(rec), stored.Folded && rec.IsOpen():
 			done.Left++
-		case rec.isLaterThan(stored), !isSendOnce(rec.Key) && rec.lacksSteps(stored):
-			// Objects that converge keep few steps, so a gap between the histories is no conflict.
+		case rec.isLaterThan(stored), (rec.Folded || !isSendOnce(rec.Key)) && rec.lacksSteps(stored):
+			// Folds, and objects that converge, keep few steps, so a gap between the histories is no conflict.
 			done.Advanced++
 			changes = append(changes, recordChange{rec: rec, expectSeq: stored.Seq})
 		case rec.samePost(stored):

@@ -15,7 +15,9 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/fstest"
+	"time"
 
+	"trueup/internal/canon"
 	"trueup/internal/e2e/gitremote"
 	"trueup/internal/kind"
 )
@@ -390,4 +392,107 @@ func TestAdoptAllIsFewCommits(t *testing.T) {
 	if commits := to - from; commits < 1 || commits > 8 {
 		t.Errorf("%d records are %d commits", many, commits)
 	}
+}
+
+// TestImportOfFolds: what a fold left of a purge, and its earlier records, are of one history. A final outcome stays.
+func TestImportOfFolds(t *testing.T) {
+	w, early := &foldWorld{t: t}, testNow.Add(-time.Hour)
+	step := func(seq int, e event) LogStep {
+		return LogStep{Seq: seq, Nonce: fmt.Sprint("n-", seq), At: testNow, Event: string(e)}
+	}
+	record := func(state RequestState, first *time.Time, steps ...LogStep) Record {
+		r := w.record("p")
+		last := steps[len(steps)-1]
+		r.State, r.FirstClaimAt, r.ClaimedAt, r.Seq, r.Nonce, r.History = state, first, first, last.Seq, last.Nonce, steps
+		if r.AcceptedAt = nil; state == Posted {
+			r.AcceptedAt = &testNow
+		}
+		return r
+	}
+	claimed := record(Claimed, &testNow, step(1, evClaim))
+	posted := record(Posted, &testNow, step(1, evClaim), step(2, evPost))
+	rejected := record(Rejected, &early, step(1, evClaim), step(2, evReject))
+	later := record(Posted, &testNow, step(1, evClaim), step(2, evReject), step(3, evClaim), step(4, evPost))
+	forgotten := record(Abandoned, &testNow, step(1, evClaim), step(2, evPost), step(3, evForget))
+	other := record(Posted, &early, LogStep{Seq: 1, Nonce: "other", At: early, Event: string(evPost)})
+	otherOpen := record(Claimed, &early, LogStep{Seq: 3, Nonce: "other", At: early, Event: string(evTakeOver)})
+	adopted := record(Adopted, nil, step(1, evClaim), step(2, evRelease), step(3, evAdopt))
+	otherSpec := record(Adopted, nil, LogStep{Seq: 1, Nonce: "other", At: early, Event: string(evAdopt)})
+	digest := canon.Digest([]byte("other"))
+	otherSpec.SpecDigest = &digest
+	advanced, left := Imported{Advanced: 1}, Imported{Left: 1}
+	for name, c := range map[string]struct {
+		stored, given Record
+		want          Imported // empty is a conflict
+	}{
+		"its claim":                       {claimed, posted.folded(), advanced},
+		"a rejected claim before":         {rejected, later.folded(), advanced},
+		"itself":                          {posted, posted.folded(), left},
+		"an outcome before it":            {posted, forgotten.folded(), advanced},
+		"an open claim of another":        {otherOpen, later.folded(), advanced},
+		"another history":                 {other, posted.folded(), Imported{}},
+		"another spec":                    {otherSpec, adopted.folded(), Imported{}},
+		"folded, its claim":               {posted.folded(), claimed, left},
+		"folded, a rejected claim before": {later.folded(), rejected, left},
+		"folded, itself":                  {posted.folded(), posted, left},
+		"folded twice":                    {posted.folded(), posted.folded(), left},
+		"folded, an outcome before it":    {forgotten.folded(), posted, left},
+		"folded, what came then":          {posted.folded(), forgotten, advanced},
+		"folded, what came then, folded":  {posted.folded(), forgotten.folded(), advanced},
+		"folded, an open one of another":  {posted.folded(), otherOpen, left},
+		"folded, another history":         {posted.folded(), other, Imported{}},
+		"folded, another spec":            {adopted.folded(), otherSpec, Imported{}},
+	} {
+		_, s := bornLog(t)
+		mustPut(t, s, 0, c.stored)
+		l := &Ledger{store: s}
+		var done Imported
+		_, err := l.compareBackup(t.Context(), Backup{Records: []Record{c.given}}, &done)
+		if conflicts, ok := errors.AsType[*ConflictsError](err); done != c.want || ok != (c.want == Imported{}) || !ok && err != nil {
+			t.Errorf("%s: %+v, %v, want %+v", name, done, conflicts, c.want)
+		}
+		if _, ok := errors.AsType[*ConflictsError](err); ok != c.given.divergesFrom(c.stored) && c.given.Seq >= c.stored.Seq && c.given.Folded {
+			t.Errorf("%s: another history is seen: %t", name, !ok)
+		}
+	}
+}
+
+// TestExportAndImportBesideFolds: exports of before and after a fold restore each other's ledger, and it verifies.
+func TestExportAndImportBesideFolds(t *testing.T) {
+	cfg, l := lived(t)
+	must(t, l.Adopt(t.Context(), kind.Key{Kind: "Purge", Name: "adopted"}, Adoption{Spec: someSpec, Digest: canon.Digest(someSpec)}))
+	posted := kind.Key{Kind: "Purge", Name: "posted-later"}
+	must(t, tryClaim(t.Context(), l, posted))
+	early := exported(t, l)
+	must(t, l.RecordPosted(t.Context(), posted, AcceptedAnswer{HTTP: 201}))
+	must(t, l.Adopt(t.Context(), kind.Key{Kind: "Purge", Name: "later"}, Adoption{Spec: someSpec, Digest: canon.Digest(someSpec)}))
+	must(t, FoldNow(t.Context(), l.store, testTime.AddDate(1, 0, 0)))
+	folded, want := exported(t, l), listed(t, l)
+	if n := len(slices.DeleteFunc(slices.Clone(want), func(r Record) bool { return !r.Folded })); n != 4 {
+		t.Fatalf("%d are folded", n)
+	}
+	verified := func(when string) {
+		t.Helper()
+		v := must1(open(t, cfg).Verify(t.Context()))(t)
+		if have := listed(t, open(t, cfg)); v.Damage != nil || v.Records != len(want) || len(have) != len(want) {
+			t.Errorf("%s: %+v, %d records of %d", when, v, len(have), len(want))
+		}
+	}
+	imported := func(b Backup, want Imported) {
+		t.Helper()
+		if done, err := open(t, cfg).Import(t.Context(), b); err != nil || done != want {
+			t.Errorf("imported %+v, want %+v: %v", done, want, err)
+		}
+	}
+	imported(early, Imported{Left: 5})
+	verified("an early export into a folded ledger")
+	lose(t, cfg)
+	imported(early, Imported{Restored: true, Added: 5})
+	imported(folded, Imported{Added: 1, Advanced: 1, Left: 4})
+	verified("a folded export into an early ledger")
+	lose(t, cfg)
+	imported(folded, Imported{Restored: true, Added: 6})
+	imported(early, Imported{Left: 5})
+	must(t, FoldNow(t.Context(), open(t, cfg).store, testTime.AddDate(2, 0, 0)))
+	verified("a folded export alone")
 }

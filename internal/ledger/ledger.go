@@ -112,6 +112,7 @@ func Open(ctx context.Context, cfg Config) (*Ledger, error) {
 // In a remote store (docs/design.md A7):
 const (
 	remoteBatch = 20                    // how many requests a run claims together
+	gitBatch    = 200                   // the same in git, where a push takes the time of many
 	remoteDelay = 10 * time.Millisecond // how long a first write waits for others
 )
 
@@ -221,6 +222,9 @@ func (l *Ledger) Close() error {
 func (l *Ledger) BatchSize() int {
 	if l.local {
 		return 1
+	}
+	if GitRemote(l.cfg.Store) != "" {
+		return gitBatch
 	}
 	return remoteBatch
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"sync"
@@ -55,14 +54,7 @@ func newLogStore(blobs blob.Store, held func(kind.Key) []byte, batchDelay time.D
 	}
 }
 
-func (s *logStore) Close() (err error) {
-	for _, blobs := range []blob.Store{s.blobs, s.folded} {
-		if c, ok := blobs.(io.Closer); ok {
-			err = errors.Join(err, c.Close())
-		}
-	}
-	return err
-}
+func (s *logStore) Close() error { return errors.Join(s.blobs.Close(), s.folded.Close()) }
 
 // logState is a log as of its last entry.
 type logState struct {
@@ -299,19 +291,25 @@ func (s *logStore) WriteGenesis(ctx context.Context, expectSeq int, g Genesis) e
 func (s *logStore) Read(ctx context.Context, keys []kind.Key) (map[kind.Key]Record, error) {
 	records := make(map[kind.Key]Record, len(keys))
 	err := s.withGenesis(ctx, func() error {
-		if err := s.loadBlocks(ctx, keys); err != nil {
+		err := s.loadBlocks(ctx, keys)
+		if errors.Is(err, errMissing) { // another run has folded since
+			if err = s.readNewEntries(ctx); err == nil {
+				err = s.loadBlocks(ctx, keys)
+			}
+		}
+		if err != nil {
 			return err
 		}
 		wanted := map[kind.Key]*indexLine{}
 		for _, key := range keys {
 			if l, ok := s.state.lines[key]; ok {
 				wanted[key] = l
-			} else if folded := s.findFolded(key); folded != nil {
+			} else if folded, _ := s.findFolded(key); folded != nil {
 				records[key] = *folded
 			}
 		}
 		lines := slices.Collect(maps.Values(wanted))
-		err := diag.TryInParallel(ctx, atOnce, len(lines), func(_ context.Context, i int) error {
+		err = diag.TryInParallel(ctx, atOnce, len(lines), func(_ context.Context, i int) error {
 			if lines[i].text == nil {
 				return nil
 			}

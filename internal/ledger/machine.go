@@ -308,9 +308,17 @@ func (r Record) isLaterThan(earlier Record) bool {
 	})
 }
 
-// lacksSteps reports whether the record is later and keeps too few steps to compare.
+// lacksSteps reports whether the record is later and keeps too few steps to compare. A folded record, which keeps the last
+// one, is later than a request without a final outcome, or than an outcome of the same request.
 func (r Record) lacksSteps(earlier Record) bool {
-	return len(r.History) > 0 && r.History[0].Seq > earlier.Seq
+	later := len(r.History) > 0 && r.History[0].Seq > earlier.Seq
+	return later && (!r.Folded || !earlier.isFinal() || r.isSameRequest(earlier))
+}
+
+// isSameRequest reports whether both records, whose outcomes are final, have the same first claim, or none, and spec.
+func (r Record) isSameRequest(o Record) bool {
+	sameClaim := r.hasSameFirstClaim(o) || r.FirstClaimAt == nil && o.FirstClaimAt == nil
+	return sameClaim && *r.SpecDigest == *o.SpecDigest
 }
 
 func cutText(s string, most int) string { return strings.ToValidUTF8(s[:min(len(s), most)], "") }

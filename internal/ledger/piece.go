@@ -20,7 +20,8 @@ import (
 //
 //	<7 digits>/<10 digits>-<entry>.jsonl
 //
-// The digits count down, so the newest entry is the first of a listing. A file that has several entries is compressed, except in git.
+// The digits count down, so the newest entry is the first of a listing. A file that has several entries is compressed; in git, which finds what
+// they share, only a long one.
 const (
 	logDir            = "log"
 	newestFirst int64 = 9_999_999_999
@@ -155,7 +156,7 @@ func (p segment) entryBefore() int { return p.Entry - p.Entries }
 
 func (p segment) encodePiece(packed bool) ([]byte, error) {
 	p.Schema = Schema
-	return encodeFile(packed && p.Entries > 1, func(out io.Writer) error {
+	return encodeFile(packed && p.Entries > 1 || len(p.lines) > batchMost, func(out io.Writer) error {
 		err := writeLine(out, p)
 		for i := 0; i < len(p.lines) && err == nil; i++ {
 			l := &p.lines[i]

@@ -290,6 +290,11 @@ func (r Record) IsOurs() bool {
 	return r.State == Posted && r.Outcome != nil && (r.Outcome.How == Created || r.Outcome.How == Duplicate)
 }
 
+// isFinal reports whether the outcome of a request is known, and it is never sent again.
+func (r Record) isFinal() bool {
+	return r.State == Posted || r.State == Adopted || r.State == Abandoned
+}
+
 // IsBlank reports whether there is no record, or an empty one.
 func (r Record) IsBlank() bool { return r.State == "" && r.Applied == nil && r.Pending == nil }
 

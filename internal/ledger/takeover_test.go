@@ -369,6 +369,10 @@ func TestBatch(t *testing.T) {
 	if got := open(t, cfg).BatchSize(); got != 20 {
 		t.Errorf("%d claims together far away", got)
 	}
+	cfg.Store = "git:" + testRef
+	if got := open(t, cfg).BatchSize(); got != 200 {
+		t.Errorf("%d claims together in git", got)
+	}
 }
 
 // TestLook is of what is there now; decisions still rest on the view.

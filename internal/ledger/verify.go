@@ -111,18 +111,34 @@ func (s *logStore) inspectPieces(ctx context.Context) ([]error, error) {
 		}
 		return nil
 	})
-	wrong := append(slices.DeleteFunc(found, func(err error) bool { return err == nil }), s.findGaps(pieces)...)
-	if err != nil || len(wrong) > 0 {
-		return wrong, err
+	if err != nil {
+		return nil, err
 	}
+	return s.findDamage(ctx, pieces, found, newest)
+}
+
+// findDamage returns all damage of pieces, of which found has what reading them found, and of the blocks.
+func (s *logStore) findDamage(ctx context.Context, pieces []segment, found []error, newest map[kind.Key]int) (wrong []error, err error) {
+	var lost []error
+	begin := 0 // a fold may remove entries before it meanwhile
 	err = s.withState(ctx, func() (err error) {
-		wrong, err = s.inspectFolded(ctx, newest)
+		begin = s.state.folded.Begin.Entry
+		lost, err = s.inspectFolded(ctx, newest)
 		return err
 	})
-	if errors.Is(err, ErrDamaged) {
-		wrong, err = append(wrong, err), nil
+	for i, err := range found {
+		if err != nil && (pieces[i].Entry >= begin || !errors.Is(err, errMissing)) {
+			wrong = append(wrong, err)
+		}
 	}
-	return wrong, err
+	wrong = append(wrong, s.findGaps(pieces, begin)...)
+	if len(wrong) == 0 && errors.Is(err, ErrDamaged) {
+		wrong = []error{err}
+	}
+	if len(wrong) > 0 {
+		return wrong, nil
+	}
+	return lost, err
 }
 
 // inspectFolded returns damage of the blocks, and records that files of the log have and a fold lost. newest has the
@@ -165,8 +181,8 @@ func (p segment) inspectRecords() error {
 	return nil
 }
 
-// findGaps returns an error wherever a piece does not follow another one.
-func (s *logStore) findGaps(pieces []segment) (wrong []error) {
+// findGaps returns an error wherever a piece, after the begin of the log, does not follow another one.
+func (s *logStore) findGaps(pieces []segment, begin int) (wrong []error) {
 	ids := map[int]string{}
 	for _, p := range pieces {
 		for entry, id := range map[int]string{p.Entry: p.ID, p.entryBefore(): p.After} {
@@ -177,7 +193,7 @@ func (s *logStore) findGaps(pieces []segment) (wrong []error) {
 		}
 	}
 	slices.SortFunc(pieces, func(a, b segment) int { return cmp.Compare(a.entryBefore(), b.entryBefore()) })
-	covered := 0
+	covered := max(0, begin-1)
 	for _, p := range pieces {
 		if first := p.entryBefore(); first > covered {
 			wrong = append(wrong, fmt.Errorf("%w: %s is missing, the first of %d missing entries", ErrDamaged,
