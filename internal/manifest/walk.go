@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"path"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -238,21 +237,6 @@ func openRegular(fsys fs.FS, name string) (fs.File, fs.FileInfo, error) {
 		return nil, nil, err
 	}
 	return f, info, nil
-}
-
-// readFast is read with fewer system calls. It does not check whether the file changes meanwhile.
-func (t FileText) readFast(limit int64, buffer *[]byte) ([]byte, error) {
-	if t.FS == nil {
-		return t.Data, nil
-	}
-	f, info, err := openRegular(t.FS, t.Name)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }()
-	*buffer = slices.Grow((*buffer)[:0], int(min(info.Size(), limit)))
-	n, err := io.ReadFull(f, (*buffer)[:min(info.Size(), limit)])
-	return (*buffer)[:n], err
 }
 
 // ReadTexts reads the files that Load reads, in the same order and within the same limits. It returns files
