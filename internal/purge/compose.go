@@ -93,7 +93,7 @@ func (c *ReducedPurge) dropCoveredByOthers(groups []ReducedPurge) {
 	}
 	cover := NewPrefixIndex(wider...)
 	c.Paths = slices.DeleteFunc(c.Paths, func(path string) bool {
-		_, by, ok := cover.CoveredBy(path, nil)
+		by, ok := cover.CoveredBy(path, nil)
 		if ok {
 			c.Dropped = append(c.Dropped, DroppedPath{path, by})
 		}
