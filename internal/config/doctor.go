@@ -95,8 +95,6 @@ type DoctorSettings struct {
 	FindProject func() (Project, error)
 	Load        func(context.Context) (LoadedProject, error) // reads the project with its manifests
 	Searched    string                                       // where the project was searched
-	Terminal    string                                       // describes the terminal
-	Limits      []EffectiveSetting                           // of the run
 }
 
 // doctorChecker makes the checks. If something is wrong, it checks the rest.
@@ -165,13 +163,11 @@ func (e *doctorChecker) checkAll(ctx context.Context) {
 			(&areaChecks{doctorChecker: e, area: area}).checkAll(ctx)
 		}
 		e.addCheck("ledger", "store", e.checkLedger(ctx))
-		e.addCheck("ledger", "history", e.checkHistory())
 		for _, area := range kind.Areas() {
 			e.addCheck("ledger", "duplicates, "+string(area), e.checkProof(area))
 		}
 	}
 	e.addCheck("machine", "git", e.checkGit(ctx))
-	e.addCheck("machine", "terminal", passedCheck(e.Terminal))
 }
 
 func (e *doctorChecker) addCheck(group, check string, f DoctorCheck) {
@@ -253,24 +249,9 @@ func (e *doctorChecker) checkLedger(ctx context.Context) DoctorCheck {
 // usedAreas returns the areas that have manifests.
 func (e *doctorChecker) usedAreas() []kind.Area { return cmp.Or(e.set, &manifest.Set{}).Areas() }
 
-func (e *doctorChecker) hasLedger() bool {
-	return e.report.Ledger.ID != "" && e.report.Ledger.Problem == ""
-}
-
-// checkHistory says whether this machine would notice a ledger that was rolled back.
-func (e *doctorChecker) checkHistory() DoctorCheck {
-	switch {
-	case !e.hasLedger():
-		return skippedDependentCheck("needs the ledger")
-	case e.ledger.HasMemory():
-		return passedCheck("seen on this machine before, so trueup would notice a rollback")
-	}
-	return skippedCheck("never seen on this machine, so trueup would not notice a rollback")
-}
-
 // checkProof says what is known of second requests with the same name.
 func (e *doctorChecker) checkProof(area kind.Area) DoctorCheck {
-	if !e.hasLedger() {
+	if e.report.Ledger.ID == "" || e.report.Ledger.Problem != "" {
 		return skippedDependentCheck("needs the ledger")
 	}
 	if proof, proven := e.report.Proofs[area]; proven {

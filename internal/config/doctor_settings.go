@@ -75,5 +75,5 @@ func (e *doctorChecker) effectiveSettings() (list []EffectiveSetting) {
 	add("ledger.store", store, origin)
 	add("caFile", s.CAFile.Value, s.CAFile.Origin).Optional = true
 	add("proxy", s.Proxy.Value, s.Proxy.Origin).Optional = true
-	return append(list, e.Limits...)
+	return list
 }
