@@ -213,13 +213,9 @@ func exampleFix(name string, f *kind.Field) string {
 
 // scalarText returns a scalar as text, "" for anything else.
 func scalarText(v any) string {
-	switch t := v.(type) {
-	case string:
-		return t
-	case json.Number:
-		return string(t)
-	case bool:
-		return strconv.FormatBool(t)
+	switch v.(type) {
+	case string, json.Number, bool:
+		return fmt.Sprint(v)
 	}
 	return ""
 }

@@ -15,7 +15,6 @@ import (
 const (
 	typeJSON = "application/json"
 	typeText = "text/plain; charset=utf-8"
-	typeHTML = "text/html; charset=utf-8"
 )
 
 // Response is the platform's response to a request.

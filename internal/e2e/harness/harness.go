@@ -18,6 +18,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"trueup/internal/api"
+	"trueup/internal/blob"
 	"trueup/internal/cli"
 	"trueup/internal/e2e/scratch"
 )
@@ -69,7 +70,7 @@ func trueup() {
 	if err != nil {
 		panic(err)
 	}
-	env.Sleep = func(ctx context.Context, d time.Duration) error { return cli.Sleep(ctx, d/hurry) }
+	env.Sleep = func(ctx context.Context, d time.Duration) error { return blob.Sleep(ctx, d/hurry) }
 	if how, err := os.ReadFile(os.Getenv(TranscriptVar) + ".crash"); err == nil {
 		env.Getenv = func(string) string { crash(string(how)); return "" }
 	}

@@ -59,8 +59,9 @@ type Server struct {
 	*sandbox.Server
 	workspaces []sandbox.WorkspaceKey
 
-	mu sync.Mutex
-	on names
+	mu   sync.Mutex
+	hook func(method, path string)
+	on   names
 	// limited has the method and path of each request that a rate limit refused; lagging has, by path, the outdated
 	// answer to the next read.
 	limited map[string]bool
@@ -80,6 +81,25 @@ func Open(opts sandbox.ServerOptions) (*Server, error) {
 		err = s.SetQuirks(on...)
 	}
 	return s, err
+}
+
+// OnRequest calls f at the start of each request to the platform, before it reads
+// anything. f may call every method of the server; nil removes it.
+func (s *Server) OnRequest(f func(method, path string)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hook = f
+}
+
+// ServeHTTP answers requests as a sandbox does.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	hook := s.hook
+	s.mu.Unlock()
+	if hook != nil && !strings.HasPrefix(r.URL.Path, sandbox.ControlBase) {
+		hook(r.Method, r.URL.Path)
+	}
+	s.Server.ServeHTTP(w, r)
 }
 
 // SetQuirks turns on exactly these quirks. It changes nothing if a name is unknown.
