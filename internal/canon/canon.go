@@ -201,40 +201,24 @@ func AreOne(a, b any) bool {
 	return isTree && x.Kind() == y.Kind() && x.Len() == y.Len() && x.UnsafePointer() == y.UnsafePointer()
 }
 
-// TreeLike is Tree for a text that is much like another one, of which it has the tree: the result shares equal parts with it.
+// TreeLike is Tree for a text that is much like another one, of which it has the tree: the result shares equal fields with it.
 func TreeLike(canonical, other []byte, tree any) any {
 	if bytes.Equal(canonical, other) {
 		return tree
 	}
-	switch tree := tree.(type) {
-	case map[string]any:
-		if canonical[0] != '{' {
-			break
-		}
-		texts, fields := make(map[string][]byte, len(tree)), make(map[string]any, len(tree))
-		for key, text := range Members(other) {
-			texts[string(key)] = text
-		}
-		for key, text := range Members(canonical) {
-			name := unquoteString(slices.Concat([]byte{'"'}, key, []byte{'"'}))
-			fields[name] = TreeLike(text, texts[string(key)], tree[name])
-		}
-		return fields
-	case []any:
-		if canonical[0] != '[' {
-			break
-		}
-		texts, elements := slices.Collect(Elements(other)), make([]any, 0, len(tree))
-		for text := range Elements(canonical) {
-			if i := len(elements); i < len(texts) {
-				elements = append(elements, TreeLike(text, texts[i], tree[i]))
-			} else {
-				elements = append(elements, Tree(text))
-			}
-		}
-		return elements
+	was, isObject := tree.(map[string]any)
+	if !isObject || canonical[0] != '{' {
+		return Tree(canonical)
 	}
-	return Tree(canonical)
+	texts, fields := make(map[string][]byte, len(was)), make(map[string]any, len(was))
+	for key, text := range Members(other) {
+		texts[string(key)] = text
+	}
+	for key, text := range Members(canonical) {
+		name := unquoteString(slices.Concat([]byte{'"'}, key, []byte{'"'}))
+		fields[name] = TreeLike(text, texts[string(key)], was[name])
+	}
+	return fields
 }
 
 // decodeTree reads the value at a place of canonical JSON, and returns its end.

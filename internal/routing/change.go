@@ -300,14 +300,14 @@ func (v ServedValue) isAtMost(other ServedValue) bool {
 // isReplaced reports whether the answers of two different origins may differ. Servers that were only added, or
 // only removed, have the same content as the others.
 func isReplaced(before, after ServedValue) bool {
-	was, is := before.servers(), after.servers()
+	upstreams := [2][]map[string]any{objectsOf(before.Tree()), objectsOf(after.Tree())}
+	was, is := serversOf(upstreams[0]), serversOf(upstreams[1])
 	if len(was) == 0 || len(is) == 0 {
 		return true
 	}
 	lacks := func(list, names []string) bool {
 		return slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(list, name) })
 	}
-	schemeOf := func(v ServedValue) string { return textOf(objectsOf(v.Tree())[0]["scheme"]) }
-	a, b := schemeOf(before), schemeOf(after)
+	a, b := textOf(upstreams[0][0]["scheme"]), textOf(upstreams[1][0]["scheme"])
 	return a != b && a != "" && b != "" || lacks(was, is) && lacks(is, was)
 }

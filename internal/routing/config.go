@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"trueup/internal/canon"
@@ -313,7 +314,10 @@ func textOf(v any) string {
 	case string:
 		return v
 	case map[string]any, []any:
-		return string(appendTidy(make([]byte, 0, 128), v))
+		room := rooms.Get().(*[]byte)
+		defer rooms.Put(room)
+		*room = appendTidy((*room)[:0], v)
+		return string(*room)
 	case nil:
 		return ""
 	}
@@ -327,6 +331,9 @@ func NormalizeValue(v any) any {
 	}
 	return valueOf(v).Tree()
 }
+
+// rooms have memory for texts.
+var rooms = sync.Pool{New: func() any { return new([]byte) }}
 
 // appendTidy appends the JSON of textOf, or nothing for an absent value.
 func appendTidy(b []byte, v any) []byte {

@@ -93,10 +93,10 @@ func alignRuleNames(was, is []map[string]any) {
 }
 
 // Servers returns the servers of the location as host:port, sorted. It is empty if the upstream is not listed.
-func (l *Location) Servers() []string { return l.Behaviour[Origin].servers() }
+func (l *Location) Servers() []string { return serversOf(objectsOf(l.Behaviour[Origin].Tree())) }
 
-func (v ServedValue) servers() (servers []string) {
-	for _, m := range objectsOf(v.Tree()) {
+func serversOf(upstreams []map[string]any) (servers []string) {
+	for _, m := range upstreams {
 		for _, s := range objectsOf(m["servers"]) {
 			servers = append(servers, addressOf(s))
 		}
