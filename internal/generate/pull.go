@@ -344,7 +344,7 @@ func (r *pullRun) usePastSpecs() {
 			continue
 		}
 		i.now = i.live
-		spec, err := plan.SpecBefore(writes)
+		spec, err := plan.SpecBefore(i.live.Kind, r.project.Overrides, writes)
 		switch {
 		case err != nil:
 			i.refuseItem(err.Error(), "write the manifest by hand: trueup log -p shows what git changed")

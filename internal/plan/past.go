@@ -68,8 +68,9 @@ func asObject(v any) map[string]any {
 
 // SpecBefore returns what live had of an object before the oldest of writes, which are all since then, the newest first: of
 // what git said, and of what trueup has written since. It is nil if there was no object.
-func SpecBefore(writes []ledger.LogEntry) (spec []byte, err error) {
+func SpecBefore(k *kind.Kind, overrides []Override, writes []ledger.LogEntry) (spec []byte, err error) {
 	var past any
+	rules := RulesFor(k, overrides)
 	for _, w := range writes {
 		switch {
 		case w.Did == ledger.DidCreate:
@@ -77,7 +78,11 @@ func SpecBefore(writes []ledger.LogEntry) (spec []byte, err error) {
 		case w.Live == nil:
 			return nil, fmt.Errorf("the ledger does not have what live was before entry %d: an older version of trueup wrote it", w.Entry)
 		default:
-			past = effect.ApplyPatch(patchToPast(w), past)
+			patch := patchToPast(w)
+			keepUntouched(patch, decodedObject(w.Applied), decodedObject(w.Sent), decodedObject(w.Live.Diff), func(value map[string]any) bool {
+				return merge.Covers(rules, value, past)
+			})
+			past = effect.ApplyPatch(patch, past)
 		}
 	}
 	if past == nil {
@@ -91,6 +96,21 @@ func patchToPast(w ledger.LogEntry) map[string]any {
 	applied, diff := decodedObject(w.Applied), decodedObject(w.Live.Diff)
 	before := asObject(effect.ApplyPatch(diff, any(applied)))
 	return withNulls(before, decodedObject(w.Sent), applied, diff)
+}
+
+// keepUntouched takes from a patch to the past what a write left as it was, where live after the write has it: elements of
+// lists may have more there than git says.
+func keepUntouched(patch, applied, sent, diff map[string]any, isLive func(map[string]any) bool) {
+	for name, value := range patch {
+		of, now := asObject(applied[name]), asObject(sent[name])
+		_, changed := diff[name]
+		switch below := asObject(value); {
+		case below != nil && of != nil && now != nil:
+			keepUntouched(below, of, now, asObject(diff[name]), func(v map[string]any) bool { return isLive(map[string]any{name: v}) })
+		case !changed && reflect.DeepEqual(applied[name], sent[name]) && isLive(map[string]any{name: value}):
+			delete(patch, name)
+		}
+	}
 }
 
 // withNulls returns an object with null for each field that only others have.

@@ -129,18 +129,18 @@ func TestUndoOfAnyEntry(t *testing.T) {
 		}
 		n := rapid.IntRange(1, len(p.writes)-1).Draw(t, "entry") // of the oldest there was nothing before
 		since := p.writes[:len(p.writes)-n]
-		spec, err := plan.SpecBefore(since)
+		spec, err := plan.SpecBefore(k, nil, since)
 		if err != nil || spec == nil {
 			t.Fatalf("%s: %v", spec, err)
 		}
 		taken := plan.ManageableSpec(k, nil, spec, false).Spec
 		said := plan.SumAfter(k, nil, p.rec, taken, kind.LiveObject{Spec: p.live}) != since[len(since)-1].Live.Sum
-		p.apply(taken)
-		is, was := plan.ManageableSpec(k, nil, p.live, true).Spec, plan.ManageableSpec(k, nil, p.before[n], true).Spec
 		foreign := 0
-		for _, count := range p.foreign[n-1 : len(p.foreign)-1] {
+		for _, count := range p.foreign[n-1:] {
 			foreign += count
 		}
+		p.apply(taken)
+		is, was := plan.ManageableSpec(k, nil, p.live, true).Spec, plan.ManageableSpec(k, nil, p.before[n], true).Spec
 		if same := bytes.Equal(is, was); same == said {
 			t.Fatalf("said %t\nis  %s\nwas %s", said, is, was)
 		}
@@ -152,7 +152,8 @@ func TestUndoOfAnyEntry(t *testing.T) {
 
 // TestOlderEntriesAreNotGuessed: a ledger that an older version wrote does not have what live was.
 func TestOlderEntriesAreNotGuessed(t *testing.T) {
-	spec, err := plan.SpecBefore([]ledger.LogEntry{{Entry: 3, Did: ledger.DidChange, Sent: []byte(`{}`)}})
+	k, _ := kind.FindKind("cdn")
+	spec, err := plan.SpecBefore(k, nil, []ledger.LogEntry{{Entry: 3, Did: ledger.DidChange, Sent: []byte(`{}`)}})
 	if spec != nil || err == nil {
 		t.Errorf("%s, %v", spec, err)
 	}
