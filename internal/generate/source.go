@@ -310,6 +310,10 @@ func (g *gatherer) findHost(host string) (purge.WantedPath, error) {
 // suggestHost ends a message about a host that no CDN serves with the one that was probably meant. Another host of the
 // same domain, or another number, is no slip.
 func (g *gatherer) suggestHost(host string) string {
+	const most = 100 // each is compared with every hostname, and so many unknown ones are not misspelt
+	if len(g.Unplaced) >= most {
+		return ""
+	}
 	label, domain, _ := strings.Cut(host, ".")
 	var labels []string
 	for _, known := range g.known {

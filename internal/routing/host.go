@@ -52,14 +52,13 @@ type hostTable struct {
 	// answers has an element for each node, side and reading.
 	answers []Responder
 	// matters says which assumptions may make a difference.
-	matters [CaseMatters + 1]bool
-	// outcomes has those that are needed more than once.
-	outcomes map[outcomeID]*ConditionalAnswer
+	matters  [CaseMatters + 1]bool
+	outcomes *knownOutcomes
 }
 
 // newHostTable returns the table of a host. Folded, it has the readings in which the case of paths plays no part.
 func newHostTable(names []string, precedences []Precedence, claimants [][]*CDN, folded bool) *hostTable {
-	h := &hostTable{names: names, claimants: claimants, competing: make([][]*CDN, len(names)), outcomes: map[outcomeID]*ConditionalAnswer{}}
+	h := &hostTable{names: names, claimants: claimants, competing: make([][]*CDN, len(names)), outcomes: newOutcomes()}
 	h.findDecisiveAssumptions()
 	patternOf := func(l *Location) string { return l.Path }
 	if folded {
