@@ -18,7 +18,10 @@ func checkPlaceholderOdd(s *RuleSubject) { s.reportPlaceholders(false) }
 
 // reportPlaceholders reports placeholders in fields that name something, or in all others.
 func (s *RuleSubject) reportPlaceholders(inNames bool) {
-	if !mayHavePlaceholder(s.Doc) { // paths of texts are expensive
+	if s.isPlain == nil {
+		s.isPlain = new(!mayHavePlaceholder(s.Doc))
+	}
+	if *s.isPlain { // paths of texts are expensive
 		return
 	}
 	s.eachText("", "", s.Doc, func(at, field, text string) {

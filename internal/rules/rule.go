@@ -207,9 +207,11 @@ type RuleSubject struct {
 	// Begin, if set, is called before each rule.
 	Begin func()
 
-	rule  *Rule                       // the running one
-	hosts []hostField                 // the result of unusualHosts
-	found map[string][]locatedMapping // the results of eachMapping, by place
+	rule    *Rule                       // the running one
+	isPlain *bool                       // whether no text may have a placeholder, once that is known
+	names   []specName                  // the result of specNames
+	hosts   []hostField                 // the result of unusualHosts
+	found   map[string][]locatedMapping // the results of eachMapping, by place
 }
 
 // Run applies the rules that check one object: those of advice or the others.

@@ -51,13 +51,6 @@ func goals() []goal {
 			y := all.sandbox(b, most)
 			return ratio(y.measure(b, "fmt", "--check"), y.measure(b, "validate"))
 		}},
-		{"plan-10000-changed-cpu-to-unchanged", 3, func(b *testing.B, all *yards) float64 {
-			y := all.sandbox(b, most)
-			y.change(b, 0)
-			unchanged := y.measure(b, "plan")
-			y.change(b, 100)
-			return ratio(y.measure(b, "plan"), unchanged)
-		}},
 		// Terraform took 60 times the probe's for 1000, and 2.53 times for 100, of which
 		// 25 is a share (2.43 and 0.96 s of the processors).
 		{"plan-100-cpu-to-probe-of-1000", 0.1, ofPlan(few, many)},
@@ -71,11 +64,6 @@ func goals() []goal {
 			return fastest(func() cost { return y.measure(b, "plan") }) - near
 		}},
 		{"plan-100-purges-of-20000-paths-peak-MiB", 350, func(b *testing.B, all *yards) float64 { return all.purges(b, few).measure(b, "plan").peak }},
-		{"complete-10000-names-ms", 100, func(b *testing.B, all *yards) float64 {
-			y := all.sandbox(b, most)
-			return fastest(func() cost { return y.measure(b, "__complete", "plan", "--target", "cdn/") })
-		}},
-		{"version-cpu-ms", 8, func(b *testing.B, all *yards) float64 { return all.start(b).measure(b, "version").cpu.Seconds() * 1000 }},
 		{"help-ms", 30, func(b *testing.B, all *yards) float64 {
 			y := all.start(b)
 			return fastest(func() cost { return y.measure(b, "--help") })
