@@ -3,6 +3,7 @@ package merge
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 
 	"trueup/internal/canon"
 )
@@ -174,10 +175,7 @@ func scalarText(v any) (string, scalarKind) {
 	case string:
 		return t, isText
 	case bool:
-		if t {
-			return "true", isBool
-		}
-		return "false", isBool
+		return strconv.FormatBool(t), isBool
 	case json.Number:
 		return string(canon.Number(t)), isNumber
 	case int, float64:

@@ -12,16 +12,9 @@ import (
 // namingFields are the fields whose values name something.
 const namingFields = " name namespace hostname subdomains host persistentVolumeClaimName tokenName expireName "
 
-func checkPlaceholder(s *RuleSubject) { s.reportPlaceholders(true) }
-
-func checkPlaceholderOdd(s *RuleSubject) { s.reportPlaceholders(false) }
-
 // reportPlaceholders reports placeholders in fields that name something, or in all others.
 func (s *RuleSubject) reportPlaceholders(inNames bool) {
-	if s.isPlain == nil {
-		s.isPlain = new(!mayHavePlaceholder(s.Doc))
-	}
-	if *s.isPlain { // paths of texts are expensive
+	if !mayHavePlaceholder(s.Doc) { // paths of texts are expensive
 		return
 	}
 	s.eachText("", "", s.Doc, func(at, field, text string) {

@@ -95,8 +95,8 @@ func checks() map[string]check {
 		"name-odd":             {object: checkNameOdd},
 		"name-shape":           {object: checkNameShape},
 		"namespace":            {object: checkNamespace},
-		"placeholder":          {object: checkPlaceholder},
-		"placeholder-odd":      {object: checkPlaceholderOdd},
+		"placeholder":          {object: func(s *RuleSubject) { s.reportPlaceholders(true) }},
+		"placeholder-odd":      {object: func(s *RuleSubject) { s.reportPlaceholders(false) }},
 		"port-range":           ofCDN(rangeCheck("upstreams[].servers[]", "", "port")),
 		"purge-hostname-case":  {set: checkPurgeHostnameCase},
 		"purge-limits":         ofPurge(checkPurgeLimits),
@@ -207,11 +207,10 @@ type RuleSubject struct {
 	// Begin, if set, is called before each rule.
 	Begin func()
 
-	rule    *Rule                       // the running one
-	isPlain *bool                       // whether no text may have a placeholder, once that is known
-	names   []specName                  // the result of specNames
-	hosts   []hostField                 // the result of unusualHosts
-	found   map[string][]locatedMapping // the results of eachMapping, by place
+	rule  *Rule                       // the running one
+	names []specName                  // the result of specNames
+	hosts []hostField                 // the result of unusualHosts
+	found map[string][]locatedMapping // the results of eachMapping, by place
 }
 
 // Run applies the rules that check one object: those of advice or the others.

@@ -2,20 +2,36 @@ package crash
 
 import (
 	"cmp"
+	"context"
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 )
 
+// build builds the program once, in a directory that goes away after all tests.
+var build = sync.OnceValues(func() (program string, err error) {
+	dir, err := os.MkdirTemp("", "program-")
+	if err != nil {
+		return "", err
+	}
+	program = filepath.Join(dir, "trueup")
+	if out, err := exec.CommandContext(context.Background(), "go", "build", "-ldflags=-s -w", "-o", program, ".").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build: %w\n%s", err, out)
+	}
+	return program, nil
+})
+
 func buildProgram(t *testing.T) string {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), "trueup")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", program, ".").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
+	program, err := build()
+	if err != nil {
+		t.Fatal(err)
 	}
 	return program
 }
