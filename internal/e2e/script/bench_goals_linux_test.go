@@ -21,7 +21,8 @@ func goalsOf(n int, r row, latency time.Duration) map[string]float64 {
 		return map[string]float64{"peak-MiB": 200, "requests": 1}
 	case r.name == "plan -o html":
 		return map[string]float64{"peak-MiB": 300, "wall/cpu": 0.65, "output-MB": 15}
-	case r.name == "apply" && r.changed == 100 || strings.HasPrefix(r.name, "pull") && r.changed == 0:
+	case r.name == "apply" && r.changed == 100:
+	case strings.HasPrefix(r.name, "pull") && r.changed == 0:
 		return map[string]float64{"peak-MiB": 300}
 	case r.changed == 100:
 		return map[string]float64{"peak-MiB": 300, "wall/cpu": 0.65}
