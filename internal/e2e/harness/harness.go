@@ -21,7 +21,6 @@ import (
 	"trueup/internal/blob"
 	"trueup/internal/cli"
 	"trueup/internal/config"
-	"trueup/internal/e2e/long"
 	"trueup/internal/e2e/scratch"
 )
 
@@ -101,11 +100,12 @@ func adaptEnv(env *config.Env) (transcript *os.File, err error) {
 }
 
 // RunScripts runs each script of dir against its own platform on loopback, with
-// the commands of commands() and more. With -update and TRUEUP_LONG, each run of the program is a process of its own.
-func RunScripts(t *testing.T, dir string, more map[string]Command) {
+// the commands of commands() and more. Each run of the program is a process of its own, but those of most scripts
+// if processes is false and nothing is updated.
+func RunScripts(t *testing.T, dir string, processes bool, more map[string]Command) {
 	HearHangups(t)
 	dir = FromRoot(t, dir)
-	if !*Update && !long.IsSet() {
+	if !*Update && !processes {
 		dir = startInside(t, dir)
 	}
 	testscript.Run(t, testscript.Params{
