@@ -194,8 +194,7 @@ func (s *logStore) finalRecords(since time.Time) (records []Record, err error) {
 		if !l.mayFold(since) {
 			continue
 		}
-		line := *l // whose record stays encoded, which takes less memory
-		rec, err := line.decodeRecord()
+		rec, err := l.decodeRecord()
 		if err != nil {
 			return nil, err
 		}
