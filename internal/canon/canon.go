@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"maps"
 	"math/big"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -75,7 +76,10 @@ func Append(b []byte, v any) []byte {
 
 func appendObject(b []byte, fields map[string]any) []byte {
 	b = append(b, '{')
-	for i, k := range SortedKeys(fields) {
+	var few [16]string // without memory of their own
+	keys := slices.AppendSeq(few[:0], maps.Keys(fields))
+	slices.Sort(keys)
+	for i, k := range keys {
 		if i > 0 {
 			b = append(b, ',')
 		}
@@ -172,8 +176,7 @@ func Decode(text []byte) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, _ := decodeTree(b, 0)
-	return v, nil
+	return Tree(b), nil
 }
 
 // MustDecode reads canonical JSON, and panics on anything else.
@@ -183,6 +186,39 @@ func MustDecode(canonical []byte) any {
 		panic(fmt.Sprintf("not canonical JSON: %v", err))
 	}
 	return v
+}
+
+// Tree is MustDecode for what is known to be canonical JSON: it checks nothing.
+func Tree(canonical []byte) any {
+	v, _ := decodeTree(canonical, 0)
+	return v
+}
+
+// AreOne reports whether two objects or lists are the same one, not only equal: trees may share parts.
+func AreOne(a, b any) bool {
+	x, y := reflect.ValueOf(a), reflect.ValueOf(b)
+	isTree := x.Kind() == reflect.Map || x.Kind() == reflect.Slice
+	return isTree && x.Kind() == y.Kind() && x.Len() == y.Len() && x.UnsafePointer() == y.UnsafePointer()
+}
+
+// TreeLike is Tree for a text that is much like another one, of which it has the tree: the result shares equal fields with it.
+func TreeLike(canonical, other []byte, tree any) any {
+	if bytes.Equal(canonical, other) {
+		return tree
+	}
+	was, isObject := tree.(map[string]any)
+	if !isObject || canonical[0] != '{' {
+		return Tree(canonical)
+	}
+	texts, fields := make(map[string][]byte, len(was)), make(map[string]any, len(was))
+	for key, text := range Members(other) {
+		texts[string(key)] = text
+	}
+	for key, text := range Members(canonical) {
+		name := unquoteString(slices.Concat([]byte{'"'}, key, []byte{'"'}))
+		fields[name] = TreeLike(text, texts[string(key)], was[name])
+	}
+	return fields
 }
 
 // decodeTree reads the value at a place of canonical JSON, and returns its end.

@@ -288,6 +288,24 @@ func Elements(array []byte) iter.Seq[[]byte] {
 	}
 }
 
+// CountValues counts a value in canonical JSON and all below it.
+func CountValues(b []byte) int {
+	n := 1
+	for at := 0; at < len(b); at++ {
+		switch b[at] {
+		case '"':
+			at = valueEnd(b, at) - 1
+		case ',':
+			n++
+		case '{', '[':
+			if b[at+1] != b[at]+2 { // the bracket that closes it
+				n++
+			}
+		}
+	}
+	return n
+}
+
 // valueEnd returns the end of the value that starts at an offset of canonical JSON.
 func valueEnd(b []byte, at int) int {
 	for depth := 0; at < len(b); at++ {

@@ -119,3 +119,33 @@ func BenchmarkCanonical(b *testing.B) {
 		})
 	}
 }
+
+// TestCountValues: each value is counted once, however deep it is.
+func TestCountValues(t *testing.T) {
+	for text, want := range map[string]int{
+		`1`: 1, `"a,{"`: 1, `{}`: 1, `[]`: 1, `[1]`: 2, `{"a":{"b":[1,{},"]"]}}`: 6, `[[],[[]],{"a":"\"[,"}]`: 6,
+	} {
+		if got := canon.CountValues([]byte(text)); got != want {
+			t.Errorf("%s has %d values, want %d", text, got, want)
+		}
+	}
+}
+
+// TestTreeLike: a tree made from another text's is that of its own text, and shares equal parts.
+func TestTreeLike(t *testing.T) {
+	texts := []string{`{}`, `[]`, `1`, `{"a":1}`, `{"a":[{"b":1},{"c":2}],"d":{"e":"x"}}`, `{"a":[{"b":1},{"c":3},4],"d":{"e":"x"}}`, `{"\"":"\\","a":{"b":1}}`, `[{"\"":1}]`}
+	for _, other := range texts {
+		tree := canon.Tree([]byte(other))
+		for _, text := range texts {
+			got := canon.TreeLike([]byte(text), []byte(other), tree)
+			if string(canon.Encode(got)) != text || string(canon.Encode(tree)) != other {
+				t.Errorf("%s beside %s is %s", text, other, canon.Encode(got))
+			}
+		}
+	}
+	was := canon.Tree([]byte(texts[4])).(map[string]any)
+	is := canon.TreeLike([]byte(texts[5]), []byte(texts[4]), was).(map[string]any)
+	if !canon.AreOne(was["d"], is["d"]) || canon.AreOne(was["a"], is["a"]) {
+		t.Errorf("%v does not share what it can with %v", is, was)
+	}
+}

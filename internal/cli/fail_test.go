@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"trueup/internal/blob"
 	"trueup/internal/config"
 	"trueup/internal/diag"
 )
@@ -82,7 +83,7 @@ func TestAnInterruptedReadSaysSo(t *testing.T) {
 	cancel()
 	var out, errs bytes.Buffer
 	code := Main(ctx, []string{"plan", "-o", "json"}, config.Env{
-		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Sleep: Sleep, Now: time.Now,
+		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Sleep: blob.Sleep, Now: time.Now,
 		Getenv: func(name string) string { return s.vars[name] }, Cwd: s.dir,
 	})
 	if code != diag.ExitInterrupted {

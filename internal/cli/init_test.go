@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"trueup/internal/blob"
 	"trueup/internal/config"
 	"trueup/internal/diag"
 	"trueup/internal/generate"
@@ -22,7 +23,7 @@ func initIn(t *testing.T, dir string, answers []string, args ...string) (code in
 	var out, errs bytes.Buffer
 	code = Main(t.Context(), append([]string{"init"}, args...), config.Env{
 		Stdin: strings.NewReader(strings.Join(answers, "\n") + "\n"), Stdout: &out, Stderr: &errs,
-		Getenv: addressed(nil), Now: time.Now, Sleep: Sleep, Cwd: dir, StdinIsTTY: answers != nil,
+		Getenv: addressed(nil), Now: time.Now, Sleep: blob.Sleep, Cwd: dir, StdinIsTTY: answers != nil,
 	})
 	return code, out.String(), errs.String()
 }
@@ -53,7 +54,7 @@ func TestInitKeepsAnswers(t *testing.T) {
 	var errs bytes.Buffer
 	if code := Main(t.Context(), []string{"init"}, config.Env{
 		Stdin: strings.NewReader(strings.Join(answers, "\n") + "\n"), Stdout: io.Discard, Stderr: &errs,
-		Getenv: addressed(nil), Now: time.Now, Sleep: Sleep, Cwd: t.TempDir(), StdinIsTTY: true,
+		Getenv: addressed(nil), Now: time.Now, Sleep: blob.Sleep, Cwd: t.TempDir(), StdinIsTTY: true,
 	}); code != diag.ExitError {
 		t.Errorf("exit %d", code)
 	}
@@ -96,7 +97,7 @@ func TestInitAsksOnlyWhatItCannotKnow(t *testing.T) {
 	write(t, dir, "manifests/.gitkeep", "")
 	var out bytes.Buffer
 	code := Main(t.Context(), []string{"init"}, config.Env{
-		Stdin: strings.NewReader("acme\nno\n"), Stdout: &out, Stderr: &out, Now: time.Now, Sleep: Sleep, Cwd: dir, StdinIsTTY: true,
+		Stdin: strings.NewReader("acme\nno\n"), Stdout: &out, Stderr: &out, Now: time.Now, Sleep: blob.Sleep, Cwd: dir, StdinIsTTY: true,
 		Getenv: addressed(map[string]string{"TRUEUP_WORKSPACE": "5a1d", "TRUEUP_LEDGER": "file:" + t.TempDir()}),
 	})
 	if code != diag.ExitError || strings.Count(out.String(), "]: ")+strings.Count(out.String(), "(no default): ") != 2 {
@@ -174,7 +175,7 @@ func TestALedgerOfTheEnvironmentStaysThere(t *testing.T) {
 	run := func(store string) (int, string) {
 		var out bytes.Buffer
 		code := Main(t.Context(), []string{"init", "--workspace", "acme", "--uuid", "5a1d", "--manifests", "examples", "--auto-approve"}, config.Env{
-			Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Now: time.Now, Sleep: Sleep, Cwd: dir,
+			Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Now: time.Now, Sleep: blob.Sleep, Cwd: dir,
 			Getenv: addressed(map[string]string{"TRUEUP_LEDGER": store}),
 		})
 		return code, out.String()
@@ -198,7 +199,7 @@ func TestInitDoubtsAnEmptyWorkspace(t *testing.T) {
 		dir := t.TempDir()
 		var out bytes.Buffer
 		code := Main(t.Context(), []string{"init", "--workspace", workspace.Name, "--uuid", workspace.UUID, "--ledger", "none", "--manifests", "pull"}, config.Env{
-			Stdin: strings.NewReader("yes\n" + answer + "\n"), Stdout: &out, Stderr: &out, Getenv: func(name string) string { return s.vars[name] }, Now: time.Now, Sleep: Sleep,
+			Stdin: strings.NewReader("yes\n" + answer + "\n"), Stdout: &out, Stderr: &out, Getenv: func(name string) string { return s.vars[name] }, Now: time.Now, Sleep: blob.Sleep,
 			Cwd: dir, StdinIsTTY: true,
 		})
 		if code != want || !strings.Contains(out.String(), ": is the UUID right?\nIf not, compare workspace: in trueup.yaml") ||

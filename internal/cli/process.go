@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/term"
 
+	"trueup/internal/blob"
 	"trueup/internal/config"
 )
 
@@ -28,7 +29,7 @@ func NewEnv() (config.Env, error) {
 		Stderr:      os.Stderr,
 		Getenv:      os.Getenv,
 		Now:         time.Now,
-		Sleep:       Sleep,
+		Sleep:       blob.Sleep,
 		Cwd:         dir,
 		Width:       TerminalWidth(os.Stdout),
 		StdinIsTTY:  TerminalWidth(os.Stdin) > 0,
@@ -92,18 +93,6 @@ func HandleSignals(cancel func()) <-chan struct{} {
 	// in git and its helpers as well.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	return hurry
-}
-
-// Sleep waits for d, or until the context ends.
-func Sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }
 
 // TerminalWidth returns the number of columns of the terminal f, or 0 if f is not a terminal.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"trueup/internal/blob"
 	"trueup/internal/config"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
@@ -19,7 +20,7 @@ func ran(t *testing.T, dir string, args ...string) (code int, stdout, stderr str
 	var out, wrong bytes.Buffer
 	env := config.Env{
 		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &wrong, Getenv: func(string) string { return "" }, Cwd: dir,
-		Now: time.Now, Sleep: Sleep,
+		Now: time.Now, Sleep: blob.Sleep,
 	}
 	code = Main(t.Context(), args, env)
 	return code, out.String(), wrong.String()

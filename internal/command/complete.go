@@ -21,31 +21,19 @@ const NoFiles = cobra.ShellCompDirectiveNoFileComp
 // completeWithin limits the time to read manifests.
 const completeWithin = 3 * time.Second
 
-// KnownObjects returns the objects of manifests by name, or none if they can't be read soon.
+// KnownObjects returns the objects of the manifests that the PATHs of the command line name, or none if they
+// can't be read soon.
 func (run *Run) KnownObjects(ctx context.Context, args []string) *manifest.Set {
-	return readWithinLimits(ctx, run, args, manifest.LoadNames)
-}
-
-// knownFullObjects is Known, with all of each object.
-func knownFullObjects(ctx context.Context, run *Run) *manifest.Set {
-	return readWithinLimits(ctx, run, nil, func(ctx context.Context, sources []manifest.PathSource, opts manifest.LoadSettings) *manifest.Set {
-		set, _, err := manifest.Load(ctx, sources, opts)
-		if err != nil {
-			return &manifest.Set{}
-		}
-		return set
-	})
-}
-
-// readWithinLimits calls read with the manifests that the PATHs of the command line name, within limits.
-func readWithinLimits(ctx context.Context, run *Run, args []string, read func(context.Context, []manifest.PathSource, manifest.LoadSettings) *manifest.Set) *manifest.Set {
 	paths := slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return strings.HasPrefix(arg, "-") })
 	ctx, cancel := context.WithTimeout(cmp.Or(ctx, context.Background()), completeWithin)
 	defer cancel()
 	if p, err := run.FindProject(); err == nil {
 		if sources, err := run.openSources(p, paths); err == nil {
 			limits := manifest.Limits{Files: 20_000, Objects: 20_000, Total: 128 << 20}
-			return read(ctx, sources, manifest.LoadSettings{Parallelism: run.API.Parallelism, Limits: limits})
+			set, _, err := manifest.Load(ctx, sources, manifest.LoadSettings{Parallelism: run.API.Parallelism, Limits: limits})
+			if err == nil {
+				return set
+			}
 		}
 	}
 	return &manifest.Set{}

@@ -3,7 +3,6 @@ package command
 import (
 	"cmp"
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -32,42 +31,9 @@ func newDoctor(run *Run) *cobra.Command {
 // runDoctor makes all checks.
 func runDoctor(ctx context.Context, run *Run) report.Document {
 	return doctorResult(config.RunDoctor(ctx, config.DoctorSettings{
-		Options: run.Options, Searched: run.searchedFolders(), Terminal: describeTerminal(run), Limits: listRunSettings(run),
-		FindProject: run.FindProject,
-		Load:        func(ctx context.Context) (config.LoadedProject, error) { return run.LoadProject(ctx, nil) },
+		Options: run.Options, Searched: run.searchedFolders(), FindProject: run.FindProject,
+		Load: func(ctx context.Context) (config.LoadedProject, error) { return run.LoadProject(ctx, nil) },
 	}))
-}
-
-// describeTerminal describes standard output.
-func describeTerminal(run *Run) string {
-	says, color := "standard output is not a terminal", ", without colour"
-	if run.Width > 0 {
-		says = fmt.Sprintf("%d columns", run.Width)
-	}
-	if run.useColor(run.Width > 0) {
-		color = ", in colour"
-	}
-	if run.inCI() {
-		color += ", in CI"
-	}
-	return says + color
-}
-
-// listRunSettings returns the limits of a run: in JSON all of them, else those that the environment has.
-func listRunSettings(run *Run) (list []config.EffectiveSetting) {
-	for _, s := range []config.EffectiveSetting{
-		{Name: "request-timeout", Value: run.API.RequestTimeout.String(), Origin: requestTimeoutVar},
-		{Name: "timeout", Value: run.timeout.String(), Origin: timeoutVar},
-		{Name: "parallelism", Value: fmt.Sprint(run.API.Parallelism), Origin: parallelismVar},
-	} {
-		if run.Getenv(s.Origin) == "" {
-			s.Origin = "default"
-		}
-		if s.Origin != "default" || run.Format == "json" {
-			list = append(list, s)
-		}
-	}
-	return list
 }
 
 // runProbe sends a harmless request as apply would, and once more, to see whether the platform refuses

@@ -168,7 +168,7 @@ func completeTopics(run *Run, cmd *cobra.Command, args []string, toComplete stri
 		out = CompleteKeys(run.KnownObjects(cmd.Context(), nil), toComplete)
 	}
 	if at >= 0 {
-		t, err := view.ParseTopic(toComplete[:at], func() (*manifest.Set, error) { return knownFullObjects(cmd.Context(), run), nil })
+		t, err := view.ParseTopic(toComplete[:at], func() (*manifest.Set, error) { return run.KnownObjects(cmd.Context(), nil), nil })
 		if err != nil {
 			return nil, NoFiles
 		}

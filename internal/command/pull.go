@@ -96,7 +96,11 @@ func runPull(ctx context.Context, run *Run, opts generate.PullOptions, args []st
 		for _, f := range doc.Annotations {
 			run.Log(levelOf(f), strings.TrimSuffix(f.Message+"; "+f.Fix, "; "))
 		}
-		doc.Text = fileDocument(r.Text).Text
+		doc.Text = func(out report.LineWriter, _ report.FormatOptions) {
+			for _, text := range generate.JoinManifests(r.New()) {
+				out.Source(text)
+			}
+		}
 	}
 	return doc, err
 }

@@ -3,7 +3,6 @@ package command
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 
@@ -51,8 +50,6 @@ func newNewPurge(run *Run) *cobra.Command {
 	f.StringArrayVar(&opts.Lists, "from-list", nil, "purge the addresses of a list in `FILE`: one a line or a JSON list, also requests to the older service; repeatable")
 	f.StringVar(&opts.Query, "query", "", "with --from-list, what to do with a query, as `POLICY`: drop, prefix (purge everything that starts with its path) or keep")
 	restrictFlag(f, "query", purge.QueryDropped, purge.QueryPrefix, purge.QueryKept)
-	f.IntVar(&opts.Collapse, "collapse", 0, "if a folder has `N` or more paths, purge the whole folder instead; never /*")
-	f.Lookup("collapse").NoOptDefVal = fmt.Sprint(purge.Pays)
 	f.StringVar(&opts.Name, "name", "", "start the name with `BASE`, such as a release (default the commit and number of the CI run, or the time)")
 	f.StringVar(&opts.Dir, "dir", "", "write to `DIR`, or - for standard output (default the folder with most purges, or purges/)")
 	f.BoolVar(&opts.SkipUnplaced, "skip-unplaced", false, "skip what can't be purged as named")

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"os/exec"
 	"path/filepath"
@@ -95,8 +96,6 @@ type DoctorSettings struct {
 	FindProject func() (Project, error)
 	Load        func(context.Context) (LoadedProject, error) // reads the project with its manifests
 	Searched    string                                       // where the project was searched
-	Terminal    string                                       // describes the terminal
-	Limits      []EffectiveSetting                           // of the run
 }
 
 // doctorChecker makes the checks. If something is wrong, it checks the rest.
@@ -165,13 +164,11 @@ func (e *doctorChecker) checkAll(ctx context.Context) {
 			(&areaChecks{doctorChecker: e, area: area}).checkAll(ctx)
 		}
 		e.addCheck("ledger", "store", e.checkLedger(ctx))
-		e.addCheck("ledger", "history", e.checkHistory())
 		for _, area := range kind.Areas() {
 			e.addCheck("ledger", "duplicates, "+string(area), e.checkProof(area))
 		}
 	}
 	e.addCheck("machine", "git", e.checkGit(ctx))
-	e.addCheck("machine", "terminal", passedCheck(e.Terminal))
 }
 
 func (e *doctorChecker) addCheck(group, check string, f DoctorCheck) {
@@ -253,24 +250,9 @@ func (e *doctorChecker) checkLedger(ctx context.Context) DoctorCheck {
 // usedAreas returns the areas that have manifests.
 func (e *doctorChecker) usedAreas() []kind.Area { return cmp.Or(e.set, &manifest.Set{}).Areas() }
 
-func (e *doctorChecker) hasLedger() bool {
-	return e.report.Ledger.ID != "" && e.report.Ledger.Problem == ""
-}
-
-// checkHistory says whether this machine would notice a ledger that was rolled back.
-func (e *doctorChecker) checkHistory() DoctorCheck {
-	switch {
-	case !e.hasLedger():
-		return skippedDependentCheck("needs the ledger")
-	case e.ledger.HasMemory():
-		return passedCheck("seen on this machine before, so trueup would notice a rollback")
-	}
-	return skippedCheck("never seen on this machine, so trueup would not notice a rollback")
-}
-
 // checkProof says what is known of second requests with the same name.
 func (e *doctorChecker) checkProof(area kind.Area) DoctorCheck {
-	if !e.hasLedger() {
+	if e.report.Ledger.ID == "" || e.report.Ledger.Problem != "" {
 		return skippedDependentCheck("needs the ledger")
 	}
 	if proof, proven := e.report.Proofs[area]; proven {
@@ -296,4 +278,72 @@ func (e *doctorChecker) checkGit(ctx context.Context) DoctorCheck {
 		return warnedCheck(says+", and there is no ssh", "install ssh if the remote's address needs it")
 	}
 	return passedCheck(says)
+}
+
+// openAll opens the platform and the ledger, and continues after what is wrong. For a sandbox it reads
+// no setting of the real platform.
+func (e *doctorChecker) openAll(ctx context.Context) {
+	if e.Sandbox {
+		e.platform, e.sandboxErr = e.OpenSandboxPlatform(ctx, e.project, cmp.Or(e.set, &manifest.Set{}))
+		if e.sandboxErr != nil {
+			return
+		}
+	} else {
+		pin, err := e.FindPin(e.project)
+		e.PinnedProfile = pin.Profile
+		e.settings, e.settingsErr = e.ResolveSettings()
+		e.settingsErr = errors.Join(err, e.settingsErr)
+		roots, err := e.settings.RootCAs()
+		e.settingsErr = errors.Join(e.settingsErr, err)
+		e.platform, e.addressErrs = e.RealPlatform(e.settings, e.project)
+		e.platform.API.RootCAs = roots
+	}
+	e.ledger, e.ledgerErr = e.platform.OpenLedger(ctx)
+}
+
+// effectiveSettings returns the settings that a run would use, and who chose each.
+func (e *doctorChecker) effectiveSettings() (list []EffectiveSetting) {
+	if e.Sandbox {
+		for _, area := range kind.Areas() {
+			list = append(list, EffectiveSetting{Name: string(area) + ".url", Value: e.platform.Origins[area], Origin: "--sandbox"})
+		}
+		return append(list, EffectiveSetting{Name: "ledger.store", Value: e.platform.Ledger.Store, Origin: "--sandbox"})
+	}
+	add := func(name, value, origin string) *EffectiveSetting {
+		if value == "" {
+			origin = ""
+		}
+		list = append(list, EffectiveSetting{Name: name, Value: value, Origin: cmp.Or(origin, "default")})
+		return &list[len(list)-1]
+	}
+	s, w := e.settings, e.platform
+	add("profile", s.Profile.Name, s.ProfileFrom)
+	ws := ""
+	if e.project.Exists() {
+		ws = fmt.Sprintf("%s (%s)", e.project.Workspace.Name, e.project.Workspace.UUID)
+	}
+	add("workspace", ws, ProjectFile)
+	add("workspace.pin", w.Pin.Workspace, w.Pin.Origin).Optional = true
+	for _, area := range kind.Areas() {
+		url, token, source := s.URLs[area], s.Tokens[area], ""
+		if e.addressErrs[area] != nil {
+			url.Value = "not a usable address"
+		}
+		if !token.IsZero() {
+			source = token.Source()
+		}
+		add(string(area)+".url", url.Value, url.Origin)
+		add(string(area)+".token", source, token.Origin)
+	}
+	store, origin := w.Ledger.Store, ProjectFile
+	if e.ledgerErr != nil {
+		store = "not a usable store"
+	}
+	if w.Ledger.StoreFromEnv {
+		origin = "TRUEUP_LEDGER"
+	}
+	add("ledger.store", store, origin)
+	add("caFile", s.CAFile.Value, s.CAFile.Origin).Optional = true
+	add("proxy", s.Proxy.Value, s.Proxy.Origin).Optional = true
+	return list
 }

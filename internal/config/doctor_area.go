@@ -2,8 +2,6 @@ package config
 
 import (
 	"context"
-	"crypto/x509"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -90,7 +88,8 @@ func (c *areaChecks) checkConnection(ctx context.Context) DoctorCheck {
 	defer reader.Close()
 	var err error
 	if c.seen, err = reader.CheckReachability(ctx, c.area); err != nil {
-		return failedCheck(diag.ExitError, c.withProxy(err.Error()), c.connectionFix(err))
+		return failedCheck(diag.ExitError, c.withProxy(err.Error()),
+			"check the address; HTTPS_PROXY or proxy in a profile names a proxy, TRUEUP_CA_FILE or caFile a certificate authority to trust")
 	}
 	c.connected = true
 	says := "answered in " + c.seen.Took.Round(time.Millisecond).String()
@@ -105,27 +104,6 @@ func (c *areaChecks) withProxy(says string) string {
 		says += ", through the proxy " + c.seen.Proxy
 	}
 	return says
-}
-
-func (c *areaChecks) connectionFix(err error) string {
-	var invalid x509.CertificateInvalidError
-	var other x509.HostnameError
-	expired := errors.As(err, &invalid) && invalid.Reason == x509.Expired
-	switch {
-	case expired && c.seen.Expires.After(c.Now()):
-		return "set this machine's clock"
-	case expired:
-		return "" // the check of the certificate says what to do
-	case errors.As(err, &other):
-		return "check the address: the certificate there is for another host"
-	case c.seen.Issuer != "":
-		return "the certificate is signed by " + c.seen.Issuer + ": if you know that issuer, trust it with TRUEUP_CA_FILE or caFile in a profile"
-	case strings.Contains(err.Error(), "proxy"):
-		return ""
-	case c.settings.Proxy.Value == "":
-		return "check the address; if you use a proxy, set HTTPS_PROXY or proxy in a profile"
-	}
-	return "check the address"
 }
 
 func (c *areaChecks) checkCertificate(context.Context) DoctorCheck {

@@ -120,7 +120,7 @@ func hasSecret(text string, moreBase64 int) bool {
 	}
 	for range maxEncodings {
 		before := text
-		for _, undo := range []func(string) string{unescapeJSON, html.UnescapeString, UnescapePercent, removeLineBreaks} {
+		for _, undo := range []func(string) string{unescapeJSON, html.UnescapeString, UnescapePercent, lineBreaks().Replace} {
 			undone := undo(text)
 			if undone != text && has(undone) {
 				return true
@@ -148,7 +148,8 @@ var (
 	jsonEscape    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\(?:[uU][[:xdigit:]]{4}|[xX][[:xdigit:]]{2}|.)`) })
 	percentEscape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`%[[:xdigit:]]{2}`) })
 	urlAlphabet   = sync.OnceValue(func() *strings.Replacer { return strings.NewReplacer("-", "+", "_", "/") })
-	lineBreaks    = sync.OnceValue(func() *strings.Replacer { return strings.NewReplacer("\r", "", "\n", "", "\t", "") })
+	// lineBreaks are those that a server may put into long texts.
+	lineBreaks = sync.OnceValue(func() *strings.Replacer { return strings.NewReplacer("\r", "", "\n", "", "\t", "") })
 )
 
 func unescapeJSON(text string) string {
@@ -199,9 +200,4 @@ func decodeBase64Parts(text string) string {
 
 func isBase64(r rune) bool {
 	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("+/-_", r)
-}
-
-// removeLineBreaks removes the line breaks that a server may put into long texts.
-func removeLineBreaks(text string) string {
-	return lineBreaks().Replace(text)
 }

@@ -63,16 +63,11 @@ func ParseExit(text string) int {
 	return -1
 }
 
-// exitsWorstFirst returns the codes of runs that end differently: what only a person can change counts more than
-// what may be right in the next run.
-func exitsWorstFirst() []int {
-	return []int{ExitInterrupted, ExitAuth, ExitNeedsPerson, ExitNotConverged, ExitInvalid, ExitStale, ExitPartial, ExitError, ExitChanges, ExitOK}
-}
-
-// ExitRank returns the place of a code among those that WorstExit compares, 0 for the worst. An unknown code ranks as
-// ExitError.
+// ExitRank returns the place of a code among those that WorstExit compares, 0 for the worst: what only a person can
+// change counts more than what may be right in the next run. An unknown code ranks as ExitError.
 func ExitRank(code int) int {
-	if i := slices.Index(exitsWorstFirst(), code); i >= 0 {
+	worstFirst := []int{ExitInterrupted, ExitAuth, ExitNeedsPerson, ExitNotConverged, ExitInvalid, ExitStale, ExitPartial, ExitError, ExitChanges, ExitOK}
+	if i := slices.Index(worstFirst, code); i >= 0 {
 		return i
 	}
 	return ExitRank(ExitError)

@@ -136,7 +136,7 @@ func (p comparedPlace) elementPlace(live, after int) comparedPlace {
 // comparePlace compares a place of live and after, down to what lines show.
 func (c *comparison) comparePlace(at comparedPlace, live, after any) {
 	isShown := slices.ContainsFunc(at.live.linesHere(), func(line *ShownChange) bool { return !line.Moved && slices.Contains(at.after.linesHere(), line) })
-	if isShown || areEmpty(live, after) || at.live == nil && at.after == nil && equalValues(live, after) {
+	if isShown || isEmpty(live) && isEmpty(after) || at.live == nil && at.after == nil && equalValues(live, after) {
 		return
 	}
 	switch was := live.(type) {
@@ -283,8 +283,6 @@ func equalValues(a, b any) bool {
 	y, yOK := scalarText(b)
 	return a == nil && b == nil || xOK && yOK && x == y
 }
-
-func areEmpty(a, b any) bool { return isEmpty(a) && isEmpty(b) }
 
 // isEmpty reports whether a value says nothing: servers answer an empty object, an empty list, null or nothing for each
 // other. A line may show more.

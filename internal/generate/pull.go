@@ -103,7 +103,6 @@ func (i *PulledObject) refuseItem(reason, fix string) {
 // PullResult is what a run did.
 type PullResult struct {
 	Items        []*PulledObject
-	Text         []byte // has the manifests of a run to standard output
 	Partial      bool   // true if the platform did not list all objects
 	Adopted      int    // counts the items that the ledger learnt about
 	Problem, Fix string // Problem says why the ledger was not read, and Fix what to do; empty if it was
@@ -169,7 +168,6 @@ func PullManifests(ctx context.Context, cfg config.Options, p config.Project, as
 		return nil, err
 	}
 	if opts.Stdout {
-		r.Text = joinManifests(r.newItems())
 		return &r.PullResult, nil
 	}
 	if !opts.Diff {

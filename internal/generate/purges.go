@@ -161,7 +161,7 @@ func (m *manifestMaker) defaultFolder() files.Folder {
 }
 
 func (m *manifestMaker) composeRequests() {
-	m.composed = purge.ComposeRequests(m.Wanted, m.Collapse)
+	m.composed = purge.ComposeRequests(m.Wanted)
 	for _, c := range m.composed {
 		for _, part := range c.SplitByLimits(purge.HostLimits()) {
 			tree := part.Tree()

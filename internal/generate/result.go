@@ -26,11 +26,9 @@ type WrittenPurges struct {
 	Format    string          `json:"format"`
 	Sandbox   bool            `json:"sandbox"`
 	Manifests []PurgeManifest `json:"manifests"`
-	// Dropped are the paths that others cover, and Collapsed the folders that replace paths.
-	Dropped   []droppedPath `json:"dropped,omitempty"`
-	Collapsed []widerPath   `json:"collapsed,omitempty"`
-	Unplaced  []string      `json:"unplaced,omitempty"`
-	Text      []byte        `json:"-"` // for standard output
+	Dropped   []droppedPath   `json:"dropped,omitempty"` // the paths that others cover
+	Unplaced  []string        `json:"unplaced,omitempty"`
+	Text      []byte          `json:"-"` // for standard output
 }
 
 // PurgeManifest is a purge in git.
@@ -55,12 +53,6 @@ type SpecSummary struct {
 type droppedPath struct {
 	Hostname string `json:"hostname"`
 	purge.DroppedPath
-}
-
-type widerPath struct {
-	Hostname string `json:"hostname"`
-	Prefix   string `json:"prefix"`
-	Paths    int    `json:"inPlaceOf"`
 }
 
 func summaryOf(spec purge.Spec) SpecSummary {
@@ -124,7 +116,7 @@ func (m *manifestMaker) finishResult() {
 	}
 }
 
-// logOmitted logs what the requests of a hostname leave out, and what else they purge.
+// logOmitted logs what the requests of a hostname leave out.
 func (m *manifestMaker) logOmitted(c purge.ReducedPurge) {
 	var prefixes []string
 	covered := map[string][]string{}
@@ -137,10 +129,6 @@ func (m *manifestMaker) logOmitted(c purge.ReducedPurge) {
 	}
 	for _, prefix := range prefixes {
 		m.logInfo("left out, because %s covers it: %s", prefix, diag.JoinFirst(covered[prefix], 3))
-	}
-	for _, each := range c.Collapsed {
-		m.Collapsed = append(m.Collapsed, widerPath{c.Hostname, each.Prefix, len(each.Paths)})
-		m.logWarning("%s replaces %d paths on %s: it purges them and everything else below it, which trueup can't list", each.Prefix, len(each.Paths), c.Hostname)
 	}
 }
 

@@ -32,7 +32,6 @@ type PurgeOptions struct {
 	Lists                 []string // files of lists of addresses, also of the older purge service
 	Query                 string   // what Lists do with a query: purge.QueryDropped, QueryPrefix, QueryKept, or empty to refuse it
 	Pages                 string   // how the site serves pages of FromGit
-	Collapse              int      // how many paths of a folder are purged as the whole folder, 0 for none
 	Name, Dir             string   // Name begins the names of manifests, and Dir is where to write them
 	SkipUnplaced          bool
 }
@@ -47,11 +46,9 @@ const nameRunes = "abcdefghijklmnopqrstuvwxyz0123456789-."
 func (o PurgeOptions) CheckValues() error {
 	const most = 150
 	odd := func(r rune) bool { return !strings.ContainsRune(nameRunes, r) }
-	switch n := o.Name; {
-	case len(n) > most || strings.ContainsFunc(n, odd) || strings.Trim(n, "-.") != n || strings.Contains(n, ".."):
+	n := o.Name
+	if len(n) > most || strings.ContainsFunc(n, odd) || strings.Trim(n, "-.") != n || strings.Contains(n, "..") {
 		return fmt.Errorf("--name is %q: write at most 150 lower-case letters, digits, hyphens and dots, such as rel-42", n)
-	case o.Collapse < 0 || o.Collapse == 1:
-		return fmt.Errorf("--collapse is %d: write 2 or more", o.Collapse)
 	}
 	return nil
 }
@@ -313,6 +310,10 @@ func (g *gatherer) findHost(host string) (purge.WantedPath, error) {
 // suggestHost ends a message about a host that no CDN serves with the one that was probably meant. Another host of the
 // same domain, or another number, is no slip.
 func (g *gatherer) suggestHost(host string) string {
+	const most = 100 // each is compared with every hostname, and so many unknown ones are not misspelt
+	if len(g.Unplaced) >= most {
+		return ""
+	}
 	label, domain, _ := strings.Cut(host, ".")
 	var labels []string
 	for _, known := range g.known {

@@ -2,7 +2,10 @@ package generate
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"trueup/internal/purge"
 )
 
 // TestExpandedPaths: the files of the root folder are not taken for paths; a few that are there may be meant.
@@ -13,5 +16,19 @@ func TestExpandedPaths(t *testing.T) {
 	}
 	if !looksShellExpanded(all) || looksShellExpanded(all[:2]) || !looksShellExpanded(append(all, "/img/*")) {
 		t.Error(all)
+	}
+}
+
+// TestFewHostsAreSuggested: a long list of unknown hosts is not compared with every hostname.
+func TestFewHostsAreSuggested(t *testing.T) {
+	known := []string{"shop.example.com"}
+	g := gatherer{hosts: purge.NewHosts(known), known: known}
+	for i := range 200 {
+		g.addEntry("list.txt", purge.ListEntry{Line: i + 1, Text: "https://shpo.example.com/"})
+	}
+	for i, text := range g.Unplaced {
+		if strings.Contains(text, "did you mean shop.example.com?") != (i < 100) {
+			t.Fatalf("%d: %s", i, text)
+		}
 	}
 }

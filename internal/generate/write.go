@@ -54,7 +54,7 @@ func (r *pullRun) makeDrafts(ctx context.Context) error {
 	if err := cmp.Or(cmp.Or(failed...), context.Cause(ctx)); err != nil {
 		return err
 	}
-	for _, i := range r.newItems() {
+	for _, i := range r.New() {
 		if err := r.draftNewManifest(i); err != nil {
 			return err
 		}
@@ -134,17 +134,20 @@ func (i *PulledObject) cutEqualLines() {
 	i.After = bytes.Join(after[i.LeftOut:len(after)-tail], nil)
 }
 
-func (r *pullRun) newItems() []*PulledObject {
+// New returns the items with manifests that are new.
+func (r *PullResult) New() []*PulledObject {
 	return slices.DeleteFunc(slices.Clone(r.Items), func(i *PulledObject) bool { return i.Verdict != New })
 }
 
-// joinManifests returns the manifests of new items as documents of one text.
-func joinManifests(items []*PulledObject) []byte {
-	texts := make([][]byte, len(items))
+// JoinManifests returns the texts of new manifests, with lines --- between them.
+func JoinManifests(items []*PulledObject) (texts [][]byte) {
 	for n, i := range items {
-		texts[n] = i.After
+		if n > 0 {
+			texts = append(texts, []byte("---\n"))
+		}
+		texts = append(texts, i.After)
 	}
-	return bytes.Join(texts, []byte("---\n"))
+	return texts
 }
 
 func (r *pullRun) setVerdict(i *PulledObject) {
@@ -155,6 +158,9 @@ func (r *pullRun) setVerdict(i *PulledObject) {
 		taken = plan.ManageableSpec(k, r.project.Overrides, i.live.Spec, true)
 	}
 	i.Unknown = taken.Left
+	if bytes.Equal(taken.Spec, i.live.Spec) {
+		taken.Spec = i.live.Spec // once in memory
+	}
 	i.draft = yamledit.Draft{Kind: k, Name: i.Name, Spec: taken.Spec, Head: r.headLines(i), Silence: "live has it"}
 	if !r.project.Exists() {
 		i.draft.Namespace = r.platform.Workspace.Name
@@ -216,7 +222,7 @@ func (r *pullRun) fileOf(i *PulledObject) string {
 func (r *pullRun) refuseInvalid(ctx context.Context) error {
 	sources := slices.Clone(r.sources)
 	byPath := map[string]*PulledObject{}
-	for n, i := range r.newItems() {
+	for n, i := range r.New() {
 		path := fmt.Sprintf("\x00%d", n) // no file has that name
 		byPath[path] = i
 		sources = append(sources, manifest.PathSource{Data: i.After, Display: path})
@@ -300,7 +306,7 @@ func (r *pullRun) writeManifests(ctx context.Context) error {
 }
 
 func (r *pullRun) writeNew() error {
-	items := r.newItems()
+	items := r.New()
 	if len(items) == 0 {
 		return nil
 	}
@@ -318,7 +324,7 @@ func (r *pullRun) writeNew() error {
 		atOnce = len(items)
 	}
 	for batch := range slices.Chunk(items, atOnce) {
-		state, err := files.WriteManifest(root, files.File{Name: r.target.NameInBase(r.fileOf(batch[0])), Content: joinManifests(batch)})
+		state, err := files.WriteManifest(root, files.File{Name: r.target.NameInBase(r.fileOf(batch[0])), Content: slices.Concat(JoinManifests(batch)...)})
 		if err != nil {
 			return fmt.Errorf("%s: %w", batch[0].File, files.WithoutPath(err))
 		}

@@ -111,6 +111,7 @@ func parseSchema(doc []byte) (*Field, error) {
 // parsedSchema is the schema of a field.
 type parsedSchema struct {
 	Field
+	Ref      string   `json:"$ref"`
 	Const    string   `json:"const"`
 	Required []string `json:"required"`
 	List     *struct {
@@ -147,20 +148,18 @@ func (m *orderedMembers) UnmarshalJSON(text []byte) error {
 
 // decodeSchema decodes a schema. Members beside a $ref override those of the definition.
 func (d definitions) decodeSchema(text json.RawMessage, into *parsedSchema) error {
-	var of struct {
-		Ref string `json:"$ref"`
-	}
-	if err := json.Unmarshal(text, &of); err != nil {
+	alone := *into
+	err := json.Unmarshal(text, into)
+	if err != nil || into.Ref == "" {
 		return err
 	}
-	if of.Ref != "" {
-		def, ok := d[strings.TrimPrefix(of.Ref, "#/$defs/")]
-		if !ok {
-			return fmt.Errorf("$ref %q is not a definition of this document", of.Ref)
-		}
-		if err := d.decodeSchema(def, into); err != nil {
-			return err
-		}
+	def, ok := d[strings.TrimPrefix(into.Ref, "#/$defs/")]
+	if !ok {
+		return fmt.Errorf("$ref %q is not a definition of this document", into.Ref)
+	}
+	*into = alone
+	if err := d.decodeSchema(def, into); err != nil {
+		return err
 	}
 	return json.Unmarshal(text, into)
 }

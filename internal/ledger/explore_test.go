@@ -262,26 +262,32 @@ func (x *explorer) judge(s situation) string {
 // isLong reports whether to explore for an hour.
 func isLong() bool { return long.Times(1) >= 100 }
 
-// scopes are those of go test, or larger ones.
+// scopes are those of go test. With TRUEUP_LONG there are two more, and larger ones for an hour.
 func scopes() []scope {
+	nights := []scope{
+		{name: "a proof, two nights", runs: 2, purges: 1, faults: 1, nights: 2, proven: true},
+		{name: "no proof, two nights", runs: 2, purges: 1, faults: 1, nights: 2, executesTwice: true},
+	}
 	if isLong() {
-		return []scope{
+		return append(nights, []scope{
 			{name: "a proof, two faults", runs: 2, purges: 1, faults: 2, naps: 1, answers: 1, proven: true},
 			{name: "no proof, two faults", runs: 2, purges: 1, faults: 2, naps: 1, answers: 1, executesTwice: true},
 			{name: "a proof, three runs", runs: 3, purges: 1, faults: 1, naps: 1, proven: true},
 			{name: "no proof, three runs", runs: 3, purges: 1, faults: 1, naps: 1, executesTwice: true},
 			{name: "a proof, two purges", runs: 2, purges: 2, faults: 1, proven: true},
 			{name: "no proof, two purges", runs: 2, purges: 2, faults: 1, executesTwice: true},
-		}
+		}...)
 	}
-	return []scope{
+	small := []scope{
 		{name: "a proof", runs: 2, purges: 1, faults: 1, naps: 1, answers: 1, proven: true},
 		{name: "no proof", runs: 2, purges: 1, faults: 1, naps: 1, answers: 1, executesTwice: true},
-		{name: "a proof, two nights", runs: 2, purges: 1, faults: 1, nights: 2, proven: true},
-		{name: "no proof, two nights", runs: 2, purges: 1, faults: 1, nights: 2, executesTwice: true},
 		{name: "three runs", runs: 3, purges: 1, proven: true},
 		{name: "two purges", runs: 2, purges: 2, executesTwice: true},
 	}
+	if long.IsSet() {
+		return append(small, nights...)
+	}
+	return small
 }
 
 // TestEveryInterleaving visits each situation of each scope once.
@@ -301,7 +307,7 @@ func TestEveryInterleaving(t *testing.T) {
 			})
 		}
 	})
-	whole := !isLong() && !strings.Contains(flag.Lookup("test.run").Value.String(), "/")
+	whole := !long.IsSet() && !strings.Contains(flag.Lookup("test.run").Value.String(), "/")
 	if whole && !t.Failed() {
 		wantInDocs(t, `all \d+ states and \d+ transitions`, fmt.Sprintf("all %d states and %d transitions", situations.Load(), transitions.Load()))
 		wantInDocs(t, `each of \d+ mistakes`, fmt.Sprintf("each of %d mistakes", len(mistakes)+len(seeded)))

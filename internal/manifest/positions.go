@@ -94,37 +94,37 @@ type placeFinder struct {
 // scanValue reads the places of a value and of all below it. It builds paths only below those in found,
 // because building all would take most of the time.
 func (w *placeFinder) scanValue(path string, named bool, json []byte) {
-	lines, n := binary.Varint(w.places)
-	column, m := binary.Uvarint(w.places[max(n, 0):])
-	if n <= 0 || m <= 0 {
-		return // an object that was not read from a file has no places
-	}
-	w.places, w.last = w.places[n+m:], lineColumn{uint32(int64(w.last.line) + lines), uint32(column)}
-	if named {
+	w.readPlace()
+	if named && path != "" {
 		if _, named = w.found[path]; named {
 			w.found[path] = w.last
 		}
-		named = named || path == ""
 	}
-	switch json[0] {
-	case '{':
-		for key, v := range canon.Members(json) {
-			at := ""
-			if named {
-				at = kind.JoinField(path, unescapeName(string(key)))
-			}
-			w.scanValue(at, named, v)
+	switch {
+	case !named:
+		for range canon.CountValues(json) - 1 {
+			w.readPlace()
 		}
-	case '[':
+	case json[0] == '{':
+		for key, v := range canon.Members(json) {
+			w.scanValue(kind.JoinField(path, unescapeName(string(key))), true, v)
+		}
+	case json[0] == '[':
 		i := 0
 		for v := range canon.Elements(json) {
-			at := ""
-			if named {
-				at = w.wantedPath(path, i)
-			}
+			at := w.wantedPath(path, i)
 			w.scanValue(at, at != "", v)
 			i++
 		}
+	}
+}
+
+// readPlace reads the next place. An object that was not read from a file has none.
+func (w *placeFinder) readPlace() {
+	lines, n := binary.Varint(w.places)
+	column, m := binary.Uvarint(w.places[max(n, 0):])
+	if n > 0 && m > 0 {
+		w.places, w.last = w.places[n+m:], lineColumn{uint32(int64(w.last.line) + lines), uint32(column)}
 	}
 }
 

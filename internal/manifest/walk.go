@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"path"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -204,11 +203,18 @@ func (t FileText) readText(limit int64, buffer *bytes.Buffer) ([]byte, error) {
 }
 
 func readRegular(fsys fs.FS, name string, limit int64, buffer *bytes.Buffer) ([]byte, error) {
-	f, before, err := openRegular(fsys, name)
+	f, err := fsys.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
+	before, err := f.Stat()
+	if err == nil && !before.Mode().IsRegular() {
+		err = fmt.Errorf("%w: it is no longer a regular file", fs.ErrInvalid)
+	}
+	if err != nil {
+		return nil, err
+	}
 	buffer.Reset()
 	buffer.Grow(int(min(before.Size(), limit)) + bytes.MinRead)
 	if _, err := buffer.ReadFrom(io.LimitReader(f, limit+1)); err != nil {
@@ -222,37 +228,6 @@ func readRegular(fsys fs.FS, name string, limit int64, buffer *bytes.Buffer) ([]
 		return nil, errors.New("it changed while trueup read it: run trueup again when nothing writes to it") // the rest would look removed
 	}
 	return buffer.Bytes(), nil
-}
-
-func openRegular(fsys fs.FS, name string) (fs.File, fs.FileInfo, error) {
-	f, err := fsys.Open(name)
-	if err != nil {
-		return nil, nil, err
-	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%w: it is no longer a regular file", fs.ErrInvalid)
-	}
-	if err != nil {
-		_ = f.Close()
-		return nil, nil, err
-	}
-	return f, info, nil
-}
-
-// readFast is read with fewer system calls. It does not check whether the file changes meanwhile.
-func (t FileText) readFast(limit int64, buffer *[]byte) ([]byte, error) {
-	if t.FS == nil {
-		return t.Data, nil
-	}
-	f, info, err := openRegular(t.FS, t.Name)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }()
-	*buffer = slices.Grow((*buffer)[:0], int(min(info.Size(), limit)))
-	n, err := io.ReadFull(f, (*buffer)[:min(info.Size(), limit)])
-	return (*buffer)[:n], err
 }
 
 // ReadTexts reads the files that Load reads, in the same order and within the same limits. It returns files

@@ -3,6 +3,7 @@ package merge
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 
 	"trueup/internal/canon"
 )
@@ -18,7 +19,7 @@ func isSame(r *Rules, a, b any) bool { return Covers(r, a, b) && Covers(r, b, a)
 // needsNoPatch reports whether nothing needs sending: have covers want, and nothing that git dropped is
 // there. Most comparisons end here, so it builds no paths and hardly allocates.
 func needsNoPatch(r *Rules, b recordedValues, want, have any) bool {
-	if r.isExcluded() {
+	if r.isExcluded() || canon.AreOne(want, have) {
 		return true
 	}
 	switch w := want.(type) {
@@ -174,10 +175,7 @@ func scalarText(v any) (string, scalarKind) {
 	case string:
 		return t, isText
 	case bool:
-		if t {
-			return "true", isBool
-		}
-		return "false", isBool
+		return strconv.FormatBool(t), isBool
 	case json.Number:
 		return string(canon.Number(t)), isNumber
 	case int, float64:

@@ -172,7 +172,7 @@ func locationsOf(s *routing.CDNConfig, hosts map[string]bool) (list []*routing.L
 func widestPath(paths []string, locations []*routing.Location) int {
 	cover, at := purge.NewPrefixIndex(paths), -1
 	for _, l := range locations {
-		_, by, ok := cover.CoveredBy(l.PurgePath(), nil)
+		by, ok := cover.CoveredBy(l.PurgePath(), nil)
 		if !ok {
 			return -1
 		}

@@ -236,8 +236,8 @@ func invalidates(requests []purge.Spec) func(path, host string) bool {
 	}
 	cover := purge.NewPrefixIndex(lists...)
 	return func(path, host string) bool {
-		fits := func(i int, _ string) bool { return host == "" || hosts[i][host] }
-		_, _, ok := cover.CoveredBy(path, fits)
-		return ok || slices.ContainsFunc(files[path], func(i int) bool { return fits(i, path) })
+		fits := func(i int) bool { return host == "" || hosts[i][host] }
+		_, ok := cover.CoveredBy(path, fits)
+		return ok || slices.ContainsFunc(files[path], fits)
 	}
 }

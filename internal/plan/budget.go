@@ -26,8 +26,6 @@ type countedRequest struct {
 	usage purge.Usage
 	// since is when it began to count.
 	since time.Time
-	// posted says that the platform accepted it.
-	posted bool
 	// item is the one of this plan that would post it; nil for what the ledger has.
 	item *Item
 }
@@ -102,7 +100,6 @@ func (b *hostLimitTracker) allocatePosts() {
 	for _, u := range late {
 		b.deferUse(u)
 	}
-	b.hintCovered()
 }
 
 func newUse(key kind.Key, spec []byte) countedRequest {
@@ -119,7 +116,7 @@ func (p *Planner) addActive(budgets map[string]*hostLimitTracker, posts map[kind
 			continue
 		}
 		u := newUse(key, rec.Spec)
-		u.since, u.posted = since, rec.State == ledger.Posted
+		u.since = since
 		if b := budgets[u.hostOf()]; b != nil {
 			b.addUse(u)
 		} else if u.hostOf() == "" {
@@ -130,9 +127,6 @@ func (p *Planner) addActive(budgets map[string]*hostLimitTracker, posts map[kind
 	}
 	for _, b := range budgets {
 		b.active = b.total
-		slices.SortFunc(b.uses, func(a, b countedRequest) int {
-			return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.key.String(), b.key.String()))
-		})
 	}
 }
 
@@ -189,66 +183,4 @@ func (b *hostLimitTracker) earliestRoom(own purge.Usage) time.Time {
 		}
 	}
 	return time.Time{}
-}
-
-// maxCovering is how many requests a hint about covered paths names.
-const maxCovering = 3
-
-// hintCovered hints at paths of a request that another active or planned one purges too. The narrowest
-// prefix decides, and of equal ones the last. The rules of manifests report what one request names twice.
-func (b *hostLimitTracker) hintCovered() {
-	cover := purge.NewPrefixIndex(mapList(b.uses, func(u countedRequest) []string { return u.spec.Paths })...)
-	for _, own := range b.posts {
-		at := slices.IndexFunc(b.uses, func(u countedRequest) bool { return u.key == own.key })
-		if at < 0 {
-			at = len(b.uses) // it is deferred, so all others come before it
-		}
-		counts := mapList(b.uses, func(u countedRequest) bool {
-			return u.key != own.key && (u.posted || u.item != nil) && includesAll(u.spec.Subdomains, own.spec.Subdomains)
-		})
-		paths, example := make([]int, len(b.uses)), make([]string, len(b.uses))
-		var by []int // the requests that cover any
-		for _, path := range own.spec.Paths {
-			i, prefix, ok := cover.CoveredBy(path, func(i int, prefix string) bool {
-				// Of two that name the same prefix the first is not needless.
-				return counts[i] && (i < at || prefix != path)
-			})
-			if !ok {
-				continue
-			}
-			if paths[i]++; paths[i] == 1 {
-				by, example[i] = append(by, i), prefix
-			}
-		}
-		slices.SortFunc(by, func(i, j int) int { return cmp.Or(paths[j]-paths[i], i-j) })
-		b.hintAtCover(own, by, paths, example)
-	}
-}
-
-// includesAll reports whether the first list has all names of the second.
-func includesAll(all, names []string) bool {
-	has := map[string]bool{}
-	for _, name := range all {
-		has[kind.HostKey(name)] = true
-	}
-	return !slices.ContainsFunc(names, func(name string) bool { return !has[kind.HostKey(name)] })
-}
-
-// hintAtCover names the requests that cover paths of this one.
-func (b *hostLimitTracker) hintAtCover(own countedRequest, by, paths []int, example []string) {
-	rest, all := 0, len(own.spec.Paths)
-	for n, i := range by {
-		switch u := b.uses[i]; {
-		case n >= maxCovering:
-			rest += paths[i]
-		case u.item != nil:
-			own.item.addHint(fmt.Sprintf("%s of this plan also covers %d of %d paths (%s)", u.key, paths[i], all, example[i]))
-		default:
-			own.item.addHint(fmt.Sprintf("the active %s also covers %d of %d paths (%s); the platform accepted it at %s, and the content may have changed since",
-				u.key, paths[i], all, example[i], u.since.UTC().Format(minutes)))
-		}
-	}
-	if rest > 0 {
-		own.item.addHint(fmt.Sprintf("%d other purges also cover %d of %d paths", len(by)-maxCovering, rest, all))
-	}
 }

@@ -260,18 +260,16 @@ func (d *objectPlanner) noteRefilled(back []merge.PathValue) {
 }
 
 // mergeInputOf returns the input of merge, without a record of another object. It leaves out the nulls
-// that the server replaced when they were last sent, and returns its values. Equal texts become one
-// tree, because merge changes none.
+// that the server replaced when they were last sent, and returns its values. The trees share equal
+// parts, because merge changes none.
 func mergeInputOf(rules *merge.Rules, rec ledger.Record, spec []byte, live kind.LiveObject) (in merge.Sides, back []merge.PathValue) {
-	in = merge.Sides{Rules: rules, Desired: canon.MustDecode(spec), Live: canon.MustDecode(live.Spec)}
+	in = merge.Sides{Rules: rules, Desired: canon.Tree(spec)}
+	in.Live = canon.TreeLike(live.Spec, spec, in.Desired)
 	tree := func(record ledger.CanonicalJSON) any {
-		switch {
-		case bytes.Equal(record, live.Spec):
+		if bytes.Equal(record, live.Spec) {
 			return in.Live
-		case bytes.Equal(record, spec):
-			return in.Desired
 		}
-		return canon.MustDecode(record)
+		return canon.TreeLike(record, spec, in.Desired)
 	}
 	if !isAnotherObject(rec, live) {
 		if rec.Applied != nil {

@@ -219,7 +219,7 @@ func (a *objectAdvice) addFindings(shown, silenced diag.List) {
 // manifestSpec returns the spec of the manifest.
 func (d *objectPlanner) manifestSpec() map[string]any {
 	if d.git == nil && len(d.manifest.Spec) > 0 {
-		d.git = canon.MustDecode(d.manifest.Spec)
+		d.git = canon.Tree(d.manifest.Spec)
 	}
 	tree, _ := d.git.(map[string]any)
 	return tree

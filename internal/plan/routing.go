@@ -109,15 +109,15 @@ func (d *objectPlanner) routingChange() (c routing.CDNChange, ok bool) {
 	if !answersRequests(d.manifest.Kind) || d.item.Op != Create && d.item.Op != Patch {
 		return c, false
 	}
-	is := d.manifestSpec()
+	was, _ := d.was.(map[string]any)
+	is, before := d.manifestSpec(), routing.ReadConfig(was)
 	if d.item.Op == Patch {
-		was, _ := d.was.(map[string]any)
 		if d.item.Request != nil {
 			is, _ = effect.ApplyPatch(d.patch, was).(map[string]any)
 		}
-		c.Before = routing.NewCDNFromConfig(d.item.Key, routing.ReadConfig(was))
+		c.Before = routing.NewCDNFromConfig(d.item.Key, before)
 	}
-	c.After = routing.NewCDNFromConfig(d.item.Key, routing.ReadConfig(is))
+	c.After = routing.NewCDNFromConfig(d.item.Key, before.ReadChanged(was, is))
 	return c, true
 }
 

@@ -17,8 +17,7 @@ type WantedPath struct {
 // ReducedPurge is a request, and what it leaves out.
 type ReducedPurge struct {
 	Spec
-	Dropped   []DroppedPath    // the paths that another one covers
-	Collapsed []CollapsedPaths // the directories that replace paths
+	Dropped []DroppedPath // the paths that another one covers
 }
 
 // DroppedPath is a path and the prefix path, in this or another request, that covers it.
@@ -27,24 +26,14 @@ type DroppedPath struct {
 	By   string `json:"coveredBy"`
 }
 
-// CollapsedPaths is a prefix path, and the paths that it replaces.
-type CollapsedPaths struct {
-	Prefix string
-	Paths  []string
-}
-
 // ComposeRequests returns the fewest requests that purge what is wanted: one for each hostname and set of
 // subdomains, sorted. They purge nothing else, except that each also purges the hostname itself
 // (docs/platform.md 2.3). It drops paths that a prefix path covers, in the same request or in one with more
-// subdomains. If pays is not 0, a directory replaces that many of its paths or more, but never everything.
-func ComposeRequests(wanted []WantedPath, pays int) []ReducedPurge {
+// subdomains.
+func ComposeRequests(wanted []WantedPath) []ReducedPurge {
 	groups := groupByHost(wanted)
 	for i := range groups {
 		groups[i].dropCovered()
-		if pays > 0 {
-			groups[i].collapseFolders(pays)
-			groups[i].dropCovered()
-		}
 	}
 	for i := range groups {
 		groups[i].dropCoveredByOthers(groups)
@@ -104,7 +93,7 @@ func (c *ReducedPurge) dropCoveredByOthers(groups []ReducedPurge) {
 	}
 	cover := NewPrefixIndex(wider...)
 	c.Paths = slices.DeleteFunc(c.Paths, func(path string) bool {
-		_, by, ok := cover.CoveredBy(path, nil)
+		by, ok := cover.CoveredBy(path, nil)
 		if ok {
 			c.Dropped = append(c.Dropped, DroppedPath{path, by})
 		}
@@ -132,63 +121,6 @@ func hasAll(all, names []string) bool {
 		_, has := slices.BinarySearch(all, name)
 		return !has
 	})
-}
-
-// Pays is how many paths a prefix path is worth: the limits allow that many absolute paths for each prefix
-// path (docs/platform.md 8).
-const Pays = MaxPaths / MaxPrefixes
-
-// collapseFolders replaces at least pays paths of a directory with the directory, the deepest first. A replaced
-// directory counts as one path of the one above it.
-func (c *ReducedPurge) collapseFolders(pays int) {
-	below := map[string][]CollapsedPaths{}
-	for _, path := range c.Paths {
-		folder := folderOf(path)
-		below[folder] = append(below[folder], CollapsedPaths{path, []string{path}})
-		for folder != "/" {
-			folder = parentFolder(folder)
-			below[folder] = slices.Grow(below[folder], 1) // adds the key, too
-		}
-	}
-	deepest := func(a, b string) int {
-		return cmp.Or(strings.Count(b, "/")-strings.Count(a, "/"), cmp.Compare(a, b))
-	}
-	c.Paths = nil
-	for _, folder := range slices.SortedFunc(maps.Keys(below), deepest) {
-		named := below[folder]
-		if folder != "/" && len(named) >= pays { // /* would be everything
-			all := CollapsedPaths{Prefix: folder + "*"}
-			for _, each := range named {
-				all.Paths = append(all.Paths, each.Paths...)
-			}
-			named = []CollapsedPaths{all}
-		}
-		if folder != "/" {
-			below[parentFolder(folder)] = append(below[parentFolder(folder)], named...)
-			continue
-		}
-		for _, each := range named {
-			if c.Paths = append(c.Paths, each.Prefix); each.Prefix != each.Paths[0] {
-				c.Collapsed = append(c.Collapsed, each)
-			}
-		}
-	}
-	slices.Sort(c.Paths)
-	slices.SortFunc(c.Collapsed, func(a, b CollapsedPaths) int { return deepest(a.Prefix, b.Prefix) })
-}
-
-// folderOf returns the directory of a path, with a slash at its end. That of "/img/*" is "/", because the path
-// names all of img.
-func folderOf(path string) string {
-	path, _, _ = strings.Cut(path, "?")
-	if IsPrefix(path) {
-		path = strings.TrimSuffix(prefixStem(path), "/")
-	}
-	return path[:max(strings.LastIndexByte(path, '/'), 0)] + "/"
-}
-
-func parentFolder(folder string) string {
-	return folder[:strings.LastIndexByte(strings.TrimSuffix(folder, "/"), '/')+1]
 }
 
 // SplitByLimits returns the fewest requests that each keep the limits of a hostname (docs/platform.md 8). They have

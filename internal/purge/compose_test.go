@@ -185,7 +185,7 @@ func TestComposeKeepsHostsApart(t *testing.T) {
 		{"a.com", "www", "/i/1"},
 		{"a.com", "", "/i/2"},
 		{"a.com", "", "/own"},
-	}, 0)
+	})
 	want := []ReducedPurge{
 		{Spec: Spec{"a.com", nil, []string{"/own"}}, Dropped: []DroppedPath{{"/i/2", "/i/*"}}},
 		{Spec: Spec{"a.com", []string{"img", "www"}, []string{"/i/*"}}},
@@ -199,33 +199,6 @@ func TestComposeKeepsHostsApart(t *testing.T) {
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
-	}
-}
-
-func TestCollapse(t *testing.T) {
-	var wanted []WantedPath
-	add := func(format string, n int) {
-		for i := range n {
-			wanted = append(wanted, WantedPath{"a.com", "", fmt.Sprintf(format, i)})
-		}
-	}
-	add("/img/%d.png", 5)
-	add("/img/", 1)
-	add("/product/%d/a", 6)
-	add("/few/%d", 2)
-	add("/%d", 9)
-	got := ComposeRequests(wanted, 5)
-	if len(got) != 1 {
-		t.Fatalf("got %+v", got)
-	}
-	want := []string{"/0", "/1", "/2", "/3", "/4", "/5", "/6", "/7", "/8", "/few/0", "/few/1", "/img/*", "/product/*"}
-	if !slices.Equal(got[0].Paths, want) {
-		t.Errorf("got %v", got[0].Paths)
-	}
-	for _, c := range got[0].Collapsed {
-		if len(c.Paths) != 6 {
-			t.Errorf("%s is for %v", c.Prefix, c.Paths)
-		}
 	}
 }
 
@@ -246,8 +219,7 @@ func TestComposePurgesWhatIsWantedAndNoMore(t *testing.T) {
 				rapid.StringMatching(`/([ab]/){0,3}[ab]?\*?`).Draw(t, "path"),
 			}
 		}), 0, 30).Draw(t, "wanted")
-		pays := rapid.IntRange(0, 4).Draw(t, "pays")
-		got := ComposeRequests(wanted, pays)
+		got := ComposeRequests(wanted)
 		for _, w := range wanted {
 			if !covers(got, w) {
 				t.Fatalf("%+v is not purged by %+v", w, got)
@@ -261,10 +233,8 @@ func TestComposePurgesWhatIsWantedAndNoMore(t *testing.T) {
 				if by, ok := coveredBy(slices.Delete(slices.Clone(got), i, i+1), c, p); ok {
 					t.Fatalf("%s of %+v is purged by %+v", p, c, by)
 				}
-				if pays == 0 || p == "/*" {
-					if !slices.ContainsFunc(wanted, func(w WantedPath) bool { return w.Hostname == c.Hostname && w.Path == p }) {
-						t.Fatalf("nobody wanted %s", p)
-					}
+				if !slices.ContainsFunc(wanted, func(w WantedPath) bool { return w.Hostname == c.Hostname && w.Path == p }) {
+					t.Fatalf("nobody wanted %s", p)
 				}
 			}
 		}

@@ -83,17 +83,17 @@ func NewPrefixIndex(lists ...[]string) PrefixIndex {
 	return c
 }
 
-// CoveredBy returns the narrowest prefix path that covers path and for which counts is true (nil: any), and its list; of
-// equal ones that of the last list. It takes O(log m), and a step for each prefix inside another.
-func (c PrefixIndex) CoveredBy(path string, counts func(list int, prefix string) bool) (list int, by string, ok bool) {
+// CoveredBy returns the narrowest prefix path that covers path and for which counts is true (nil: any), if there is
+// one. It takes O(log m), and a step for each prefix inside another.
+func (c PrefixIndex) CoveredBy(path string, counts func(list int) bool) (by string, ok bool) {
 	s := prefixStem(path)
 	for at := c.floorPrefix(s); at >= 0; at = c.sorted[at].up {
 		p := &c.sorted[at]
-		if strings.HasPrefix(s, p.stem) && (counts == nil || counts(p.list, p.path)) {
-			return p.list, p.path, true
+		if strings.HasPrefix(s, p.stem) && (counts == nil || counts(p.list)) {
+			return p.path, true
 		}
 	}
-	return 0, "", false
+	return "", false
 }
 
 // widestPrefix returns the index of the widest prefix that covers path, perhaps itself.

@@ -175,7 +175,7 @@ func TestLegacyPurgesWhatIsAsked(t *testing.T) {
 		if len(wanted)+len(unplaced) != len(list) {
 			t.Fatalf("%d and %d of %d", len(wanted), len(unplaced), len(list))
 		}
-		requests := ComposeRequests(wanted, 0)
+		requests := ComposeRequests(wanted)
 		for _, w := range wanted {
 			if !slices.ContainsFunc(requests, func(c ReducedPurge) bool {
 				return c.Hostname == w.Hostname && (w.Subdomain == "" || slices.Contains(c.Subdomains, w.Subdomain)) &&

@@ -1,12 +1,15 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/plan"
+	"trueup/internal/routing"
 	"trueup/internal/safetext"
 	"trueup/internal/view"
 )
@@ -119,4 +122,183 @@ func writeLog(out LineWriter, entries []plan.LoggedChanges, values bool, shown v
 		p.printLine(styledText{clean("no entries"), plain})
 	}
 	_ = p.flush() // the output keeps its own error
+}
+
+// maxConditions is how many conditions of an answer are shown without -v.
+const maxConditions = 2
+
+// RequestDocument returns the document of trueup request.
+func RequestDocument(r routing.RequestResult) Document {
+	return Document{Data: r, Sandbox: r.Sandbox, Text: func(out LineWriter, opts view.TextOptions) { writeRequests(out, r, opts) }}
+}
+
+// writeRequests writes a table of several requests, and everything about a single one.
+func writeRequests(out LineWriter, r routing.RequestResult, opts view.TextOptions) {
+	if r.Sandbox {
+		_ = out.Printf("%s\n\n", Banner)
+	}
+	if len(r.Requests) > 1 && !opts.Verbose {
+		writeRequestTable(out, r, opts)
+		return
+	}
+	for i, q := range r.Requests {
+		if i > 0 {
+			_ = out.Printf("\n")
+		}
+		_ = out.Printf("%s\n", q.URL)
+		_ = out.MarkedTable(requestRows(q, opts), opts)
+		writeMatching(out, q, len(r.Rules), opts)
+	}
+}
+
+// writeRequestTable writes a row for each answer to a request that a side gives, and how many there are.
+func writeRequestTable(out LineWriter, r routing.RequestResult, opts view.TextOptions) {
+	var rows [][]string
+	differ, depend := 0, 0
+	for _, q := range r.Requests {
+		mark, url := markDifference(q.Differs), q.URL
+		for _, a := range q.Answers {
+			under := ""
+			if len(q.Answers) > 1 {
+				under = a.Condition(maxConditions) + ": "
+			}
+			texts := groupSides(q, func(f routing.SideMatches) string { return cmp.Or(a.Summaries[f.Side], "no CDN") })
+			for _, s := range texts {
+				rows = append(rows, []string{mark, url, s.nameSides(texts), under + s.text})
+				mark, url = "", ""
+			}
+		}
+		differ, depend = differ+view.OneIf(q.Differs), depend+view.OneIf(len(q.Answers) > 1)
+	}
+	_ = out.MarkedTable(rows, opts)
+	_ = out.Printf("\n%s.", diag.Plural(len(r.Requests), "request", "requests"))
+	if len(r.Sides) > 1 {
+		_ = out.Printf(" Different in %s: %d.", strings.Join(r.Sides, " and "), differ)
+	}
+	if depend > 0 {
+		_ = out.Printf(" Dependent on which location the platform selects: %d.", depend)
+	}
+	_ = out.Printf("\n")
+}
+
+func markDifference(differs bool) string { return map[bool]string{true: "~"}[differs] }
+
+// sideText is what some sides have in common.
+type sideText struct{ sides, text string }
+
+// nameSides returns the names of the sides, or "" if all sides say the same.
+func (s sideText) nameSides(texts []sideText) string {
+	if len(texts) == 1 {
+		return ""
+	}
+	return s.sides
+}
+
+// groupSides returns what the sides say of a request, together where they say the same. It leaves out those that say nothing.
+func groupSides(q routing.RequestAnswer, textOf func(routing.SideMatches) string) (out []sideText) {
+	for _, f := range q.Sides {
+		text := textOf(f)
+		same := slices.IndexFunc(out, func(s sideText) bool { return s.text == text })
+		switch {
+		case text == "":
+		case same >= 0:
+			out[same].sides += ", " + f.Side
+		default:
+			out = append(out, sideText{f.Side, text})
+		}
+	}
+	return out
+}
+
+// requestRows returns a row for each property of an answer.
+func requestRows(q routing.RequestAnswer, opts view.TextOptions) (rows [][]string) {
+	if q.Rewritten {
+		rows = append(rows, []string{"", "path", q.Path})
+	}
+	rows = append(rows, propertyRows(q, q.Site, opts)...)
+	for _, a := range q.Answers {
+		if len(q.Answers) > 1 {
+			most := maxConditions
+			if opts.Verbose {
+				most = routing.All
+			}
+			condition := a.Condition(most)
+			rows = append(rows, []string{""}, []string{"", strings.ToUpper(condition[:1]) + condition[1:] + ":"})
+		}
+		rows = append(rows, propertyRows(q, a.Properties, opts)...)
+	}
+	return rows
+}
+
+func propertyRows(q routing.RequestAnswer, properties []routing.Property, opts view.TextOptions) (rows [][]string) {
+	for _, p := range properties {
+		what, differs, place := p.What, markDifference(p.Differs), ""
+		if p.Place != "" {
+			place = " (" + p.Place + ")"
+		}
+		texts := groupSides(q, func(f routing.SideMatches) string { return p.Values[f.Side] })
+		switch {
+		case opts.Verbose:
+		case len(texts) == 2:
+			a, b := view.ShortenTextPair(clean(texts[0].text), clean(texts[1].text))
+			texts[0].text, texts[1].text = a.String(), b.String()
+		default:
+			for i := range texts {
+				texts[i].text = view.Shorten(clean(texts[i].text)).String()
+			}
+		}
+		for _, s := range texts {
+			row := []string{differs, what, s.nameSides(texts), s.text + place}
+			if len(q.Sides) == 1 {
+				row = slices.Delete(row, 2, 3)
+			}
+			rows = append(rows, row)
+			what, differs, place = "", "", ""
+		}
+	}
+	return rows
+}
+
+// writeMatching says which location wins against which others. Sides that agree share a table.
+func writeMatching(out LineWriter, q routing.RequestAnswer, rules int, opts view.TextOptions) {
+	tables := map[string][][]string{}
+	texts := groupSides(q, func(f routing.SideMatches) string {
+		if len(f.Matching) < 2 && len(f.Unclear) == 0 {
+			return ""
+		}
+		text := ""
+		rows := matchRows(f, rules)
+		for _, row := range rows {
+			text += row[1] + " " + row[3] + "\n" // only git has places
+		}
+		if tables[text] == nil {
+			tables[text] = rows
+		}
+		return text
+	})
+	for _, s := range texts {
+		in := ""
+		if strings.Count(s.sides, ", ") < len(q.Sides)-1 {
+			in = " in " + strings.ReplaceAll(s.sides, ", ", " and ")
+		}
+		_ = out.Printf("\nMatching locations%s, in their order:\n", in)
+		_ = out.MarkedTable(tables[s.text], opts)
+	}
+}
+
+func matchRows(f routing.SideMatches, rules int) (rows [][]string) {
+	for _, m := range f.Matching {
+		says := "wins under: " + strings.Join(m.Rules, ", ") + f.DescribeUnclear()
+		switch {
+		case len(m.Rules) == 0:
+			says = "never wins"
+		case len(m.Rules) == rules && rules > 1:
+			says = "wins under every rule" + f.DescribeUnclear()
+		}
+		rows = append(rows, []string{"", m.Label(), m.Place(), says})
+	}
+	for _, m := range f.Unclear {
+		rows = append(rows, []string{"", m.Label(), m.Place(), "may match: its pattern is not documented"})
+	}
+	return rows
 }

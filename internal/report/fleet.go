@@ -1,13 +1,23 @@
 package report
 
 import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
+	"trueup/internal/canon"
 	"trueup/internal/config"
 	"trueup/internal/diag"
+	"trueup/internal/plan"
+	"trueup/internal/requesttest"
 	"trueup/internal/safetext"
 	"trueup/internal/view"
 )
@@ -179,4 +189,228 @@ func nameProjects(names []string) string {
 		return strings.Join(names[:most], ", ") + " and " + safetext.Number(more).String() + " more, which -o json names"
 	}
 	return strings.Join(names, ", ")
+}
+
+// ReadResult reads a Document that was written as JSON. It has all that the JSON has; the places of changes in lists are
+// not in it, so every warning about the manifest of a changed object counts as one about the change.
+func ReadResult(text []byte) (Document, error) {
+	var in documentJSON
+	if err := unmarshal(text, &in); err != nil {
+		return Document{}, err
+	}
+	if err := formatIs(in.Format, ResultFormat); err != nil {
+		return Document{}, err
+	}
+	if in.Plan != nil {
+		if err := formatIs(in.Plan.Format, plan.Format); err != nil {
+			return Document{}, err
+		}
+		for i := range in.Plan.Items {
+			restoreBodies(&in.Plan.Items[i])
+		}
+	}
+	if in.Tests != nil && slices.ContainsFunc(in.Tests.Cases, func(c requesttest.Case) bool { return c.Result == requesttest.Failed && len(c.Failures) == 0 }) {
+		return Document{}, errors.New("it is not a result: a test failed without a failure")
+	}
+	return in.Document, nil
+}
+
+// restoreBodies writes the JSON texts of an item in the canonical form again. A result has spaces and escapes in them.
+func restoreBodies(item *plan.Item) {
+	canonical := func(text json.RawMessage) json.RawMessage {
+		if out, err := canon.Canonicalize(text); err == nil {
+			return out
+		}
+		return text // empty
+	}
+	item.Spec = canonical(item.Spec)
+	if item.Request != nil {
+		item.Request.Body = canonical(item.Request.Body)
+	}
+}
+
+// unmarshal reads one JSON value and nothing else, with numbers as they are written.
+func unmarshal(text []byte, to any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	err := d.Decode(to)
+	if err == nil && len(bytes.TrimSpace(text[d.InputOffset():])) > 0 {
+		err = errors.New("there is more after the JSON value")
+	}
+	if err != nil {
+		return fmt.Errorf("it is not JSON that trueup wrote: %w", err)
+	}
+	return nil
+}
+
+func formatIs(got, want string) error {
+	if got != want {
+		return fmt.Errorf("its format is %.60q, not %s: use the version of trueup that made it", got, want)
+	}
+	return nil
+}
+
+// shardResults is the file of the results of a shard.
+type shardResults struct {
+	ShardHead
+	name      string
+	byProject map[string][]byte // the lines
+	wrong     []error           // of lines that can't be read
+}
+
+// maxShard limits the results of a shard, in bytes.
+const maxShard = 256 << 20
+
+// readShard reads the file of a shard. A last line without an end is not there: the process was killed while it wrote.
+func readShard(fsys fs.FS, name string) (r shardResults, err error) {
+	if info, err := fs.Stat(fsys, name); err != nil || info.Size() > maxShard {
+		return r, cmp.Or(err, fmt.Errorf("it has more than %d bytes", maxShard))
+	}
+	text, err := fs.ReadFile(fsys, name)
+	if err != nil {
+		return r, err
+	}
+	lines := bytes.Split(text, []byte("\n"))
+	if len(lines) == 1 {
+		return r, errors.New("it is empty: run its shard again")
+	}
+	r = shardResults{name: name, byProject: map[string][]byte{}}
+	if err := unmarshal(lines[0], &r.ShardHead); err != nil {
+		return r, err
+	}
+	if err := formatIs(r.Format, ShardFormat); err != nil {
+		return r, err
+	}
+	for n, line := range lines[1 : len(lines)-1] {
+		var head struct{ Project ProjectResult }
+		err := unmarshal(line, &head)
+		if err == nil && !slices.Contains(r.Projects, head.Project.Path) {
+			err = fmt.Errorf("it is of the project %.300q, which is not in the shard", head.Project.Path)
+		}
+		r.byProject[head.Project.Path] = line
+		if err != nil {
+			r.wrong = append(r.wrong, fmt.Errorf("line %d: %w", n+2, err))
+		}
+	}
+	return r, nil
+}
+
+// shardMerger merges the results of a run, and notes what does not belong to it.
+type shardMerger struct {
+	Merger
+	parts []shardResults
+}
+
+// CollectResults reads the results of many projects below a folder, and merges them. The result names what is missing, and
+// what does not belong to the newest run.
+func CollectResults(fsys fs.FS, tool string) (Document, error) {
+	c := &shardMerger{}
+	if err := c.readShards(fsys, tool); err != nil {
+		return Document{}, err
+	}
+	of := map[string]*shardResults{}
+	for i := range c.parts {
+		for _, project := range c.parts[i].Projects {
+			if other := of[project]; other != nil {
+				c.rejectFile(c.parts[i].name, fmt.Errorf("the project %.300s is also in %s: each project belongs to one shard", project, other.name))
+				continue
+			}
+			of[project] = &c.parts[i]
+		}
+	}
+	c.doc = Document{Command: c.fleet.Command, Projects: []ProjectResult{}}
+	for _, project := range slices.Sorted(maps.Keys(of)) {
+		line, ok := of[project].byProject[project]
+		if ok {
+			c.addLine(of[project].name, project, line)
+			continue
+		}
+		c.fleet.NotReached = append(c.fleet.NotReached, project)
+		c.noteMissing("shard %d has no result of the project %.300s: its run did not end, so run the shard again", of[project].Shard, project)
+	}
+	slices.Sort(c.fleet.NotReached)
+	return c.Finish(), nil
+}
+
+func (c *shardMerger) rejectFile(name string, err error) {
+	c.wrong = append(c.wrong, fmt.Sprintf("%s: %v", name, err))
+}
+
+func (c *shardMerger) noteMissing(format string, args ...any) {
+	c.fleet.Missing = append(c.fleet.Missing, fmt.Sprintf(format, args...))
+}
+
+// readShards reads the files of all shards, and keeps those of one run.
+func (c *shardMerger) readShards(fsys fs.FS, tool string) error {
+	all, err := c.findShards(fsys, tool)
+	switch {
+	case err != nil:
+		return err
+	case len(all) == 0 && len(c.wrong) > 0:
+		return errors.New(strings.Join(c.wrong, "; "))
+	case len(all) == 0:
+		return errors.New("there is no shard-I-of-N.jsonl, so no job kept results: read the log of the job that finds the projects, or name another folder")
+	}
+	slices.SortStableFunc(all, func(a, b shardResults) int { return a.Started.Compare(b.Started) })
+	newest, shards := all[len(all)-1], map[int]*shardResults{}
+	c.fleet.FleetRun, c.fleet.FleetChanges = newest.FleetRun, newest.Facts
+	for i, r := range all {
+		switch other := shards[r.Shard]; {
+		case r.FleetRun != newest.FleetRun:
+			c.rejectFile(r.name, fmt.Errorf("it is of another run than %s, which is newer: remove one of them", newest.name))
+		case other != nil:
+			c.rejectFile(r.name, fmt.Errorf("shard %d is there twice, also in %s: remove one of them", r.Shard, other.name))
+		default:
+			shards[r.Shard] = &all[i]
+		}
+	}
+	for i := 1; i <= newest.Shards; i++ {
+		switch r := shards[i]; {
+		case r == nil:
+			c.noteMissing("shard %d of %d is missing: run it, or copy its file into this folder", i, newest.Shards)
+		case r.Error != "":
+			c.rejectFile(r.name, errors.New("no project could be selected: "+r.Error))
+		default:
+			c.parts = append(c.parts, *r)
+			for _, err := range r.wrong {
+				c.rejectFile(r.name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// findShards reads the files that this version of trueup made.
+func (c *shardMerger) findShards(fsys fs.FS, tool string) (all []shardResults, err error) {
+	err = fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		if isShard, _ := path.Match(ShardNames, path.Base(name)); err != nil || !isShard || !d.Type().IsRegular() {
+			return err
+		}
+		r, err := readShard(fsys, name)
+		switch {
+		case err != nil:
+			c.rejectFile(name, err)
+		case r.Tool != tool:
+			c.rejectFile(name, fmt.Errorf("it was made by %.60q, and this is %q: merge results with the version that made them", r.Tool, tool))
+		case r.Shard < 1 || r.Shard > r.Shards:
+			c.rejectFile(name, fmt.Errorf("it is for shard %d of %d, which does not exist", r.Shard, r.Shards))
+		default:
+			all = append(all, r)
+		}
+		return nil
+	})
+	return all, err
+}
+
+// addLine adds the result of a project.
+func (c *shardMerger) addLine(name, project string, line []byte) {
+	doc, err := ReadResult(line)
+	if err == nil && diag.ExitName(doc.ExitCode) == "" {
+		err = fmt.Errorf("it is damaged, because no exit code is %d: run the shard again", doc.ExitCode)
+	}
+	if err != nil {
+		c.rejectFile(name, fmt.Errorf("the result of the project %.300s: %w", project, err))
+		return
+	}
+	c.AddResult(doc)
 }

@@ -53,7 +53,7 @@ func writeHTML(w io.Writer, doc Document, opts view.TextOptions) error {
 		"nextSteps":     view.NextSteps,
 		"mismatch":      mismatchView,
 		"cellsOf":       cellsOf,
-		"elementsOf":    elementsOf,
+		"elementsOf":    func(r view.Row) string { return safetext.Join(r.Names, ", ").String() },
 	}).ParseFS(htmlFiles, "html/page.tmpl")
 	if err != nil {
 		return err

@@ -153,9 +153,6 @@ func cellsOf(r view.Row) (c struct{ Before, After htmlCell }) {
 	return c
 }
 
-// elementsOf returns the list elements that a change is about, if they are many.
-func elementsOf(r view.Row) string { return safetext.Join(r.Names, ", ").String() }
-
 // describeFault says what a server did with a value, in a few words.
 func describeFault(m apply.ReadbackMismatch) safeText {
 	switch m.Fault {

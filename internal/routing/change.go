@@ -27,6 +27,16 @@ type outcomeID struct {
 	units         bool
 }
 
+// knownOutcomes has what is needed more than once: outcomes, and what they say of facets.
+type knownOutcomes struct {
+	answers map[outcomeID]*ConditionalAnswer
+	facets  map[facetChange][]Difference
+}
+
+func newOutcomes() *knownOutcomes {
+	return &knownOutcomes{map[outcomeID]*ConditionalAnswer{}, map[facetChange][]Difference{}}
+}
+
 // groupIndex finds groups by their answers in words, and by where these do not hold.
 type groupIndex map[string]*nodeGroup
 
@@ -116,10 +126,10 @@ func (h *hostTable) compareNode(at int) (answers []ConditionalAnswer, common []D
 	changes := false
 	for r, reading := range h.readings {
 		id := outcomeID{h.answer(at, 0, r), h.answer(at, 1, r), reading.Without == Units}
-		o := h.outcomes[id]
+		o := h.outcomes.answers[id]
 		if o == nil {
-			o = newConditionalAnswer(id.before, id.after, reading)
-			h.outcomes[id] = o
+			o = h.outcomes.compare(id.before, id.after, reading)
+			h.outcomes.answers[id] = o
 		}
 		changes = changes || o.effect != Same
 		i := slices.IndexFunc(found, func(f *ConditionalAnswer) bool { return f == o || f.String() == o.String() })
@@ -170,8 +180,8 @@ func (a ConditionalAnswer) withoutDifferences(some []Difference) ConditionalAnsw
 	return a
 }
 
-// newConditionalAnswer returns what happens to an answer under a reading.
-func newConditionalAnswer(before, after Responder, reading Interpretation) *ConditionalAnswer {
+// compare returns what happens to an answer under a reading.
+func (known *knownOutcomes) compare(before, after Responder, reading Interpretation) *ConditionalAnswer {
 	o := &ConditionalAnswer{Before: before.describeCDN(), After: after.describeCDN()}
 	switch {
 	case reading.isSame(before, after):
@@ -181,7 +191,7 @@ func newConditionalAnswer(before, after Responder, reading Interpretation) *Cond
 	case before.Location == nil && after.Location != nil:
 		o.effect, o.After = First, after.String()
 	default:
-		o.Differences, o.effect = compareAnswers(before, after, reading), Unclear
+		o.Differences, o.effect = known.compareAnswers(before, after, reading), Unclear
 		for _, d := range o.Differences {
 			o.effect = min(o.effect, d.effect)
 		}
@@ -290,14 +300,14 @@ func (v ServedValue) isAtMost(other ServedValue) bool {
 // isReplaced reports whether the answers of two different origins may differ. Servers that were only added, or
 // only removed, have the same content as the others.
 func isReplaced(before, after ServedValue) bool {
-	was, is := before.servers(), after.servers()
+	upstreams := [2][]map[string]any{objectsOf(before.Tree()), objectsOf(after.Tree())}
+	was, is := serversOf(upstreams[0]), serversOf(upstreams[1])
 	if len(was) == 0 || len(is) == 0 {
 		return true
 	}
 	lacks := func(list, names []string) bool {
 		return slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(list, name) })
 	}
-	schemeOf := func(v ServedValue) string { return textOf(objectsOf(v.Tree())[0]["scheme"]) }
-	a, b := schemeOf(before), schemeOf(after)
+	a, b := textOf(upstreams[0][0]["scheme"]), textOf(upstreams[1][0]["scheme"])
 	return a != b && a != "" && b != "" || lacks(was, is) && lacks(is, was)
 }

@@ -65,13 +65,13 @@ type comparison struct {
 	sides  [2]*Site
 	others *Site
 	SiteEffects
-	outcomes map[outcomeID]*ConditionalAnswer
+	outcomes *knownOutcomes
 }
 
 // Compare returns what changes do to the requests of a site, of which others may have all CDNs. It reads only those that
 // claim a host which a changed one claims.
 func Compare(changes []CDNChange, others *Site, precedences []Precedence) SiteEffects {
-	c := &comparison{precedences: precedences, changed: map[kind.Key]CDNChange{}, others: others, outcomes: map[outcomeID]*ConditionalAnswer{}}
+	c := &comparison{precedences: precedences, changed: map[kind.Key]CDNChange{}, others: others, outcomes: newOutcomes()}
 	var before, after []*CDN
 	for _, change := range changes {
 		c.changed[change.Key()] = change

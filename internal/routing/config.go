@@ -3,11 +3,13 @@
 package routing
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"trueup/internal/canon"
@@ -85,8 +87,11 @@ type CDNConfig struct {
 }
 
 // ReadConfig returns the config of a decoded spec. What has an unexpected type is a value like any other.
-func ReadConfig(spec map[string]any) *CDNConfig {
-	spec, _ = NormalizeValue(spec).(map[string]any)
+func ReadConfig(spec map[string]any) *CDNConfig { return new(CDNConfig).ReadChanged(nil, spec) }
+
+// ReadChanged returns the config of a spec, which may share parts with one that c is the config of: these are not read again.
+func (c *CDNConfig) ReadChanged(was, spec map[string]any) *CDNConfig {
+	isKept := func(field string) bool { return canon.AreOne(was[field], spec[field]) }
 	known := []string{"hostname", "tls", "secureLink", "firewall"}
 	listOf := func(field string) []any {
 		list, isList := spec[field].([]any)
@@ -95,42 +100,50 @@ func ReadConfig(spec map[string]any) *CDNConfig {
 		}
 		return list
 	}
-	c := &CDNConfig{Hostname: kind.HostKey(textOf(spec["hostname"])), hosts: map[string][]*Location{}}
+	next := &CDNConfig{Hostname: kind.HostKey(textOf(spec["hostname"])), hosts: map[string][]*Location{}}
 	named := map[string][]map[string]any{}
 	for _, v := range listOf("upstreams") {
 		u, _ := v.(map[string]any)
 		name := textOf(u["name"])
-		c.Upstreams, named[name] = append(c.Upstreams, name), append(named[name], u)
+		next.Upstreams, named[name] = append(next.Upstreams, name), append(named[name], u)
 	}
 	servers := map[string][2]ServedValue{}
 	locations := listOf("locations")
-	firewall := withoutDisabled(spec["firewall"])
-	c.Behaviour = Behaviour{
-		TLS: valueOf(spec["tls"]), SecureLink: valueOf(spec["secureLink"]), Firewall: valueOf(withoutNames(firewall)),
-		OtherOfCDN: remainderOf(spec, known...), namedFirewall: valueOf(firewall),
+	next.Behaviour = Behaviour{TLS: valueOf(spec["tls"]), SecureLink: valueOf(spec["secureLink"]), OtherOfCDN: remainderOf(spec, known...)}
+	if next.Behaviour[Firewall], next.Behaviour[namedFirewall] = c.Behaviour[Firewall], c.Behaviour[namedFirewall]; !isKept("firewall") {
+		firewall := withoutDisabled(spec["firewall"])
+		next.Behaviour[Firewall], next.Behaviour[namedFirewall] = valueOf(withoutNames(firewall)), valueOf(firewall)
 	}
-	c.Locations = make([]Location, len(locations))
+	next.Locations = make([]Location, len(locations))
+	keepsLocations := isKept("locations")
+	keepsOrigins := keepsLocations && isKept("upstreams")
 	for i, v := range locations {
-		l := &c.Locations[i]
-		*l = readLocation(v, i)
-		if _, isRead := servers[l.Upstream]; !isRead {
+		l := &next.Locations[i]
+		if keepsLocations {
+			*l = c.Locations[i]
+		} else {
+			*l = readLocation(v, i)
+		}
+		if _, isRead := servers[l.Upstream]; !isRead && keepsOrigins {
+			servers[l.Upstream] = [2]ServedValue{l.Behaviour[Origin], l.Behaviour[Connection]}
+		} else if !isRead {
 			servers[l.Upstream] = readOrigin(l.Upstream, named[l.Upstream])
 		}
 		l.Behaviour[Origin], l.Behaviour[Connection] = servers[l.Upstream][0], servers[l.Upstream][1]
-		copy(l.Behaviour[ofCDN:], c.Behaviour[ofCDN:])
+		copy(l.Behaviour[ofCDN:], next.Behaviour[ofCDN:])
 		if l.isUnclear {
-			c.unclear = append(c.unclear, l)
+			next.unclear = append(next.unclear, l)
 		}
 		if !strings.Contains(strings.TrimPrefix(l.Host, "*."), "*") {
-			c.hosts[l.Host] = append(c.hosts[l.Host], l)
+			next.hosts[l.Host] = append(next.hosts[l.Host], l)
 		}
 	}
-	return c
+	return next
 }
 
 // readPattern reads which requests a location matches.
 func readPattern(fields map[string]any, index int) Location {
-	l := Location{Host: kind.HostKey(textOf(NormalizeValue(fields["host"]))), Index: index}
+	l := Location{Host: kind.HostKey(textOf(fields["host"])), Index: index}
 	if l.isStar = l.Host == "*"; l.isStar {
 		l.Host = ""
 	}
@@ -184,7 +197,7 @@ func withoutDisabled(v any) any {
 	m, _ := v.(map[string]any)
 	isOff := func(v any) bool {
 		m, _ := v.(map[string]any)
-		return m["enabled"] == "false"
+		return textOf(m["enabled"]) == "false"
 	}
 	if isOff(m) {
 		return map[string]any{"enabled": "false"}
@@ -234,11 +247,11 @@ func readOrigin(name string, listed []map[string]any) [2]ServedValue {
 	for _, u := range listed {
 		u = maps.Clone(u)
 		list, isList := u["servers"].([]any)
-		origins = append(origins, NormalizeValue(map[string]any{"scheme": u["scheme"], "servers": normalizeServers(list)}))
+		origins = append(origins, map[string]any{"scheme": u["scheme"], "servers": normalizeServers(list)})
 		maps.DeleteFunc(u, func(field string, _ any) bool {
 			return field == "name" || field == "scheme" || field == "servers" && isList
 		})
-		connections = append(connections, NormalizeValue(u))
+		connections = append(connections, u)
 	}
 	if len(listed) == 1 {
 		return [2]ServedValue{valueOf(origins[0]), valueOf(connections[0])}
@@ -291,65 +304,73 @@ func remainderOf(m map[string]any, known ...string) ServedValue {
 			rest[name] = v
 		}
 	}
-	return valueOf(NormalizeValue(rest))
+	return valueOf(rest)
 }
 
-// textOf returns a tidy value as text: as it is, or as JSON.
+// textOf returns a value as text: as it is, or as canonical JSON in which numbers and booleans are text, and absent fields of
+// objects are left out.
 func textOf(v any) string {
 	switch v := v.(type) {
 	case string:
 		return v
+	case map[string]any, []any:
+		room := rooms.Get().(*[]byte)
+		defer rooms.Put(room)
+		*room = appendTidy((*room)[:0], v)
+		return string(*room)
 	case nil:
 		return ""
 	}
 	return string(canon.Encode(v))
 }
 
-// NormalizeValue returns a value in which numbers and booleans are text, and absent fields of objects are left out. The result may
-// share parts with the value.
+// NormalizeValue returns a value in which numbers and booleans are text, and absent fields of objects are left out.
 func NormalizeValue(v any) any {
-	if isNormalized(v) {
+	if _, isText := v.(string); isText {
 		return v
 	}
-	switch v := v.(type) {
-	case nil, string:
-		return v
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for name, field := range v {
-			if field = NormalizeValue(field); field != nil {
-				out[name] = field
-			}
-		}
-		if len(out) == 0 {
-			return nil
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i := range v {
-			out[i] = NormalizeValue(v[i])
-		}
-		return out
-	}
-	return string(canon.Encode(v))
+	return valueOf(v).Tree()
 }
 
-func isNormalized(v any) bool {
+// rooms have memory for texts.
+var rooms = sync.Pool{New: func() any { return new([]byte) }}
+
+// appendTidy appends the JSON of textOf, or nothing for an absent value.
+func appendTidy(b []byte, v any) []byte {
+	begin := len(b)
 	switch v := v.(type) {
-	case nil, string:
-		return true
+	case nil:
+		return b
 	case map[string]any:
-		for _, field := range v {
-			if field == nil || !isNormalized(field) {
-				return false
+		b = append(b, '{')
+		for _, name := range canon.SortedKeys(v) {
+			field := len(b)
+			b = append(canon.Append(b, name), ':')
+			value := len(b)
+			if b = append(appendTidy(b, v[name]), ','); len(b) == value+1 {
+				b = b[:field]
 			}
 		}
-		return len(v) > 0
+		if len(b) == begin+1 {
+			return b[:begin]
+		}
+		b[len(b)-1] = '}'
 	case []any:
-		return !slices.ContainsFunc(v, func(e any) bool { return !isNormalized(e) })
+		b = append(b, '[')
+		for _, element := range v {
+			value := len(b)
+			if b = appendTidy(b, element); len(b) == value {
+				b = append(b, "null"...)
+			}
+			b = append(b, ',')
+		}
+		b = append(bytes.TrimSuffix(b, []byte{','}), ']')
+	case string:
+		return canon.Append(b, v)
+	default:
+		b = append(canon.Append(append(b, '"'), v), '"')
 	}
-	return false
+	return b
 }
 
 // HiddenLocations are locations that answer no request if the first one in the list that matches does, because By takes all
@@ -363,12 +384,13 @@ type HiddenLocations struct {
 // the same path and host. If the longest path or host wins, no location hides another.
 func FindHidden(spec map[string]any) (all []HiddenLocations) {
 	list, _ := spec["locations"].([]any)
-	locations, first := make([]Location, len(list)), map[[2]string]*Location{}
+	locations, first := make([]Location, len(list)), map[locationPattern]*Location{}
 	for i, v := range list {
 		fields, _ := v.(map[string]any)
 		locations[i] = readPattern(fields, i)
 		l := &locations[i]
-		if at := [2]string{l.Host, l.Path}; !l.isUnclear && first[at] == nil {
+		stem, isPrefix := strings.CutSuffix(l.Path, "*")
+		if at := (locationPattern{l.Host, stem, isPrefix}); !l.isUnclear && first[at] == nil {
 			first[at] = l
 		}
 	}
@@ -387,33 +409,35 @@ func FindHidden(spec map[string]any) (all []HiddenLocations) {
 	return all
 }
 
-// findHider returns the first location that takes all requests of the location, of the first one of each host and path.
-func (l *Location) findHider(first map[[2]string]*Location) *Location {
-	by := l
-	for _, host := range append([]string{"", l.Host}, widerHosts(l.Host)...) {
-		for _, path := range l.widerPaths() {
-			if other := first[[2]string{host, path}]; other != nil && other.Index < by.Index {
-				by = other
-			}
-		}
-	}
-	return by
+// locationPattern is what a location matches: a host, or all, and a path, or all that begin with it.
+type locationPattern struct {
+	host, path string
+	isPrefix   bool
 }
 
-// widerPaths returns the patterns that match all that the path of the location does. A star in the middle of it matches at
-// most what begins like it.
-func (l *Location) widerPaths() (patterns []string) {
+// findHider returns the first location that takes all requests of the location, of the first one of each pattern. A star in
+// the middle of a path matches at most what begins like it.
+func (l *Location) findHider(first map[locationPattern]*Location) *Location {
+	by := l
 	stem, _, isPrefix := strings.Cut(l.Path, "*")
-	if !isPrefix {
-		patterns = append(patterns, stem)
-	} else if stem == "" {
+	if isPrefix && stem == "" {
 		stem = "/"
 	}
 	if NormalizePath(stem+"x") != stem+"x" {
-		return nil
+		return by
 	}
-	for end := range len(stem) + 1 {
-		patterns = append(patterns, stem[:end]+"*")
+	try := func(wider locationPattern) {
+		if other := first[wider]; other != nil && other.Index < by.Index {
+			by = other
+		}
 	}
-	return patterns
+	for _, host := range append([]string{"", l.Host}, widerHosts(l.Host)...) {
+		if !isPrefix {
+			try(locationPattern{host, stem, false})
+		}
+		for end := range len(stem) + 1 {
+			try(locationPattern{host, stem[:end], true})
+		}
+	}
+	return by
 }

@@ -232,7 +232,7 @@ func (q *RequestAnswer) ListAnswers() (all []Responder) {
 // DescribeChange returns what is otherwise on the first side than on another one under a reading, or "".
 func (q *RequestAnswer) DescribeChange(other, reading int) string {
 	h := q.table
-	o := newConditionalAnswer(h.answer(q.node, other, reading), h.answer(q.node, 0, reading), h.readings[reading])
+	o := newOutcomes().compare(h.answer(q.node, other, reading), h.answer(q.node, 0, reading), h.readings[reading])
 	if o.effect == Same {
 		return ""
 	}

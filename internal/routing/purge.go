@@ -27,7 +27,7 @@ func NewPurgeReach(locations []*Location) (r PurgeReach) {
 
 // ReachesAny reports whether a location serves the path, or a part of what is below it.
 func (r PurgeReach) ReachesAny(path string) bool {
-	if _, _, ok := r.cover.CoveredBy(path, nil); ok {
+	if _, ok := r.cover.CoveredBy(path, nil); ok {
 		return true
 	}
 	stem := strings.TrimSuffix(path, "*")

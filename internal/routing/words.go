@@ -93,10 +93,10 @@ func alignRuleNames(was, is []map[string]any) {
 }
 
 // Servers returns the servers of the location as host:port, sorted. It is empty if the upstream is not listed.
-func (l *Location) Servers() []string { return l.Behaviour[Origin].servers() }
+func (l *Location) Servers() []string { return serversOf(objectsOf(l.Behaviour[Origin].Tree())) }
 
-func (v ServedValue) servers() (servers []string) {
-	for _, m := range objectsOf(v.Tree()) {
+func serversOf(upstreams []map[string]any) (servers []string) {
+	for _, m := range upstreams {
 		for _, s := range objectsOf(m["servers"]) {
 			servers = append(servers, addressOf(s))
 		}
@@ -275,35 +275,56 @@ func differingParts(text, other string) string {
 }
 
 // compareAnswers returns what differs in two answers under a reading. The parts of the CDNs come last.
-func compareAnswers(before, after Responder, reading Interpretation) (out []Difference) {
+func (known *knownOutcomes) compareAnswers(before, after Responder, reading Interpretation) (out []Difference) {
 	was, is := before.behaviour(), after.behaviour()
 	for f := range facets {
-		var found []Difference
 		switch a, b := was[f], is[f]; {
 		case a == b && a.Known && reading.Without == Units:
 			if was, is := before.manifestTTL(f), after.manifestTTL(f); was != is {
-				found = []Difference{{What: f.String(), Before: was, After: is}}
+				out = append(out, Difference{What: f.String(), Before: was, After: is, effect: f.effect()})
 			}
-		case a == b:
-		case f == Origin:
-			was, is := describeOrigins(a, b)
-			found = []Difference{newDifference(f.String(), a.Tree(), b.Tree(), was, is)}
-		case a.Known || b.Known:
-			found = []Difference{newDifference(f.String(), a.Tree(), b.Tree(), was.Describe(f), is.Describe(f))}
-		case f == Firewall:
-			// A rule that does the same under another name is the same rule.
-			was, is := was[namedFirewall].Tree(), is[namedFirewall].Tree()
-			alignRuleNames(rulesOf(was), rulesOf(is))
-			found = compareTrees(f.String(), was, is)
-		default:
-			found = compareTrees(f.String(), a.Tree(), b.Tree())
-		}
-		for _, d := range found {
-			d.effect = f.effect()
-			out = append(out, d)
+		case a != b:
+			id := facetChange{f, a, b}
+			if f == Firewall {
+				id = facetChange{f, was[namedFirewall], is[namedFirewall]}
+			}
+			found, isKnown := known.facets[id]
+			if !isKnown {
+				found = id.differences(was, is)
+				known.facets[id] = found
+			}
+			out = append(out, found...)
 		}
 	}
 	return out
+}
+
+// facetChange is the value of a facet before and after.
+type facetChange struct {
+	Facet
+	before, after ServedValue
+}
+
+// differences describes the change, which is the one of two behaviours.
+func (c facetChange) differences(was, is *Behaviour) (found []Difference) {
+	before, after := c.before.Tree(), c.after.Tree()
+	switch {
+	case c.Facet == Origin:
+		was, is := describeOrigins(c.before, c.after)
+		found = []Difference{newDifference(c.String(), before, after, was, is)}
+	case c.before.Known || c.after.Known:
+		found = []Difference{newDifference(c.String(), before, after, was.Describe(c.Facet), is.Describe(c.Facet))}
+	case c.Facet == Firewall:
+		// A rule that does the same under another name is the same rule.
+		alignRuleNames(rulesOf(before), rulesOf(after))
+		fallthrough
+	default:
+		found = compareTrees(c.String(), before, after)
+	}
+	for i := range found {
+		found[i].effect = c.effect()
+	}
+	return found
 }
 
 // manifestTTL returns a time to live as in the manifest.

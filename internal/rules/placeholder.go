@@ -12,10 +12,6 @@ import (
 // namingFields are the fields whose values name something.
 const namingFields = " name namespace hostname subdomains host persistentVolumeClaimName tokenName expireName "
 
-func checkPlaceholder(s *RuleSubject) { s.reportPlaceholders(true) }
-
-func checkPlaceholderOdd(s *RuleSubject) { s.reportPlaceholders(false) }
-
 // reportPlaceholders reports placeholders in fields that name something, or in all others.
 func (s *RuleSubject) reportPlaceholders(inNames bool) {
 	if !mayHavePlaceholder(s.Doc) { // paths of texts are expensive

@@ -45,11 +45,11 @@ func (a *admission) addRefusal(reason, path, format string, args ...any) {
 func (a *admission) addRequired(path string) { a.addRefusal("Required", path, "Required value") }
 
 func (a *admission) addWrongValue(path string, value any, why string) {
-	a.addRefusal("Invalid", path, "Invalid value: %s: %s", encode(value), why)
+	a.addRefusal("Invalid", path, "Invalid value: %s: %s", EncodeJSON(value), why)
 }
 
 func (a *admission) addDuplicate(path string, value any) {
-	a.addRefusal("Duplicate", path, "Duplicate value: %s", encode(value))
+	a.addRefusal("Duplicate", path, "Duplicate value: %s", EncodeJSON(value))
 }
 
 // admitObject prepares and validates the object.
@@ -88,16 +88,16 @@ func admitCDN(a *admission) error {
 		a.addDuplicate("spec.hostname", host)
 	}
 	names := map[string]bool{}
-	for i, upstream := range asList(a.spec["upstreams"]) {
-		a.checkUpstream(fmt.Sprintf("spec.upstreams[%d]", i), asMap(upstream), names)
+	for i, upstream := range AsList(a.spec["upstreams"]) {
+		a.checkUpstream(fmt.Sprintf("spec.upstreams[%d]", i), AsMap(upstream), names)
 	}
-	for i, v := range asList(a.spec["locations"]) {
-		path, location := fmt.Sprintf("spec.locations[%d]", i), asMap(v)
+	for i, v := range AsList(a.spec["locations"]) {
+		path, location := fmt.Sprintf("spec.locations[%d]", i), AsMap(v)
 		if asText(location["path"]) == "" {
 			a.addRequired(path + ".path")
 		}
 		if name, has := location["upstream"]; has && !names[asText(name)] {
-			a.addRefusal("NotFound", path+".upstream", "Not found: %s", encode(name))
+			a.addRefusal("NotFound", path+".upstream", "Not found: %s", EncodeJSON(name))
 		}
 	}
 	return nil
@@ -116,8 +116,8 @@ func (a *admission) checkUpstream(path string, upstream map[string]any, names ma
 	if scheme, has := upstream["scheme"]; has && scheme != "http" && scheme != "https" {
 		a.addWrongValue(path+".scheme", scheme, "must be http or https")
 	}
-	for i, v := range asList(upstream["servers"]) {
-		server, at := asMap(v), fmt.Sprintf("%s.servers[%d]", path, i)
+	for i, v := range AsList(upstream["servers"]) {
+		server, at := AsMap(v), fmt.Sprintf("%s.servers[%d]", path, i)
 		if asText(server["host"]) == "" {
 			a.addRequired(at + ".host")
 		}
@@ -150,7 +150,7 @@ func admitPurge(a *admission) error {
 		if _, isList := value.([]any); !isList {
 			a.addWrongValue("spec.subdomains", value, "must be an array of strings")
 		}
-		for i, v := range asList(value) {
+		for i, v := range AsList(value) {
 			if name := asText(v); name == "" || name == host || strings.HasSuffix(name, "."+host) {
 				a.addWrongValue(fmt.Sprintf("spec.subdomains[%d]", i), v, "must be a prefix of the hostname and not contain it")
 			}
@@ -164,7 +164,7 @@ func admitPurge(a *admission) error {
 }
 
 func (a *admission) checkPaths() {
-	paths := asList(a.spec["paths"])
+	paths := AsList(a.spec["paths"])
 	if len(paths) == 0 {
 		a.addRefusal("Required", "spec.paths", "Required value: at least one path")
 	}
@@ -180,7 +180,7 @@ func (a *admission) checkPaths() {
 
 func sizeOf(spec map[string]any) purgeSize {
 	var size purgeSize
-	for _, v := range asList(spec["paths"]) {
+	for _, v := range AsList(spec["paths"]) {
 		if strings.HasSuffix(asText(v), "*") {
 			size.Prefixes++
 		} else {
@@ -236,14 +236,14 @@ func admitSnapshot(a *admission) error {
 	if asText(a.obj.meta()["namespace"]) == "" {
 		a.addRequired("metadata.namespace")
 	}
-	if asText(asMap(a.spec["source"])["persistentVolumeClaimName"]) == "" {
+	if asText(AsMap(a.spec["source"])["persistentVolumeClaimName"]) == "" {
 		a.addRequired("spec.source.persistentVolumeClaimName")
 	}
 	switch class, has := a.spec["volumeSnapshotClassName"]; {
 	case !has:
 		a.addRequired("spec.volumeSnapshotClassName")
 	case class != snapshotClass:
-		a.addRefusal("NotSupported", "spec.volumeSnapshotClassName", "Unsupported value: %s: supported values: %q", encode(class), snapshotClass)
+		a.addRefusal("NotSupported", "spec.volumeSnapshotClassName", "Unsupported value: %s: supported values: %q", EncodeJSON(class), snapshotClass)
 	}
 	return nil
 }

@@ -8,12 +8,14 @@ import (
 	"testing"
 
 	"trueup/internal/e2e/sample"
+
+	"trueup/internal/e2e/sandboxtest"
 )
 
-// benchWorld is a server that holds n CDNs; ask sends a request without a wire.
+// benchWorld is a server that holds n sandboxtest.CDNs; ask sends a request without a wire.
 func benchWorld(b *testing.B, n int) (w *Server, ask func(method, path, body string) *httptest.ResponseRecorder) {
 	b.Helper()
-	s, err := Open(ServerOptions{Dir: b.TempDir(), Now: standing})
+	s, err := Open(ServerOptions{Dir: b.TempDir(), Now: sandboxtest.Standing})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -48,7 +50,7 @@ func BenchmarkList(b *testing.B) {
 	_, ask := benchWorld(b, 1000)
 	b.ReportAllocs()
 	for b.Loop() {
-		b.SetBytes(int64(ask(http.MethodGet, cdns, "").Body.Len()))
+		b.SetBytes(int64(ask(http.MethodGet, sandboxtest.CDNs, "").Body.Len()))
 	}
 }
 
@@ -56,7 +58,7 @@ func BenchmarkGet(b *testing.B) {
 	_, ask := benchWorld(b, 1000)
 	b.ReportAllocs()
 	for b.Loop() {
-		ask(http.MethodGet, cdns+"/shop-00042", "")
+		ask(http.MethodGet, sandboxtest.CDNs+"/shop-00042", "")
 	}
 }
 
@@ -64,7 +66,7 @@ func BenchmarkPatch(b *testing.B) {
 	_, ask := benchWorld(b, 1000)
 	b.ReportAllocs()
 	for b.Loop() {
-		ask(http.MethodPatch, cdns+"/shop-00042", `{"spec":{"tls":{"forced":"true"}}}`)
+		ask(http.MethodPatch, sandboxtest.CDNs+"/shop-00042", `{"spec":{"tls":{"forced":"true"}}}`)
 	}
 }
 

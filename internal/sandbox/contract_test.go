@@ -7,130 +7,132 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"trueup/internal/e2e/sandboxtest"
 )
 
 // The nine operations of docs/platform.md 4, and nothing that it calls "not
 // shown" beyond what kubernetes-behaviour has seen.
 func TestDocumentedOperations(t *testing.T) {
 	w := newWorld(t)
-	w.post(cdns, cdnBody("shop", "shop.example.com")).want(t, 201).wantAt(t, "spec.hostname", "shop.example.com")
-	w.get(cdns).want(t, 200).wantAt(t, "items.0.metadata.name", "shop").wantAt(t, "kind", "CDNList")
-	w.get(cdns+"/shop").want(t, 200).wantAt(t, "kind", "CDN").wantAt(t, "apiVersion", "delivery/v2.1")
-	w.patch(cdns+"/shop", `{"spec":{"tls":{"forced":"true"}}}`).want(t, 200).
-		wantAt(t, "spec.tls.forced", "true").wantAt(t, "spec.tls.enabled", "true")
-	w.post(purges, purgeBody("rel-1", "shop.example.com", "/a", "/b/*")).want(t, 201).wantAt(t, "metadata.name", "rel-1")
-	w.post(snapshots, snapshotBody("db-1", "db-data")).want(t, 201)
-	w.get(snapshots).want(t, 200).wantAt(t, "items.0.metadata.name", "db-1")
-	w.get(snapshots+"/db-1").want(t, 200).wantAt(t, "spec.volumeSnapshotClassName", "general-purpose")
-	w.delete(snapshots+"/db-1").want(t, 200)
+	w.Post(sandboxtest.CDNs, sandboxtest.CDNBody("shop", "shop.example.com")).Want(t, 201).WantAt(t, "spec.hostname", "shop.example.com")
+	w.Get(sandboxtest.CDNs).Want(t, 200).WantAt(t, "items.0.metadata.name", "shop").WantAt(t, "kind", "CDNList")
+	w.Get(sandboxtest.CDNs+"/shop").Want(t, 200).WantAt(t, "kind", "CDN").WantAt(t, "apiVersion", "delivery/v2.1")
+	w.Patch(sandboxtest.CDNs+"/shop", `{"spec":{"tls":{"forced":"true"}}}`).Want(t, 200).
+		WantAt(t, "spec.tls.forced", "true").WantAt(t, "spec.tls.enabled", "true")
+	w.Post(sandboxtest.Purges, sandboxtest.PurgeBody("rel-1", "shop.example.com", "/a", "/b/*")).Want(t, 201).WantAt(t, "metadata.name", "rel-1")
+	w.Post(sandboxtest.Snapshots, sandboxtest.SnapshotBody("db-1", "db-data")).Want(t, 201)
+	w.Get(sandboxtest.Snapshots).Want(t, 200).WantAt(t, "items.0.metadata.name", "db-1")
+	w.Get(sandboxtest.Snapshots+"/db-1").Want(t, 200).WantAt(t, "spec.volumeSnapshotClassName", "general-purpose")
+	w.Delete(sandboxtest.Snapshots+"/db-1").Want(t, 200)
 }
 
 func TestUndocumentedOperationsAreRefused(t *testing.T) {
 	w := withShop(t)
 	for _, call := range []struct{ method, path string }{
-		{"DELETE", cdns + "/shop"},
-		{"PUT", cdns + "/shop"},
-		{"GET", purges},
-		{"GET", purges + "/rel-1"},
-		{"DELETE", purges + "/rel-1"},
-		{"PATCH", snapshots + "/db-1"},
+		{"DELETE", sandboxtest.CDNs + "/shop"},
+		{"PUT", sandboxtest.CDNs + "/shop"},
+		{"GET", sandboxtest.Purges},
+		{"GET", sandboxtest.Purges + "/rel-1"},
+		{"DELETE", sandboxtest.Purges + "/rel-1"},
+		{"PATCH", sandboxtest.Snapshots + "/db-1"},
 	} {
-		got := w.do(call.method, call.path, tokenFor(call.path), "application/json", "{}")
-		if got.code != http.StatusMethodNotAllowed && got.code != http.StatusForbidden {
-			t.Errorf("%s %s: %d", call.method, call.path, got.code)
+		got := w.Do(call.method, call.path, sandboxtest.TokenFor(call.path), "application/json", "{}")
+		if got.Code != http.StatusMethodNotAllowed && got.Code != http.StatusForbidden {
+			t.Errorf("%s %s: %d", call.method, call.path, got.Code)
 		}
 	}
 }
 
 func TestAddresses(t *testing.T) {
 	w := withShop(t)
-	w.post(snapshots, snapshotBody("db.1", "db-data")).want(t, 201)
-	escaped := strings.Replace(snapshots, "snapshot.storage.k8s.io/v1", "snapshot.storage.k8s.io%2Fv1", 1)
-	w.get(escaped+"/"+url.PathEscape("db.1")).want(t, 200)
-	for _, path := range []string{"/", "/delivery/v2.0/global/workspaces/x/cdns", cdns + "/", cdns + "/a/b", DeliveryBase + "/cdns"} {
-		got := w.get(path).want(t, 404)
-		if got.body != "404 page not found\n" || !strings.HasPrefix(got.header.Get("Content-Type"), "text/plain") {
-			t.Errorf("%s: %q %s", path, got.body, got.header)
+	w.Post(sandboxtest.Snapshots, sandboxtest.SnapshotBody("db.1", "db-data")).Want(t, 201)
+	escaped := strings.Replace(sandboxtest.Snapshots, "snapshot.storage.k8s.io/v1", "snapshot.storage.k8s.io%2Fv1", 1)
+	w.Get(escaped+"/"+url.PathEscape("db.1")).Want(t, 200)
+	for _, path := range []string{"/", "/delivery/v2.0/global/workspaces/x/cdns", sandboxtest.CDNs + "/", sandboxtest.CDNs + "/a/b", DeliveryBase + "/cdns"} {
+		got := w.Get(path).Want(t, 404)
+		if got.Body != "404 page not found\n" || !strings.HasPrefix(got.Header.Get("Content-Type"), "text/plain") {
+			t.Errorf("%s: %q %s", path, got.Body, got.Header)
 		}
 	}
-	missing := w.get(cdns+"/nothing").want(t, 404).wantAt(t, "reason", "NotFound").wantAt(t, "details.name", "nothing")
-	if got := missing.header.Get("Content-Type"); got != "application/json" {
+	missing := w.Get(sandboxtest.CDNs+"/nothing").Want(t, 404).WantAt(t, "reason", "NotFound").WantAt(t, "details.name", "nothing")
+	if got := missing.Header.Get("Content-Type"); got != "application/json" {
 		t.Errorf("content type of a missing object: %s", got)
 	}
 }
 
 func TestServerOwnedFields(t *testing.T) {
 	w := newWorld(t)
-	made := w.post(cdns, strings.Replace(cdnBody("shop", "shop.example.com"), `"metadata":{`,
-		`"status":{"a":1},"metadata":{"uid":"mine","generation":7,"creationTimestamp":"2001-01-01T00:00:00Z",`, 1)).want(t, 201)
-	made.wantAt(t, "metadata.namespace", "acme").wantAt(t, "metadata.generation", 1).
-		wantAt(t, "metadata.creationTimestamp", "2026-11-21T09:00:00Z").wantAt(t, "status", nil)
-	if uid := made.at("metadata.uid"); uid == "mine" || uid == nil {
+	made := w.Post(sandboxtest.CDNs, strings.Replace(sandboxtest.CDNBody("shop", "shop.example.com"), `"metadata":{`,
+		`"status":{"a":1},"metadata":{"uid":"mine","generation":7,"creationTimestamp":"2001-01-01T00:00:00Z",`, 1)).Want(t, 201)
+	made.WantAt(t, "metadata.namespace", "acme").WantAt(t, "metadata.generation", 1).
+		WantAt(t, "metadata.creationTimestamp", "2026-11-21T09:00:00Z").WantAt(t, "status", nil)
+	if uid := made.At("metadata.uid"); uid == "mine" || uid == nil {
 		t.Errorf("uid %v", uid)
 	}
-	if made.at("metadata.managedFields.0.manager") == nil || made.at("metadata.resourceVersion") == nil {
-		t.Error(made.body)
+	if made.At("metadata.managedFields.0.manager") == nil || made.At("metadata.resourceVersion") == nil {
+		t.Error(made.Body)
 	}
-	if date := made.header.Get("Date"); date != "Sat, 21 Nov 2026 09:00:00 GMT" {
+	if date := made.Header.Get("Date"); date != "Sat, 21 Nov 2026 09:00:00 GMT" {
 		t.Errorf("Date is not the platform's: %s", date)
 	}
 }
 
 func TestMergePatch(t *testing.T) {
 	w := withShop(t)
-	shop := cdns + "/shop"
-	before := w.get(shop).want(t, 200)
-	same := w.patch(shop, `{"spec":{"tls":{"forced":"false"}},"status":{"status":"gone"}}`).want(t, 200)
-	if same.body != before.body {
-		t.Errorf("a patch that changes nothing changed\n%s%s", before.body, same.body)
+	shop := sandboxtest.CDNs + "/shop"
+	before := w.Get(shop).Want(t, 200)
+	same := w.Patch(shop, `{"spec":{"tls":{"forced":"false"}},"status":{"status":"gone"}}`).Want(t, 200)
+	if same.Body != before.Body {
+		t.Errorf("a patch that changes nothing changed\n%s%s", before.Body, same.Body)
 	}
-	got := w.patch(shop, `{"metadata":{"labels":{"a":"b"},"uid":"x","generation":9},"spec":{"tls":null,
-		"firewall":{"enabled":true,"rules":[{"name":"r","x":null,"action":{"type":"ratelimit","ratelimit":{"rate":10.0,"period":1e2}}},null]}}}`).want(t, 200)
-	got.wantAt(t, "spec.tls", nil).wantAt(t, "metadata.generation", 2).wantAt(t, "metadata.labels.a", "b").
-		wantAt(t, "spec.firewall.rules.1", nil).wantAt(t, "spec.locations.1.path", "/b/*")
-	if got.at("metadata.uid") != before.at("metadata.uid") || got.at("metadata.resourceVersion") == before.at("metadata.resourceVersion") {
-		t.Error(got.body)
+	got := w.Patch(shop, `{"metadata":{"labels":{"a":"b"},"uid":"x","generation":9},"spec":{"tls":null,
+		"firewall":{"enabled":true,"rules":[{"name":"r","x":null,"action":{"type":"ratelimit","ratelimit":{"rate":10.0,"period":1e2}}},null]}}}`).Want(t, 200)
+	got.WantAt(t, "spec.tls", nil).WantAt(t, "metadata.generation", 2).WantAt(t, "metadata.labels.a", "b").
+		WantAt(t, "spec.firewall.rules.1", nil).WantAt(t, "spec.locations.1.path", "/b/*")
+	if got.At("metadata.uid") != before.At("metadata.uid") || got.At("metadata.resourceVersion") == before.At("metadata.resourceVersion") {
+		t.Error(got.Body)
 	}
-	if strings.Contains(got.body, "null") || !strings.Contains(got.body, `"rate":10}`) || !strings.Contains(got.body, `"period":100,`) {
-		t.Errorf("nulls and numbers: %s", got.body)
+	if strings.Contains(got.Body, "null") || !strings.Contains(got.Body, `"rate":10}`) || !strings.Contains(got.Body, `"period":100,`) {
+		t.Errorf("nulls and numbers: %s", got.Body)
 	}
-	w.patch(shop, `{"spec":{"upstreams":[{"name":"origin","servers":[{"host":"c"}]}]}}`).want(t, 200).
-		wantAt(t, "spec.upstreams.0.servers.0.weight", nil).wantAt(t, "spec.upstreams.1", nil)
+	w.Patch(shop, `{"spec":{"upstreams":[{"name":"origin","servers":[{"host":"c"}]}]}}`).Want(t, 200).
+		WantAt(t, "spec.upstreams.0.servers.0.weight", nil).WantAt(t, "spec.upstreams.1", nil)
 	for _, media := range []string{"application/json", "application/json-patch+json", ""} {
-		w.do("PATCH", shop, DeliveryToken, media, `{}`).want(t, 415)
+		w.Do("PATCH", shop, DeliveryToken, media, `{}`).Want(t, 415)
 	}
-	w.do("PATCH", shop, DeliveryToken, "application/merge-patch+json; charset=utf-8", `{}`).want(t, 200)
-	w.patch(shop, `[]`).want(t, 400)
-	w.patch(cdns+"/nothing", `{"spec":{}}`).want(t, 404)
+	w.Do("PATCH", shop, DeliveryToken, "application/merge-patch+json; charset=utf-8", `{}`).Want(t, 200)
+	w.Patch(shop, `[]`).Want(t, 400)
+	w.Patch(sandboxtest.CDNs+"/nothing", `{"spec":{}}`).Want(t, 404)
 }
 
 func TestResourceVersionOfPatch(t *testing.T) {
 	w := withShop(t)
-	shop := cdns + "/shop"
-	version := w.get(shop).at("metadata.resourceVersion")
+	shop := sandboxtest.CDNs + "/shop"
+	version := w.Get(shop).At("metadata.resourceVersion")
 	body := fmt.Sprintf(`{"metadata":{"resourceVersion":%q},"spec":{"tls":{"forced":"true"}}}`, version)
-	w.patch(shop, body).want(t, 200)
-	w.patch(shop, body).want(t, 409).wantAt(t, "reason", "Conflict")
-	w.patch(shop, `{"metadata":{"name":"other"}}`).want(t, 400)
-	w.patch(shop, `{"metadata":{"namespace":"other"}}`).want(t, 400)
-	w.patch(shop, `{"kind":"Purge"}`).want(t, 400)
+	w.Patch(shop, body).Want(t, 200)
+	w.Patch(shop, body).Want(t, 409).WantAt(t, "reason", "Conflict")
+	w.Patch(shop, `{"metadata":{"name":"other"}}`).Want(t, 400)
+	w.Patch(shop, `{"metadata":{"namespace":"other"}}`).Want(t, 400)
+	w.Patch(shop, `{"kind":"Purge"}`).Want(t, 400)
 }
 
 func TestCreateConflictsAndEnvelopes(t *testing.T) {
 	w := withShop(t)
-	w.post(cdns, cdnBody("shop", "shop.example.com")).want(t, 409).wantAt(t, "reason", "AlreadyExists")
-	w.post(cdns, cdnBody("shop2", "shop.example.com")).want(t, 422).
-		wantAt(t, "details.causes.0.field", "spec.hostname").wantAt(t, "details.causes.0.reason", "FieldValueDuplicate")
-	w.post(cdns, cdnBody("Shop", "x.example.com")).want(t, 422).wantAt(t, "details.causes.0.field", "metadata.name")
-	w.post(cdns, cdnBody("", "x.example.com")).want(t, 422)
-	w.post(cdns, strings.Replace(cdnBody("a", "x.example.com"), `"acme"`, `"other"`, 1)).want(t, 400)
-	w.post(cdns, strings.Replace(cdnBody("a", "x.example.com"), "v2.1", "v2.0", 1)).want(t, 400)
-	w.post(cdns, strings.Replace(cdnBody("a", "x.example.com"), `"kind":"CDN"`, `"kind":"Purge"`, 1)).want(t, 400)
-	w.post(cdns, strings.Replace(cdnBody("a", "x.example.com"), `"kind":"CDN",`, ``, 1)).want(t, 400)
-	w.post(cdns, strings.Replace(cdnBody("a", "x.example.com"), `"metadata":{`, `"metadata":{"resourceVersion":"1",`, 1)).want(t, 400)
-	w.post(cdns, `{"apiVersion":`).want(t, 400)
-	w.post(cdns, cdnBody("a", "x.example.com")+"{}").want(t, 400)
-	w.do("POST", cdns, DeliveryToken, "text/yaml", "a: b").want(t, 415)
+	w.Post(sandboxtest.CDNs, sandboxtest.CDNBody("shop", "shop.example.com")).Want(t, 409).WantAt(t, "reason", "AlreadyExists")
+	w.Post(sandboxtest.CDNs, sandboxtest.CDNBody("shop2", "shop.example.com")).Want(t, 422).
+		WantAt(t, "details.causes.0.field", "spec.hostname").WantAt(t, "details.causes.0.reason", "FieldValueDuplicate")
+	w.Post(sandboxtest.CDNs, sandboxtest.CDNBody("Shop", "x.example.com")).Want(t, 422).WantAt(t, "details.causes.0.field", "metadata.name")
+	w.Post(sandboxtest.CDNs, sandboxtest.CDNBody("", "x.example.com")).Want(t, 422)
+	w.Post(sandboxtest.CDNs, strings.Replace(sandboxtest.CDNBody("a", "x.example.com"), `"acme"`, `"other"`, 1)).Want(t, 400)
+	w.Post(sandboxtest.CDNs, strings.Replace(sandboxtest.CDNBody("a", "x.example.com"), "v2.1", "v2.0", 1)).Want(t, 400)
+	w.Post(sandboxtest.CDNs, strings.Replace(sandboxtest.CDNBody("a", "x.example.com"), `"kind":"CDN"`, `"kind":"Purge"`, 1)).Want(t, 400)
+	w.Post(sandboxtest.CDNs, strings.Replace(sandboxtest.CDNBody("a", "x.example.com"), `"kind":"CDN",`, ``, 1)).Want(t, 400)
+	w.Post(sandboxtest.CDNs, strings.Replace(sandboxtest.CDNBody("a", "x.example.com"), `"metadata":{`, `"metadata":{"resourceVersion":"1",`, 1)).Want(t, 400)
+	w.Post(sandboxtest.CDNs, `{"apiVersion":`).Want(t, 400)
+	w.Post(sandboxtest.CDNs, sandboxtest.CDNBody("a", "x.example.com")+"{}").Want(t, 400)
+	w.Do("POST", sandboxtest.CDNs, DeliveryToken, "text/yaml", "a: b").Want(t, 415)
 }
 
 func TestContentOfCDN(t *testing.T) {
@@ -155,71 +157,71 @@ func TestContentOfCDN(t *testing.T) {
 		{`{"hostname":"h","firewall":{"rules":[{"constraints":[{}]}]}}`, "spec.firewall.rules[0].constraints[0]", "FieldValueTypeInvalid"},
 	} {
 		body := `{"apiVersion":"delivery/v2.1","kind":"CDN","metadata":{"name":"c"},"spec":` + tc.spec + `}`
-		got := w.post(cdns, body).want(t, 422)
-		got.wantAt(t, "details.causes.0.field", tc.field).wantAt(t, "details.causes.0.reason", tc.reason).wantAt(t, "reason", "Invalid")
+		got := w.Post(sandboxtest.CDNs, body).Want(t, 422)
+		got.WantAt(t, "details.causes.0.field", tc.field).WantAt(t, "details.causes.0.reason", tc.reason).WantAt(t, "reason", "Invalid")
 	}
-	w.post(cdns, `{"apiVersion":"delivery/v2.1","kind":"CDN","metadata":{"name":"c"}}`).want(t, 422)
-	w.post(cdns, `{"apiVersion":"delivery/v2.1","kind":"CDN","metadata":{"name":"c"},"spec":{"hostname":"h","unknown":{"a":[1]}}}`).
-		want(t, 201).wantAt(t, "spec.unknown.a.0", 1)
+	w.Post(sandboxtest.CDNs, `{"apiVersion":"delivery/v2.1","kind":"CDN","metadata":{"name":"c"}}`).Want(t, 422)
+	w.Post(sandboxtest.CDNs, `{"apiVersion":"delivery/v2.1","kind":"CDN","metadata":{"name":"c"},"spec":{"hostname":"h","unknown":{"a":[1]}}}`).
+		Want(t, 201).WantAt(t, "spec.unknown.a.0", 1)
 }
 
 func TestHostnameMovesWithThePatch(t *testing.T) {
 	w := withShop(t)
-	w.patch(cdns+"/shop", `{"spec":{"hostname":"new.example.com"}}`).want(t, 200)
-	w.post(purges, purgeBody("a", "shop.example.com", "/")).want(t, 422)
-	w.post(purges, purgeBody("a", "new.example.com", "/")).want(t, 201)
-	w.post(cdns, cdnBody("again", "shop.example.com")).want(t, 201)
-	w.patch(cdns+"/again", `{"spec":{"hostname":"new.example.com"}}`).want(t, 422)
+	w.Patch(sandboxtest.CDNs+"/shop", `{"spec":{"hostname":"new.example.com"}}`).Want(t, 200)
+	w.Post(sandboxtest.Purges, sandboxtest.PurgeBody("a", "shop.example.com", "/")).Want(t, 422)
+	w.Post(sandboxtest.Purges, sandboxtest.PurgeBody("a", "new.example.com", "/")).Want(t, 201)
+	w.Post(sandboxtest.CDNs, sandboxtest.CDNBody("again", "shop.example.com")).Want(t, 201)
+	w.Patch(sandboxtest.CDNs+"/again", `{"spec":{"hostname":"new.example.com"}}`).Want(t, 422)
 }
 
 func TestPaging(t *testing.T) {
 	w := newWorld(t)
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
-		w.post(snapshots, snapshotBody(name, "db")).want(t, 201)
+		w.Post(sandboxtest.Snapshots, sandboxtest.SnapshotBody(name, "db")).Want(t, 201)
 	}
-	page := w.get(snapshots+"?limit=2").want(t, 200).wantAt(t, "metadata.remainingItemCount", 3)
-	token := page.at("metadata.continue").(string)
-	next := w.get(snapshots+"?limit=2&continue="+token).want(t, 200)
-	next.wantAt(t, "items.0.metadata.name", "c").wantAt(t, "items.1.metadata.name", "d").wantAt(t, "metadata.remainingItemCount", 1)
-	w.get(snapshots+"?continue=nonsense").want(t, 400)
-	w.get(snapshots+"?limit=many").want(t, 400)
-	w.advance(tokenLife)
-	fresh := w.get(snapshots+"?limit=2&continue="+token).want(t, 410).wantAt(t, "reason", "Expired").at("metadata.continue").(string)
-	w.get(snapshots+"?limit=2&continue="+fresh).want(t, 200).wantAt(t, "items.0.metadata.name", "c")
+	page := w.Get(sandboxtest.Snapshots+"?limit=2").Want(t, 200).WantAt(t, "metadata.remainingItemCount", 3)
+	token := page.At("metadata.continue").(string)
+	next := w.Get(sandboxtest.Snapshots+"?limit=2&continue="+token).Want(t, 200)
+	next.WantAt(t, "items.0.metadata.name", "c").WantAt(t, "items.1.metadata.name", "d").WantAt(t, "metadata.remainingItemCount", 1)
+	w.Get(sandboxtest.Snapshots+"?continue=nonsense").Want(t, 400)
+	w.Get(sandboxtest.Snapshots+"?limit=many").Want(t, 400)
+	w.Advance(tokenLife)
+	fresh := w.Get(sandboxtest.Snapshots+"?limit=2&continue="+token).Want(t, 410).WantAt(t, "reason", "Expired").At("metadata.continue").(string)
+	w.Get(sandboxtest.Snapshots+"?limit=2&continue="+fresh).Want(t, 200).WantAt(t, "items.0.metadata.name", "c")
 }
 
 func TestSnapshotLife(t *testing.T) {
 	w := newWorld(t)
-	one := snapshots + "/db"
-	w.post(snapshots, snapshotBody("db", "db-data")).want(t, 201).wantAt(t, "status", nil)
-	w.advance(SnapshotBegins)
-	w.get(one).wantAt(t, "status.readyToUse", false)
-	w.advance(SnapshotReady - SnapshotBegins)
-	w.get(one).wantAt(t, "status.readyToUse", true).wantAt(t, "status.restoreSize", "10Gi")
-	w.post(snapshots, snapshotBody("bad", "missing-disk")).want(t, 201).wantAt(t, "status", nil)
-	w.advance(time.Minute)
-	if got := w.get(snapshots+"/bad").wantAt(t, "status.readyToUse", false); !strings.Contains(fmt.Sprint(got.at("status.error.message")), "missing-disk") {
-		t.Error(got.body)
+	one := sandboxtest.Snapshots + "/db"
+	w.Post(sandboxtest.Snapshots, sandboxtest.SnapshotBody("db", "db-data")).Want(t, 201).WantAt(t, "status", nil)
+	w.Advance(SnapshotBegins)
+	w.Get(one).WantAt(t, "status.readyToUse", false)
+	w.Advance(SnapshotReady - SnapshotBegins)
+	w.Get(one).WantAt(t, "status.readyToUse", true).WantAt(t, "status.restoreSize", "10Gi")
+	w.Post(sandboxtest.Snapshots, sandboxtest.SnapshotBody("bad", "missing-disk")).Want(t, 201).WantAt(t, "status", nil)
+	w.Advance(time.Minute)
+	if got := w.Get(sandboxtest.Snapshots+"/bad").WantAt(t, "status.readyToUse", false); !strings.Contains(fmt.Sprint(got.At("status.error.message")), "missing-disk") {
+		t.Error(got.Body)
 	}
-	w.delete(one).want(t, 200).wantAt(t, "status.readyToUse", true).wantAt(t, "kind", "VolumeSnapshot")
-	if w.get(one).want(t, 200).at("metadata.deletionTimestamp") == nil {
+	w.Delete(one).Want(t, 200).WantAt(t, "status.readyToUse", true).WantAt(t, "kind", "VolumeSnapshot")
+	if w.Get(one).Want(t, 200).At("metadata.deletionTimestamp") == nil {
 		t.Error("not terminating")
 	}
-	again := w.post(snapshots, snapshotBody("db", "db-data")).want(t, 409)
-	if !strings.Contains(fmt.Sprint(again.at("message")), "object is being deleted") {
-		t.Error(again.body)
+	again := w.Post(sandboxtest.Snapshots, sandboxtest.SnapshotBody("db", "db-data")).Want(t, 409)
+	if !strings.Contains(fmt.Sprint(again.At("message")), "object is being deleted") {
+		t.Error(again.Body)
 	}
-	w.delete(one).want(t, 200)
-	w.advance(TerminatingFor)
-	w.get(one).want(t, 404)
-	w.delete(one).want(t, 404)
-	w.get(snapshots).want(t, 200).wantAt(t, "items.0.metadata.name", "bad").wantAt(t, "items.1", nil)
-	w.post(snapshots, snapshotBody("db", "db-data")).want(t, 201).wantAt(t, "metadata.deletionTimestamp", nil)
+	w.Delete(one).Want(t, 200)
+	w.Advance(TerminatingFor)
+	w.Get(one).Want(t, 404)
+	w.Delete(one).Want(t, 404)
+	w.Get(sandboxtest.Snapshots).Want(t, 200).WantAt(t, "items.0.metadata.name", "bad").WantAt(t, "items.1", nil)
+	w.Post(sandboxtest.Snapshots, sandboxtest.SnapshotBody("db", "db-data")).Want(t, 201).WantAt(t, "metadata.deletionTimestamp", nil)
 }
 
 func TestContentOfSnapshot(t *testing.T) {
 	w := newWorld(t)
-	body := snapshotBody("db", "db-data")
+	body := sandboxtest.SnapshotBody("db", "db-data")
 	for _, tc := range []struct{ from, to, field string }{
 		{"general-purpose", "gp2", "spec.volumeSnapshotClassName"},
 		{`,"volumeSnapshotClassName":"general-purpose"`, ``, "spec.volumeSnapshotClassName"},
@@ -228,12 +230,12 @@ func TestContentOfSnapshot(t *testing.T) {
 		{`,"namespace":"acme"`, ``, "metadata.namespace"},
 	} {
 		changed := strings.ReplaceAll(body, tc.from, tc.to)
-		w.post(snapshots, changed).want(t, 422).wantAt(t, "details.causes.0.field", tc.field)
+		w.Post(sandboxtest.Snapshots, changed).Want(t, 422).WantAt(t, "details.causes.0.field", tc.field)
 	}
-	w.post(snapshots, strings.Replace(body, `"acme"`, `"other"`, 1)).want(t, 400)
-	w.post(snapshots, body).want(t, 201)
-	w.post(snapshots, snapshotBody("other", "missing-disk")).want(t, 201)
-	w.advance(time.Minute)
-	w.get(snapshots+"/db").wantAt(t, "status.readyToUse", true)
-	w.get(snapshots+"/other").wantAt(t, "status.readyToUse", false)
+	w.Post(sandboxtest.Snapshots, strings.Replace(body, `"acme"`, `"other"`, 1)).Want(t, 400)
+	w.Post(sandboxtest.Snapshots, body).Want(t, 201)
+	w.Post(sandboxtest.Snapshots, sandboxtest.SnapshotBody("other", "missing-disk")).Want(t, 201)
+	w.Advance(time.Minute)
+	w.Get(sandboxtest.Snapshots+"/db").WantAt(t, "status.readyToUse", true)
+	w.Get(sandboxtest.Snapshots+"/other").WantAt(t, "status.readyToUse", false)
 }

@@ -138,7 +138,7 @@ func (s *Server) LoadSeed(raw []byte) error {
 func (s *Server) Put(objs ...map[string]any) error {
 	raws := make([]json.RawMessage, len(objs))
 	for i, obj := range objs {
-		raws[i] = json.RawMessage(encode(obj))
+		raws[i] = json.RawMessage(EncodeJSON(obj))
 	}
 	return s.PutJSON(raws...)
 }

@@ -278,8 +278,8 @@ func retryDate(text string, now time.Time) string {
 // dropContinueToken removes the token to get the rest of a list, and how many are left unless that is counted.
 func dropContinueToken(isCounted bool) responseEditor {
 	return func(_ FaultValue, a *Response, _ time.Time) {
-		body := asMap(decode(a.Body))
-		meta := asMap(body["metadata"])
+		body := AsMap(DecodeJSON(a.Body))
+		meta := AsMap(body["metadata"])
 		if body["items"] == nil || asText(meta["continue"]) == "" {
 			return
 		}
@@ -287,6 +287,6 @@ func dropContinueToken(isCounted bool) responseEditor {
 		if !isCounted {
 			delete(meta, "remainingItemCount")
 		}
-		a.Body = []byte(encode(body) + "\n")
+		a.Body = []byte(EncodeJSON(body) + "\n")
 	}
 }

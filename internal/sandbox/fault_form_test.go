@@ -3,6 +3,8 @@ package sandbox
 import (
 	"strings"
 	"testing"
+
+	"trueup/internal/e2e/sandboxtest"
 )
 
 func TestPathsOfFaults(t *testing.T) {
@@ -10,15 +12,15 @@ func TestPathsOfFaults(t *testing.T) {
 		pattern, path string
 		want          bool
 	}{
-		{"*", cdns, true},
-		{"/cdns", cdns + "/shop", true},
-		{"/purges", cdns, false},
-		{"*/cdns", cdns, true},
-		{"*/cdns", cdns + "/shop", false},
-		{"*/cdns/*", cdns + "/shop", true},
-		{"*/cdns/*", cdns, false},
-		{"/delivery/*/shop", cdns + "/shop", true},
-		{"/elsewhere/*/shop", cdns + "/shop", false},
+		{"*", sandboxtest.CDNs, true},
+		{"/cdns", sandboxtest.CDNs + "/shop", true},
+		{"/purges", sandboxtest.CDNs, false},
+		{"*/cdns", sandboxtest.CDNs, true},
+		{"*/cdns", sandboxtest.CDNs + "/shop", false},
+		{"*/cdns/*", sandboxtest.CDNs + "/shop", true},
+		{"*/cdns/*", sandboxtest.CDNs, false},
+		{"/delivery/*/shop", sandboxtest.CDNs + "/shop", true},
+		{"/elsewhere/*/shop", sandboxtest.CDNs + "/shop", false},
 		{"*a*b*", "xaxb", true},
 		{"*a*b*", "xbxa", false},
 		{"a*a", "a", false},

@@ -4,13 +4,15 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"trueup/internal/e2e/sandboxtest"
 )
 
 // FuzzFault: a fault is refused in one line that shows its form, or
 // understood, and then it is what its own text says.
 func FuzzFault(f *testing.F) {
 	for _, e := range FaultKinds() {
-		f.Add(e.Example, cdns)
+		f.Add(e.Example, sandboxtest.CDNs)
 	}
 	for _, rule := range []string{
 		"", ":", "POST /purges: 503 after-commit x2 @3", "* *: drop 50%", "GET *: delay=9999999h x*", "GET *a*a*a*a*a*a*a*a*b: partial-list=1024",

@@ -9,20 +9,22 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"trueup/internal/e2e/sandboxtest"
 )
 
 func (w *world) fault(rules ...string) {
-	w.t.Helper()
+	w.T.Helper()
 	if err := w.s.AddFaults(rules...); err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 }
 
 func (w *world) executed(name string) int {
-	w.t.Helper()
+	w.T.Helper()
 	done, err := w.s.CountExecutedPurges()
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	return done[name]
 }
@@ -39,8 +41,8 @@ func TestFaultsBeforeAndAfterTheCommit(t *testing.T) {
 			t.Run(e.Name+when, func(t *testing.T) {
 				w := withShop(t)
 				w.fault("POST /purges: " + effect + when)
-				w.get(cdns).want(t, 200)
-				got := w.post(purges, purgeBody("rel-1", "shop.example.com", "/"))
+				w.Get(sandboxtest.CDNs).Want(t, 200)
+				got := w.Post(sandboxtest.Purges, sandboxtest.PurgeBody("rel-1", "shop.example.com", "/"))
 				committed := 0
 				if when == " after-commit" {
 					committed = 1
@@ -49,12 +51,12 @@ func TestFaultsBeforeAndAfterTheCommit(t *testing.T) {
 					t.Errorf("executed %d times", n)
 				}
 				log, err := w.s.Requests()
-				if last := log[len(log)-1]; err != nil || last.Status != got.code || last.Method != "POST" {
-					t.Errorf("%+v %v, and answered %d", last, err, got.code)
+				if last := log[len(log)-1]; err != nil || last.Status != got.Code || last.Method != "POST" {
+					t.Errorf("%+v %v, and answered %d", last, err, got.Code)
 				}
-				again := w.post(purges, purgeBody("rel-1", "shop.example.com", "/"))
-				if want := []int{201, 409}[committed]; again.code != want {
-					t.Errorf("the second time: %d, want %d", again.code, want)
+				again := w.Post(sandboxtest.Purges, sandboxtest.PurgeBody("rel-1", "shop.example.com", "/"))
+				if want := []int{201, 409}[committed]; again.Code != want {
+					t.Errorf("the second time: %d, want %d", again.Code, want)
 				}
 			})
 		}
@@ -72,8 +74,8 @@ func TestStall(t *testing.T) {
 			logged := make(chan LoggedRequest, 1)
 			w.s.opts.Log = func(r LoggedRequest) { logged <- r }
 			ended := make(chan answer, 1)
-			req := w.request(ctx, "POST", purges, purgeBody("rel-1", "shop.example.com", "/"))
-			go func() { ended <- send(req) }()
+			req := w.Request(ctx, "POST", sandboxtest.Purges, sandboxtest.PurgeBody("rel-1", "shop.example.com", "/"))
+			go func() { ended <- sandboxtest.Send(req) }()
 			if r := <-logged; r.Status != 0 {
 				t.Errorf("%s: %+v", when, r)
 			}
@@ -87,8 +89,8 @@ func TestStall(t *testing.T) {
 			} else {
 				cancel()
 			}
-			if got := <-ended; got.err == nil {
-				t.Errorf("%s: answered %d", when, got.code)
+			if got := <-ended; got.Err == nil {
+				t.Errorf("%s: answered %d", when, got.Code)
 			}
 		}
 	}
@@ -102,9 +104,12 @@ func TestLateRequestIsActedOn(t *testing.T) {
 	w.s.opts.Log = func(r LoggedRequest) { logged <- r }
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	w.s.OnRequest(func(string, string) { cancel() })
-	if got := send(w.request(ctx, "POST", purges, purgeBody("rel-1", "shop.example.com", "/"))); got.err == nil {
-		t.Errorf("answered %d", got.code)
+	w.s.opts.Around = func(r *http.Request, body []byte, answer func(*http.Request, []byte) *Response) *Response {
+		cancel()
+		return answer(r, body)
+	}
+	if got := sandboxtest.Send(w.Request(ctx, "POST", sandboxtest.Purges, sandboxtest.PurgeBody("rel-1", "shop.example.com", "/"))); got.Err == nil {
+		t.Errorf("answered %d", got.Code)
 	}
 	if r := <-logged; r.Status != 201 {
 		t.Errorf("%+v", r)
@@ -117,10 +122,10 @@ func TestLateRequestIsActedOn(t *testing.T) {
 // duplicate-executes is for one request; the next duplicate is refused.
 func TestDuplicateExecutes(t *testing.T) {
 	w := withShop(t)
-	body := purgeBody("rel-1", "shop.example.com", "/")
+	body := sandboxtest.PurgeBody("rel-1", "shop.example.com", "/")
 	w.fault("POST /purges: duplicate-executes @2")
 	for _, want := range []int{201, 201, 409} {
-		w.post(purges, body).want(t, want)
+		w.Post(sandboxtest.Purges, body).Want(t, want)
 	}
 	if n := w.executed("rel-1"); n != 2 {
 		t.Errorf("executed %d times", n)
@@ -132,15 +137,15 @@ func TestClockJumps(t *testing.T) {
 	w := withShop(t)
 	w.fault("GET /cdns/shop: clock=+25h", "GET /cdns/shop: clock=-1h")
 	for _, want := range []string{"Sun, 22 Nov 2026 10:00:00 GMT", "Sun, 22 Nov 2026 09:00:00 GMT", "Sun, 22 Nov 2026 09:00:00 GMT"} {
-		if got := w.get(cdns + "/shop").header.Get("Date"); got != want {
+		if got := w.Get(sandboxtest.CDNs + "/shop").Header.Get("Date"); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
-	if !w.s.Now().Equal(start) {
+	if !w.s.Now().Equal(sandboxtest.Start) {
 		t.Errorf("it is %s", w.s.Now())
 	}
 	w.s.ClearFaults()
-	if got := w.get(cdns).header.Get("Date"); got != "Sat, 21 Nov 2026 09:00:00 GMT" {
+	if got := w.Get(sandboxtest.CDNs).Header.Get("Date"); got != "Sat, 21 Nov 2026 09:00:00 GMT" {
 		t.Error(got)
 	}
 }
@@ -150,41 +155,19 @@ func TestFaultsAreCountedAndForgotten(t *testing.T) {
 	w := withShop(t)
 	w.fault("GET /cdns: 503 x2", "* *: 500 @2 x2", "GET */cdns: 504 x*", "PATCH *: drop")
 	for _, want := range []int{503, 503, 500, 500, 504, 504} {
-		w.get(cdns).want(t, want)
+		w.Get(sandboxtest.CDNs).Want(t, want)
 	}
 	got := w.s.PendingFaults()
 	want := []PendingFault{{Rule: "GET */cdns: 504 x*", Seen: 6, Done: 2}, {Rule: "PATCH *: drop"}}
 	if !slices.Equal(got, want) {
 		t.Errorf("waiting: %v", got)
 	}
-	w.get(cdns+"/shop").want(t, 200)
+	w.Get(sandboxtest.CDNs+"/shop").Want(t, 200)
 	w.s.ClearFaults()
-	w.get(cdns).want(t, 200)
+	w.Get(sandboxtest.CDNs).Want(t, 200)
 	if got := w.s.PendingFaults(); len(got) != 0 {
 		t.Errorf("waiting: %v", got)
 	}
-}
-
-func TestOnRequestCanChangeTheWorld(t *testing.T) {
-	w := withShop(t)
-	w.s.OnRequest(func(method, path string) {
-		if method != http.MethodPatch || !strings.HasSuffix(path, "/shop") {
-			return
-		}
-		obj, err := w.s.Object("CDN", "acme", "shop")
-		if err != nil {
-			t.Error(err)
-		}
-		obj["spec"].(map[string]any)["tls"] = map[string]any{"auto": "true"}
-		if err := w.s.Put(obj); err != nil {
-			t.Error(err)
-		}
-	})
-	before := w.get(cdns + "/shop")
-	version := before.at("metadata.resourceVersion").(string)
-	w.patch(cdns+"/shop", `{"metadata":{"resourceVersion":"`+version+`"}}`).want(t, 409)
-	w.s.OnRequest(nil)
-	w.get(cdns+"/shop").wantAt(t, "spec.tls.auto", "true").wantAt(t, "metadata.uid", before.at("metadata.uid"))
 }
 
 func TestConcurrentRequests(t *testing.T) {
@@ -194,16 +177,16 @@ func TestConcurrentRequests(t *testing.T) {
 	for i := range 8 {
 		wg.Go(func() {
 			for j := range 4 {
-				codes <- w.post(purges, purgeBody("same-"+strconv.Itoa(j), "shop.example.com", "/")).code
-				w.patch(cdns+"/shop", `{"metadata":{"labels":{"n`+strconv.Itoa(i)+`":"`+strconv.Itoa(j)+`"}}}`)
-				w.get(cdns)
+				codes <- w.Post(sandboxtest.Purges, sandboxtest.PurgeBody("same-"+strconv.Itoa(j), "shop.example.com", "/")).Code
+				w.Patch(sandboxtest.CDNs+"/shop", `{"metadata":{"labels":{"n`+strconv.Itoa(i)+`":"`+strconv.Itoa(j)+`"}}}`)
+				w.Get(sandboxtest.CDNs)
 			}
 		})
 	}
 	wg.Go(func() {
 		for range 5 {
-			w.advance(time.Second)
-			w.quirks("typed-scalars")
+			w.Advance(time.Second)
+			w.SetQuirks("typed-scalars")
 		}
 	})
 	wg.Wait()
@@ -215,7 +198,7 @@ func TestConcurrentRequests(t *testing.T) {
 	if count[201] != 4 || count[409] != 28 {
 		t.Errorf("codes %v", count)
 	}
-	w.get(cdns+"/shop").wantAt(t, "metadata.labels.n7", "3")
+	w.Get(sandboxtest.CDNs+"/shop").WantAt(t, "metadata.labels.n7", "3")
 	done, err := w.s.CountExecutedPurges()
 	if err != nil || len(done) != 4 || done["same-0"] != 1 {
 		t.Errorf("executed %v %v", done, err)

@@ -104,7 +104,7 @@ func (f *tableField) visitChildren(path string, v any, visit func(f *tableField,
 // checkTypes rejects values of the wrong type.
 func (f *tableField) checkTypes(a *admission, path string, v any) {
 	if want := f.wrongType(v); want != "" {
-		a.addRefusal("TypeInvalid", path, "Invalid value: %s: %s must be of type %s", encode(v), path, want)
+		a.addRefusal("TypeInvalid", path, "Invalid value: %s: %s must be of type %s", EncodeJSON(v), path, want)
 		return
 	}
 	f.visitChildren(path, v, func(f *tableField, path string, v any) {
@@ -117,13 +117,13 @@ func (f *tableField) checkTypes(a *admission, path string, v any) {
 // fillDefaults adds the default of each missing member of an existing object.
 func (f *tableField) fillDefaults(v any, hostname string) {
 	for name, member := range f.members {
-		obj := asMap(v)
+		obj := AsMap(v)
 		if _, has := obj[name]; obj == nil || has || member.def == "-" {
 			continue
 		}
 		obj[name] = hostname
 		if member.def != "@hostname" {
-			obj[name] = decode([]byte(member.def))
+			obj[name] = DecodeJSON([]byte(member.def))
 		}
 	}
 	f.visitChildren("", v, func(f *tableField, _ string, inner any) {
@@ -137,7 +137,7 @@ func (f *tableField) fillDefaults(v any, hostname string) {
 func (f *tableField) toDocumentedType(v any) {
 	f.visitChildren("", v, func(f *tableField, path string, inner any) {
 		text, isText := inner.(string)
-		switch parent := asMap(v); {
+		switch parent := AsMap(v); {
 		case f == nil:
 		case isText && parent != nil:
 			parent[path[1:]] = f.typedText(text)

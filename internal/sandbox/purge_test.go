@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"trueup/internal/e2e/sandboxtest"
 )
 
 func manyPaths(n int, suffix string) []string {
@@ -18,17 +20,17 @@ func manyPaths(n int, suffix string) []string {
 
 func TestPurgeLife(t *testing.T) {
 	w := withShop(t, "status")
-	body := purgeBody("rel-1", "shop.example.com", "/a", "/b/*")
-	w.post(purges, body).want(t, 201).wantAt(t, "status.phase", "Accepted")
-	w.post(purges, body).want(t, 409).wantAt(t, "reason", "AlreadyExists")
-	w.advance(PurgeLife - time.Second)
-	w.post(purges, body).want(t, 409)
-	w.advance(time.Second)
+	body := sandboxtest.PurgeBody("rel-1", "shop.example.com", "/a", "/b/*")
+	w.Post(sandboxtest.Purges, body).Want(t, 201).WantAt(t, "status.phase", "Accepted")
+	w.Post(sandboxtest.Purges, body).Want(t, 409).WantAt(t, "reason", "AlreadyExists")
+	w.Advance(PurgeLife - time.Second)
+	w.Post(sandboxtest.Purges, body).Want(t, 409)
+	w.Advance(time.Second)
 	if obj, err := w.s.Object("Purge", "acme", "rel-1"); err != nil || obj != nil {
 		t.Errorf("still there: %v %v", obj, err)
 	}
-	w.post(purges, body).want(t, 201)
-	w.post(purges, purgeBody("rel-2", "shop.example.com", "/")).want(t, 201)
+	w.Post(sandboxtest.Purges, body).Want(t, 201)
+	w.Post(sandboxtest.Purges, sandboxtest.PurgeBody("rel-2", "shop.example.com", "/")).Want(t, 201)
 	got, err := w.s.CountExecutedPurges()
 	if err != nil || fmt.Sprint(got) != "map[rel-1:2 rel-2:1]" {
 		t.Errorf("executed %v %v", got, err)
@@ -39,9 +41,9 @@ func TestPurgeLife(t *testing.T) {
 // limit of its hostname.
 func TestDuplicatesCountOnce(t *testing.T) {
 	w := withShop(t, "executes-duplicates")
-	body := purgeBody("rel-1", "shop.example.com", manyPaths(MaxAbsolute, "")...)
-	w.post(purges, body).want(t, 201)
-	w.post(purges, body).want(t, 201)
+	body := sandboxtest.PurgeBody("rel-1", "shop.example.com", manyPaths(MaxAbsolute, "")...)
+	w.Post(sandboxtest.Purges, body).Want(t, 201)
+	w.Post(sandboxtest.Purges, body).Want(t, 201)
 }
 
 func TestContentOfPurge(t *testing.T) {
@@ -63,10 +65,10 @@ func TestContentOfPurge(t *testing.T) {
 		{`{"hostname":"shop.example.com","paths":["/"],"subdomains":["www","shop.example.com"]}`, "spec.subdomains[1]"},
 		{`{"hostname":"shop.example.com","paths":["/"],"subdomains":["www.shop.example.com"]}`, "spec.subdomains[0]"},
 	} {
-		w.post(purges, spec(tc.spec)).want(t, 422).wantAt(t, "details.causes.0.field", tc.field)
+		w.Post(sandboxtest.Purges, spec(tc.spec)).Want(t, 422).WantAt(t, "details.causes.0.field", tc.field)
 	}
-	w.post(purges, spec(`{"hostname":"shop.example.com","paths":["/*"],"subdomains":["www"]}`)).want(t, 201)
-	w.post(purges, strings.Replace(spec(`{}`), "delivery/v2.1", "delivery.acme.cloud/v1beta1", 1)).want(t, 400)
+	w.Post(sandboxtest.Purges, spec(`{"hostname":"shop.example.com","paths":["/*"],"subdomains":["www"]}`)).Want(t, 201)
+	w.Post(sandboxtest.Purges, strings.Replace(spec(`{}`), "delivery/v2.1", "delivery.acme.cloud/v1beta1", 1)).Want(t, 400)
 	got, err := w.s.CountExecutedPurges()
 	if err != nil || len(got) != 1 {
 		t.Errorf("executed %v %v", got, err)
@@ -85,20 +87,20 @@ func TestLimitsOfAHostname(t *testing.T) {
 	} {
 		t.Run(tc.what, func(t *testing.T) {
 			w := withShop(t)
-			w.post(cdns, strings.ReplaceAll(cdnBody("docs", "docs.example.com"), "a.example.net", "d")).want(t, 201)
+			w.Post(sandboxtest.CDNs, strings.ReplaceAll(sandboxtest.CDNBody("docs", "docs.example.com"), "a.example.net", "d")).Want(t, 201)
 			for i := range tc.times {
-				w.post(purges, purgeBody("p"+strconv.Itoa(i), "shop.example.com", tc.fill...)).want(t, 201)
+				w.Post(sandboxtest.Purges, sandboxtest.PurgeBody("p"+strconv.Itoa(i), "shop.example.com", tc.fill...)).Want(t, 201)
 			}
-			refused := w.post(purges, purgeBody("more", "shop.example.com", tc.strain...)).want(t, 422)
-			if !strings.Contains(refused.body, "limit of active "+tc.what+" for shop.example.com exceeded") {
-				t.Error(refused.body)
+			refused := w.Post(sandboxtest.Purges, sandboxtest.PurgeBody("more", "shop.example.com", tc.strain...)).Want(t, 422)
+			if !strings.Contains(refused.Body, "limit of active "+tc.what+" for shop.example.com exceeded") {
+				t.Error(refused.Body)
 			}
-			w.post(purges, purgeBody("p0", "shop.example.com", tc.strain...)).want(t, 409)
-			w.post(purges, purgeBody("docs", "docs.example.com", tc.strain...)).want(t, 201)
-			w.advance(PurgeLife)
-			w.post(purges, purgeBody("more", "shop.example.com", tc.strain...)).want(t, 201)
+			w.Post(sandboxtest.Purges, sandboxtest.PurgeBody("p0", "shop.example.com", tc.strain...)).Want(t, 409)
+			w.Post(sandboxtest.Purges, sandboxtest.PurgeBody("docs", "docs.example.com", tc.strain...)).Want(t, 201)
+			w.Advance(PurgeLife)
+			w.Post(sandboxtest.Purges, sandboxtest.PurgeBody("more", "shop.example.com", tc.strain...)).Want(t, 201)
 		})
 	}
 	w := withShop(t)
-	w.post(purges, purgeBody("huge", "shop.example.com", manyPaths(MaxAbsolute+1, "")...)).want(t, 422)
+	w.Post(sandboxtest.Purges, sandboxtest.PurgeBody("huge", "shop.example.com", manyPaths(MaxAbsolute+1, "")...)).Want(t, 422)
 }

@@ -49,16 +49,16 @@ func applySpecQuirks(spec map[string]any, on quirkSet) {
 	if on["typed-scalars"] {
 		cdnFields().toDocumentedType(spec)
 	}
-	locations := asList(spec["locations"])
+	locations := AsList(spec["locations"])
 	if on["sorts-locations"] {
 		slices.SortStableFunc(locations, func(a, b any) int {
-			return strings.Compare(asText(asMap(b)["path"]), asText(asMap(a)["path"]))
+			return strings.Compare(asText(AsMap(b)["path"]), asText(AsMap(a)["path"]))
 		})
 	}
 	if on["normalises"] {
 		spec["hostname"] = strings.ToLower(asText(spec["hostname"]))
 		for _, v := range locations {
-			if cache := asMap(asMap(v)["cache"]); cache["edgeTTL"] != nil {
+			if cache := AsMap(AsMap(v)["cache"]); cache["edgeTTL"] != nil {
 				cache["edgeTTL"] = fmt.Sprint(cache["edgeTTL"], "s")
 			}
 		}

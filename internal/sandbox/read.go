@@ -66,7 +66,7 @@ type pageToken struct {
 }
 
 func (t pageToken) String() string {
-	return base64.RawURLEncoding.EncodeToString([]byte(encode(t)))
+	return base64.RawURLEncoding.EncodeToString([]byte(EncodeJSON(t)))
 }
 
 // answerList answers a GET of a collection (docs/platform.md 4 rows 1 and 5). limit and
@@ -103,7 +103,7 @@ func (s *Server) answerList(c *apiRequest) (*Response, error) {
 		return nil, err
 	}
 	// The items are JSON already, and decoding many would be slow.
-	head := encode(map[string]any{"apiVersion": c.res.apiVersion, "kind": c.res.kind + "List", "metadata": meta})
+	head := EncodeJSON(map[string]any{"apiVersion": c.res.apiVersion, "kind": c.res.kind + "List", "metadata": meta})
 	head = strings.TrimSuffix(head, "}") + `,"items":[`
 	body := slices.Concat([]byte(head), bytes.Join(items, []byte{','}), []byte("]}\n"))
 	return newResponse(http.StatusOK, typeJSON, body), nil
@@ -176,7 +176,7 @@ func addStatus(c *apiRequest, obj object) {
 }
 
 func snapshotStatus(obj object, age time.Duration) map[string]any {
-	disk := asText(asMap(obj.spec()["source"])["persistentVolumeClaimName"])
+	disk := asText(AsMap(obj.spec()["source"])["persistentVolumeClaimName"])
 	began := obj.timeOf("creationTimestamp").Add(SnapshotBegins).Format(time.RFC3339)
 	switch {
 	case strings.HasPrefix(disk, missingDisk):

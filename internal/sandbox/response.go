@@ -15,7 +15,6 @@ import (
 const (
 	typeJSON = "application/json"
 	typeText = "text/plain; charset=utf-8"
-	typeHTML = "text/html; charset=utf-8"
 )
 
 // Response is the platform's response to a request.
@@ -40,11 +39,11 @@ func newResponse(status int, media string, body []byte) *Response {
 
 // JSON returns an answer with a value as its body.
 func jsonResponse(status int, v any) *Response {
-	return newResponse(status, typeJSON, []byte(encode(v)+"\n"))
+	return newResponse(status, typeJSON, []byte(EncodeJSON(v)+"\n"))
 }
 
-// Encode returns a value as JSON.
-func encode(v any) string {
+// EncodeJSON returns a value as JSON.
+func EncodeJSON(v any) string {
 	raw, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Sprint(v)
@@ -52,8 +51,8 @@ func encode(v any) string {
 	return string(raw)
 }
 
-// decode reads JSON, with numbers as json.Number. It returns nil if it can't.
-func decode(raw []byte) any {
+// DecodeJSON reads JSON, with numbers as json.Number. It returns nil if it can't.
+func DecodeJSON(raw []byte) any {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
 	var v any
@@ -63,14 +62,14 @@ func decode(raw []byte) any {
 	return v
 }
 
-// asMap returns v if it is a JSON object, else nil.
-func asMap(v any) map[string]any {
+// AsMap returns v if it is a JSON object, else nil.
+func AsMap(v any) map[string]any {
 	m, _ := v.(map[string]any)
 	return m
 }
 
-// asList returns v if it is a JSON array, else nil.
-func asList(v any) []any {
+// AsList returns v if it is a JSON array, else nil.
+func AsList(v any) []any {
 	l, _ := v.([]any)
 	return l
 }

@@ -67,7 +67,6 @@ type Server struct {
 	close  context.CancelFunc
 
 	mu      sync.Mutex // for what follows, and store.offset
-	hook    func(method, path string)
 	on      quirkSet
 	faults  []*fault
 	dateOff time.Duration // what faults add to the Date header
@@ -123,14 +122,6 @@ func (s *Server) Advance(d time.Duration) error {
 		s.store.offset = offset
 	}
 	return wrapError(err, "advance clock")
-}
-
-// OnRequest calls f at the start of each request to the platform, before it reads
-// anything. f may call every method of the server; nil removes it.
-func (s *Server) OnRequest(f func(method, path string)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.hook = f
 }
 
 //go:embed examples/live.yaml

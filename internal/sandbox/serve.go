@@ -83,12 +83,6 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.controlHandler().ServeHTTP(w, r)
 		return
 	}
-	s.mu.Lock()
-	hook := s.hook
-	s.mu.Unlock()
-	if hook != nil {
-		hook(r.Method, r.URL.Path)
-	}
 	body, unread := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	f := s.takeFault(r)
 	// The platform carries a late request out even if the client is gone.

@@ -188,7 +188,7 @@ func (o objectTx) indexEntry(res *resource, ws string, obj object) (b *bolt.Buck
 	case res.kind == "Purge":
 		size := sizeOf(obj.spec())
 		size.Expires = obj.timeOf("creationTimestamp").Add(PurgeLife)
-		return o.openBucket(bucketActive), storeKey(ws, host, obj.name()), []byte(encode(size))
+		return o.openBucket(bucketActive), storeKey(ws, host, obj.name()), []byte(EncodeJSON(size))
 	}
 	return nil, nil, nil
 }
@@ -256,7 +256,7 @@ func (s *Server) recordRequest(entry LoggedRequest) {
 		if n > keptRequests {
 			err = b.Delete(binary.BigEndian.AppendUint64(nil, n-keptRequests))
 		}
-		return errors.Join(err, b.Put(binary.BigEndian.AppendUint64(nil, n), []byte(encode(entry))))
+		return errors.Join(err, b.Put(binary.BigEndian.AppendUint64(nil, n), []byte(EncodeJSON(entry))))
 	})
 	if s.opts.Log != nil {
 		s.opts.Log(entry)
@@ -306,8 +306,8 @@ func decodeObject(raw []byte) (object, error) {
 	return obj, wrapError(err, "decode object")
 }
 
-func (o object) meta() map[string]any { return asMap(o["metadata"]) }
-func (o object) spec() map[string]any { return asMap(o["spec"]) }
+func (o object) meta() map[string]any { return AsMap(o["metadata"]) }
+func (o object) spec() map[string]any { return AsMap(o["spec"]) }
 func (o object) name() string         { return asText(o.meta()["name"]) }
 
 // timeOf returns a time in metadata; it is zero if it can't be read.

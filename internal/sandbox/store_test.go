@@ -14,11 +14,13 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"trueup/internal/e2e/sample"
+
+	"trueup/internal/e2e/sandboxtest"
 )
 
 func TestStateSurvivesReopening(t *testing.T) {
 	dir := t.TempDir()
-	s, err := Open(ServerOptions{Dir: dir, Now: standing})
+	s, err := Open(ServerOptions{Dir: dir, Now: sandboxtest.Standing})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,22 +33,22 @@ func TestStateSurvivesReopening(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	w := openWorld(t, ServerOptions{Dir: dir, Now: standing})
-	if got := w.s.Now(); !got.Equal(start.Add(25 * time.Hour)) {
+	w := openWorld(t, ServerOptions{Dir: dir, Now: sandboxtest.Standing})
+	if got := w.s.Now(); !got.Equal(sandboxtest.Start.Add(25 * time.Hour)) {
 		t.Errorf("clock %s", got)
 	}
-	w.get(cdns+"/shop").want(t, 200)
-	w.post(purges, purgeBody("rel-1", "shop.example.com", "/")).want(t, 201)
+	w.Get(sandboxtest.CDNs+"/shop").Want(t, 200)
+	w.Post(sandboxtest.Purges, sandboxtest.PurgeBody("rel-1", "shop.example.com", "/")).Want(t, 201)
 	if err := w.s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	w = openWorld(t, ServerOptions{Dir: dir, Now: standing})
-	w.post(purges, purgeBody("rel-1", "shop.example.com", "/")).want(t, 409)
+	w = openWorld(t, ServerOptions{Dir: dir, Now: sandboxtest.Standing})
+	w.Post(sandboxtest.Purges, sandboxtest.PurgeBody("rel-1", "shop.example.com", "/")).Want(t, 409)
 	log, err := w.s.Requests()
-	if err != nil || len(log) != 3 || log[1].Path != purges || log[1].ContentType != "application/json" || log[1].Status != 201 {
+	if err != nil || len(log) != 3 || log[1].Path != sandboxtest.Purges || log[1].ContentType != "application/json" || log[1].Status != 201 {
 		t.Errorf("log %+v %v", log, err)
 	}
-	if !strings.Contains(log[1].Body, `"rel-1"`) || !log[1].Time.Equal(start.Add(25*time.Hour)) {
+	if !strings.Contains(log[1].Body, `"rel-1"`) || !log[1].Time.Equal(sandboxtest.Start.Add(25*time.Hour)) {
 		t.Errorf("log %+v", log[1])
 	}
 	if err := w.s.ResetRequests(); err != nil {
@@ -60,7 +62,7 @@ func TestStateSurvivesReopening(t *testing.T) {
 func TestNothingIsLeftWithoutADir(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
-	s, err := Open(ServerOptions{Now: standing})
+	s, err := Open(ServerOptions{Now: sandboxtest.Standing})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,8 +85,8 @@ func TestOpenRefuses(t *testing.T) {
 	}
 	for name, opts := range map[string]ServerOptions{
 		"no clock":      {},
-		"unknown quirk": {Now: standing, Quirks: []string{"kind"}},
-		"no directory":  {Now: standing, Dir: filepath.Join(file, "x")},
+		"unknown quirk": {Now: sandboxtest.Standing, Quirks: []string{"kind"}},
+		"no directory":  {Now: sandboxtest.Standing, Dir: filepath.Join(file, "x")},
 	} {
 		s, err := Open(opts)
 		if err == nil {
@@ -96,8 +98,8 @@ func TestOpenRefuses(t *testing.T) {
 
 func TestLogHoldsNoToken(t *testing.T) {
 	var seen []LoggedRequest
-	w := openWorld(t, ServerOptions{Now: standing, Log: func(r LoggedRequest) { seen = append(seen, r) }})
-	w.get(cdns + "?limit=1")
+	w := openWorld(t, ServerOptions{Now: sandboxtest.Standing, Log: func(r LoggedRequest) { seen = append(seen, r) }})
+	w.Get(sandboxtest.CDNs + "?limit=1")
 	log, err := w.s.Requests()
 	if err != nil || len(log) != 1 || len(seen) != 1 || log[0].Query != "limit=1" {
 		t.Fatalf("log %+v, seen %+v, %v", log, seen, err)
@@ -113,9 +115,9 @@ func TestSeed(t *testing.T) {
 	if err := w.s.LoadSeed(LiveExamples()); err != nil {
 		t.Fatal(err)
 	}
-	w.get(cdns).want(t, 200).wantAt(t, "items.0.metadata.name", "legacy-blog").wantAt(t, "items.1.metadata.name", "shop").
-		wantAt(t, "items.2", nil).wantAt(t, "items.1.spec.tls.forced", "false").wantAt(t, "items.1.spec.locations.0.cache.edgeTTL", 60)
-	w.get(snapshots).want(t, 200).wantAt(t, "items.0.status.readyToUse", true)
+	w.Get(sandboxtest.CDNs).Want(t, 200).WantAt(t, "items.0.metadata.name", "legacy-blog").WantAt(t, "items.1.metadata.name", "shop").
+		WantAt(t, "items.2", nil).WantAt(t, "items.1.spec.tls.forced", "false").WantAt(t, "items.1.spec.locations.0.cache.edgeTTL", 60)
+	w.Get(sandboxtest.Snapshots).Want(t, 200).WantAt(t, "items.0.status.readyToUse", true)
 
 	manifest, err := os.ReadFile("../../examples/manifests/shop.yaml")
 	if err != nil {
@@ -128,19 +130,19 @@ func TestSeed(t *testing.T) {
 	if err := yaml.Unmarshal(AppliedExamples(), &applied); err != nil {
 		t.Fatal(err)
 	}
-	dig(git, "spec.tls").(map[string]any)["forced"] = "false"
-	if encode(git) != encode(applied) {
-		t.Errorf("the applied seed differs from the example by more than tls.forced:\n%s\n%s", encode(git), encode(applied))
+	sandboxtest.Dig(git, "spec.tls").(map[string]any)["forced"] = "false"
+	if EncodeJSON(git) != EncodeJSON(applied) {
+		t.Errorf("the applied seed differs from the example by more than tls.forced:\n%s\n%s", EncodeJSON(git), EncodeJSON(applied))
 	}
-	live := w.get(cdns + "/shop")
-	cache := dig(applied, "spec.locations.0.cache").(map[string]any)
+	live := w.Get(sandboxtest.CDNs + "/shop")
+	cache := sandboxtest.Dig(applied, "spec.locations.0.cache").(map[string]any)
 	cache["edgeTTL"], cache["detectCountry"] = "60", "false"
-	if got, want := encode(live.at("spec")), encode(applied["spec"]); got != want {
+	if got, want := EncodeJSON(live.At("spec")), EncodeJSON(applied["spec"]); got != want {
 		t.Errorf("the live seed differs by more than one edge TTL and one field of its own:\n%s\n%s", got, want)
 	}
 	// What is live is content that the platform itself would take.
-	w.patch(cdns+"/shop", `{"metadata":{"labels":{"a":"b"}}}`).want(t, 200)
-	w.patch(cdns+"/legacy-blog", `{"metadata":{"labels":{"a":"b"}}}`).want(t, 200)
+	w.Patch(sandboxtest.CDNs+"/shop", `{"metadata":{"labels":{"a":"b"}}}`).Want(t, 200)
+	w.Patch(sandboxtest.CDNs+"/legacy-blog", `{"metadata":{"labels":{"a":"b"}}}`).Want(t, 200)
 }
 
 func TestPutAndRemove(t *testing.T) {
@@ -165,19 +167,19 @@ func TestPutAndRemove(t *testing.T) {
 		t.Fatal(err)
 	}
 	objs, err := w.s.Objects()
-	if err != nil || len(objs) != 1 || dig(objs[0], "metadata.uid") == nil {
+	if err != nil || len(objs) != 1 || sandboxtest.Dig(objs[0], "metadata.uid") == nil {
 		t.Errorf("objects %v %v", objs, err)
 	}
-	w.advance(time.Second)
+	w.Advance(time.Second)
 	if objs, err = w.s.Objects(); err != nil || len(objs) != 0 {
 		t.Errorf("an expired purge is live: %v %v", objs, err)
 	}
-	w.post(cdns, cdnBody("shop", "shop.example.com")).want(t, 201)
+	w.Post(sandboxtest.CDNs, sandboxtest.CDNBody("shop", "shop.example.com")).Want(t, 201)
 	if err := w.s.Remove("CDN", "acme", "shop"); err != nil {
 		t.Fatal(err)
 	}
-	w.get(cdns+"/shop").want(t, 404)
-	w.post(cdns, cdnBody("shop2", "shop.example.com")).want(t, 201)
+	w.Get(sandboxtest.CDNs+"/shop").Want(t, 404)
+	w.Post(sandboxtest.CDNs, sandboxtest.CDNBody("shop2", "shop.example.com")).Want(t, 201)
 	if _, err := w.s.Object("Pod", "acme", "a"); err == nil {
 		t.Error("read a Pod")
 	}
@@ -190,39 +192,39 @@ func TestControl(t *testing.T) {
 	w := withShop(t)
 	steer := func(method, path, body string, code int) answer {
 		t.Helper()
-		return w.do(method, ControlBase+path, "", "", body).want(t, code)
+		return w.Do(method, ControlBase+path, "", "", body).Want(t, code)
 	}
-	steer("POST", "clock", `{"advance":"25h"}`, 200).wantAt(t, "now", "2026-11-22T10:00:00Z")
-	steer("GET", "clock", "", 200).wantAt(t, "now", "2026-11-22T10:00:00Z")
+	steer("POST", "clock", `{"advance":"25h"}`, 200).WantAt(t, "now", "2026-11-22T10:00:00Z")
+	steer("GET", "clock", "", 200).WantAt(t, "now", "2026-11-22T10:00:00Z")
 	steer("POST", "clock", `{"advance":"soon"}`, 400)
 	steer("POST", "clock", `x`, 400)
 	steer("POST", "fault", "GET /cdns: 503\nGET /cdns: drop @9\n", 204)
-	w.get(cdns).want(t, 503)
-	w.get(cdns).want(t, 200)
-	if got := steer("GET", "fault", "", 200).body; got != `[{"rule":"GET /cdns: drop @9","seen":2,"done":0}]`+"\n" {
+	w.Get(sandboxtest.CDNs).Want(t, 503)
+	w.Get(sandboxtest.CDNs).Want(t, 200)
+	if got := steer("GET", "fault", "", 200).Body; got != `[{"rule":"GET /cdns: drop @9","seen":2,"done":0}]`+"\n" {
 		t.Error(got)
 	}
 	steer("DELETE", "fault", "", 204)
-	if got := steer("GET", "fault", "", 200).body; got != "[]\n" {
+	if got := steer("GET", "fault", "", 200).Body; got != "[]\n" {
 		t.Error(got)
 	}
-	if got := steer("POST", "fault", "GET /cdns: 5O3", 400).body; !strings.Contains(got, Grammar) {
+	if got := steer("POST", "fault", "GET /cdns: 5O3", 400).Body; !strings.Contains(got, Grammar) {
 		t.Error(got)
 	}
 	steer("PUT", "objects", `{"kind":"CDN","metadata":{"name":"new"},"spec":{"hostname":"new.example.com"}}`, 204)
-	steer("GET", "objects/CDN/acme/new", "", 200).wantAt(t, "spec.hostname", "new.example.com")
-	if got := steer("GET", "objects", "", 200).body; !strings.Contains(got, "new.example.com") || !strings.Contains(got, "shop.example.com") {
+	steer("GET", "objects/CDN/acme/new", "", 200).WantAt(t, "spec.hostname", "new.example.com")
+	if got := steer("GET", "objects", "", 200).Body; !strings.Contains(got, "new.example.com") || !strings.Contains(got, "shop.example.com") {
 		t.Error(got)
 	}
 	steer("DELETE", "objects/CDN/acme/new", "", 204)
 	steer("GET", "objects/CDN/acme/new", "", 400)
-	w.post(purges, purgeBody("p", "shop.example.com", "/")).want(t, 201)
-	steer("GET", "executed", "", 200).wantAt(t, "p", 1)
-	if got := steer("GET", "requests", "", 200).body; strings.Contains(got, ControlBase) || !strings.Contains(got, purges) {
+	w.Post(sandboxtest.Purges, sandboxtest.PurgeBody("p", "shop.example.com", "/")).Want(t, 201)
+	steer("GET", "executed", "", 200).WantAt(t, "p", 1)
+	if got := steer("GET", "requests", "", 200).Body; strings.Contains(got, ControlBase) || !strings.Contains(got, sandboxtest.Purges) {
 		t.Error(got)
 	}
 	steer("DELETE", "requests", "", 204)
-	if got := steer("GET", "requests", "", 200).body; got != "[]\n" {
+	if got := steer("GET", "requests", "", 200).Body; got != "[]\n" {
 		t.Error(got)
 	}
 	steer("GET", "nothing", "", 404)
@@ -232,7 +234,7 @@ func TestControl(t *testing.T) {
 // whatever name it has for it.
 func TestControlIsNoPages(t *testing.T) {
 	w := withShop(t)
-	here := strings.TrimPrefix(w.url, "http://")
+	here := strings.TrimPrefix(w.URL, "http://")
 	_, port, _ := strings.Cut(here, ":")
 	for _, c := range []struct {
 		host, header, value string
@@ -259,7 +261,7 @@ func TestControlIsNoPages(t *testing.T) {
 		{"", "Sec-Fetch-Site", "cross-site", 403},
 		{"", "Sec-Fetch-Site", "same-site", 403},
 	} {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url+ControlBase+"fault", strings.NewReader("GET /none: 503"))
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.URL+ControlBase+"fault", strings.NewReader("GET /none: 503"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -267,24 +269,24 @@ func TestControlIsNoPages(t *testing.T) {
 		if c.header != "" {
 			req.Header.Set(c.header, c.value)
 		}
-		if got := send(req); got.code != c.code {
-			t.Errorf("host %q, %s %s: %d %s, want %d", c.host, c.header, c.value, got.code, got.body, c.code)
+		if got := sandboxtest.Send(req); got.Code != c.code {
+			t.Errorf("host %q, %s %s: %d %s, want %d", c.host, c.header, c.value, got.Code, got.Body, c.code)
 		}
 	}
 	// The platform asks for a token, which no page has.
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.url+cdns, nil)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.URL+sandboxtest.CDNs, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	req.Host = "platform.example"
 	req.Header.Set("Authorization", "Bearer "+DeliveryToken)
-	send(req).want(t, 200)
+	sandboxtest.Send(req).Want(t, 200)
 }
 
 func TestAStoreHasOneOwner(t *testing.T) {
 	dir := t.TempDir()
-	openWorld(t, ServerOptions{Dir: dir, Now: standing})
-	s, err := Open(ServerOptions{Dir: dir, Now: standing})
+	openWorld(t, ServerOptions{Dir: dir, Now: sandboxtest.Standing})
+	s, err := Open(ServerOptions{Dir: dir, Now: sandboxtest.Standing})
 	if err == nil {
 		_ = s.Close()
 		t.Fatal("opened twice")
@@ -299,7 +301,7 @@ func TestSamplesAreTaken(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for s := range (sample.World{CDNs: 20, Purges: 20, Snapshots: 2, Changed: 50}).Objects() {
-		path := map[string]string{"CDN": cdns, "Purge": purges, "VolumeSnapshot": snapshots}[s.Kind]
+		path := map[string]string{"CDN": sandboxtest.CDNs, "Purge": sandboxtest.Purges, "VolumeSnapshot": sandboxtest.Snapshots}[s.Kind]
 		meta := map[string]any{"name": s.Name}
 		if s.Kind != "Purge" {
 			meta["namespace"] = WorkspaceName
@@ -311,10 +313,10 @@ func TestSamplesAreTaken(t *testing.T) {
 			}
 			switch {
 			case spec == nil:
-			case w.get(path+"/"+s.Name).code == 200 && s.Kind == "CDN":
-				w.patch(path+"/"+s.Name, string(raw)).want(t, 200)
-			case w.get(path+"/"+s.Name).code != 200:
-				w.post(path, string(raw)).want(t, 201)
+			case w.Get(path+"/"+s.Name).Code == 200 && s.Kind == "CDN":
+				w.Patch(path+"/"+s.Name, string(raw)).Want(t, 200)
+			case w.Get(path+"/"+s.Name).Code != 200:
+				w.Post(path, string(raw)).Want(t, 201)
 			}
 		}
 	}
@@ -324,12 +326,12 @@ func TestSamplesAreTaken(t *testing.T) {
 func TestPutIsAllOrNone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	good, bad := json.RawMessage(cdnBody("shop", "shop.example.com")), json.RawMessage(`{"kind": "Pod"}`)
-	if err := w.s.PutJSON(good, bad); err == nil || w.get(cdns+"/shop").code != 404 {
-		t.Errorf("error %v, and %d", err, w.get(cdns+"/shop").code)
+	good, bad := json.RawMessage(sandboxtest.CDNBody("shop", "shop.example.com")), json.RawMessage(`{"kind": "Pod"}`)
+	if err := w.s.PutJSON(good, bad); err == nil || w.Get(sandboxtest.CDNs+"/shop").Code != 404 {
+		t.Errorf("error %v, and %d", err, w.Get(sandboxtest.CDNs+"/shop").Code)
 	}
-	w.do("PUT", ControlBase+"objects", "", "", "[ "+string(good)+","+cdnBody("docs", "docs.example.com")+"]").want(t, 204)
-	w.get(cdns+"/shop").want(t, 200)
-	w.get(cdns+"/docs").want(t, 200)
-	w.do("PUT", ControlBase+"objects", "", "", "["+string(good)+","+string(bad)+"]").want(t, 400)
+	w.Do("PUT", ControlBase+"objects", "", "", "[ "+string(good)+","+sandboxtest.CDNBody("docs", "docs.example.com")+"]").Want(t, 204)
+	w.Get(sandboxtest.CDNs+"/shop").Want(t, 200)
+	w.Get(sandboxtest.CDNs+"/docs").Want(t, 200)
+	w.Do("PUT", ControlBase+"objects", "", "", "["+string(good)+","+string(bad)+"]").Want(t, 400)
 }

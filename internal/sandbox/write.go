@@ -87,7 +87,7 @@ func (c *apiRequest) checkKind(obj object) error {
 		return badRequest("%v cannot be handled as a %s", v, c.res.kind)
 	}
 	if v, has := obj["metadata"]; has && obj.meta() == nil {
-		return badRequest("metadata must be an object and not %s", encode(v))
+		return badRequest("metadata must be an object and not %s", EncodeJSON(v))
 	}
 	if v, has := obj.meta()["namespace"]; has && c.known && v != c.ws.Name {
 		return badRequest("the namespace of the provided object does not match the namespace sent on the request")
@@ -151,7 +151,7 @@ func (s *Server) answerPatch(c *apiRequest) (*Response, error) {
 			return err
 		}
 		normalizeValue(obj.meta())
-		if encode(old) == encode(obj) {
+		if EncodeJSON(old) == EncodeJSON(obj) {
 			return nil
 		}
 		if err := c.updateVersion(o, old, obj); err != nil {
@@ -192,7 +192,7 @@ func (c *apiRequest) mergePatch(old, change object) (object, error) {
 	if spec, has := change["spec"]; has {
 		patch["spec"] = spec
 	}
-	out, err := jsonpatch.MergePatch([]byte(encode(old)), []byte(encode(patch)))
+	out, err := jsonpatch.MergePatch([]byte(EncodeJSON(old)), []byte(EncodeJSON(patch)))
 	if err != nil {
 		return nil, badRequest("the merge patch cannot be applied: %v", err)
 	}
@@ -202,7 +202,7 @@ func (c *apiRequest) mergePatch(old, change object) (object, error) {
 // updateVersion updates resourceVersion, and generation if the spec changed.
 func (c *apiRequest) updateVersion(o objectTx, old, obj object) (err error) {
 	meta := obj.meta()
-	if encode(old.spec()) != encode(obj.spec()) {
+	if EncodeJSON(old.spec()) != EncodeJSON(obj.spec()) {
 		n, err := strconv.Atoi(fmt.Sprint(meta["generation"]))
 		if err != nil {
 			return fmt.Errorf("generation of %s: %w", c.name, err)

@@ -32,7 +32,7 @@ func TestGitea(t *testing.T) {
 	if g.address == "" {
 		t.Skip("TRUEUP_TEST_GITEA does not say where Gitea is: .ci/gitea starts one")
 	}
-	harness.RunScripts(t, "internal/e2e/ci/testdata/gitea", map[string]harness.Command{"gitea": g.cmdGitea, "ran": g.cmdRan})
+	harness.RunScripts(t, "internal/e2e/ci/testdata/gitea", true, map[string]harness.Command{"gitea": g.cmdGitea, "ran": g.cmdRan})
 }
 
 // cmdGitea sends a request to the host's API, and prints the answer:

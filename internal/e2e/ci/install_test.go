@@ -323,7 +323,7 @@ func TestArchiveSaysItsCommit(t *testing.T) {
 	root, dir := harness.FromRoot(t, "."), t.TempDir()
 	run := func(name string, args ...string) string {
 		cmd := exec.Command(name, args...)
-		cmd.Env = append(os.Environ(), "GOFLAGS=", "GIT_DIR="+filepath.Join(dir, "git"), "GIT_WORK_TREE="+root, "GIT_COMMITTER_DATE=2026-11-27T04:05:06+0530")
+		cmd.Env = append(os.Environ(), "GIT_DIR="+filepath.Join(dir, "git"), "GIT_WORK_TREE="+root, "GIT_COMMITTER_DATE=2026-11-27T04:05:06+0530")
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Fatalf("%s %v: %v: %s", name, args, err, out)
@@ -340,7 +340,7 @@ func TestArchiveSaysItsCommit(t *testing.T) {
 	if err := errors.Join(err, os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	run("go", "build", "-C", root, "-buildvcs=false", "-overlay", filepath.Join(dir, "overlay.json"), "-o", filepath.Join(dir, "trueup"), ".")
+	run("go", "build", "-C", root, "-buildvcs=false", "-ldflags=-s -w", "-overlay", filepath.Join(dir, "overlay.json"), "-o", filepath.Join(dir, "trueup"), ".")
 	want := "trueup (devel), commit " + run("git", "rev-parse", "HEAD")[:12] + " of 2026-11-26T22:35:06Z, go"
 	if said := run(filepath.Join(dir, "trueup"), "version"); !strings.HasPrefix(said, want) {
 		t.Errorf("it says %s, want %s", said, want)

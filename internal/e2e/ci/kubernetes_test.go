@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"trueup/internal/e2e/quirks"
 	"trueup/internal/sandbox"
 )
 
@@ -66,7 +67,7 @@ func TestKubernetes(t *testing.T) {
 // cluster is one with a fleet, and the platform of that.
 type cluster struct {
 	*kubelet
-	platform *sandbox.Server
+	platform *quirks.Server
 	// repository is a clone of the projects, with a copy of deploy/kubernetes, and image a folder with the program.
 	repository, image string
 	env               []string
@@ -108,7 +109,7 @@ func (c *cluster) startPlatform(dir string) {
 		workspaces = append(workspaces, sandbox.WorkspaceKey{Name: project(i), UUID: workspace(i)})
 	}
 	var err error
-	if c.platform, err = sandbox.Open(sandbox.ServerOptions{Now: time.Now, Workspaces: workspaces}); err != nil {
+	if c.platform, err = quirks.Open(sandbox.ServerOptions{Now: time.Now, Workspaces: workspaces}); err != nil {
 		c.t.Fatal(err)
 	}
 	web := httptest.NewServer(c.platform)

@@ -274,5 +274,5 @@ func TestCIScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	harness.RunScripts(t, "internal/e2e/ci/testdata", map[string]harness.Command{"workflow": cmdWorkflow, "pipeline": cmdPipeline})
+	harness.RunScripts(t, "internal/e2e/ci/testdata", true, map[string]harness.Command{"workflow": cmdWorkflow, "pipeline": cmdPipeline})
 }

@@ -39,8 +39,12 @@ func buildFolding(t *testing.T) string {
 	if err == nil {
 		err = os.WriteFile(filepath.Join(folder, "overlay.json"), overlay, 0o600)
 	}
+	program := filepath.Join(folder, "trueup")
+	if err == nil {
+		err = compile(program, "-overlay", filepath.Join(folder, "overlay.json"))
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	return buildProgram(t, "-overlay", filepath.Join(folder, "overlay.json"))
+	return program
 }

@@ -2,21 +2,42 @@ package crash
 
 import (
 	"cmp"
+	"context"
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
-func buildProgram(t *testing.T, flags ...string) string {
+// build builds the program once, in a directory that goes away after all tests.
+var build = sync.OnceValues(func() (program string, err error) {
+	dir, err := os.MkdirTemp("", "program-")
+	if err != nil {
+		return "", err
+	}
+	program = filepath.Join(dir, "trueup")
+	return program, compile(program)
+})
+
+func compile(program string, flags ...string) error {
+	args := slices.Concat([]string{"build", "-ldflags=-s -w", "-o", program}, flags, []string{"."})
+	if out, err := exec.CommandContext(context.Background(), "go", args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("build: %w\n%s", err, out)
+	}
+	return nil
+}
+
+func buildProgram(t *testing.T) string {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), "trueup")
-	args := append(append([]string{"build", "-ldflags=-s -w", "-o", program}, flags...), ".")
-	if out, err := exec.CommandContext(t.Context(), "go", args...).CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
+	program, err := build()
+	if err != nil {
+		t.Fatal(err)
 	}
 	return program
 }

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"trueup/internal/e2e/harness"
+	"trueup/internal/e2e/quirks"
 	"trueup/internal/e2e/servers"
 	"trueup/internal/sandbox"
 )
@@ -34,7 +35,7 @@ type crashWorld struct {
 	program string
 	// base holds project, home, tmp and, for a ledger in git, remote.git.
 	base   string
-	server *sandbox.Server
+	server *quirks.Server
 	web    *httptest.Server
 	env    []string
 	// proven says that the platform was seen to refuse duplicates.
@@ -104,7 +105,7 @@ func newPlatform(t testing.TB, program string, workspaces []sandbox.WorkspaceKey
 	now := time.Now()
 	var err error
 	// As long as nobody has seen it refuse one, a platform may execute duplicates.
-	w.server, err = sandbox.Open(sandbox.ServerOptions{
+	w.server, err = quirks.Open(sandbox.ServerOptions{
 		Now: func() time.Time { return now }, Quirks: []string{"executes-duplicates"}, Workspaces: workspaces,
 	})
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"trueup/internal/blob"
 	"trueup/internal/cli"
 	"trueup/internal/config"
 )
@@ -273,7 +274,7 @@ func (s *soak) leaksNothing() {
 	var out bytes.Buffer
 	env := config.Env{
 		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Cwd: s.path("project"),
-		Getenv: func(name string) string { return vars[name] }, Now: time.Now, Sleep: cli.Sleep,
+		Getenv: func(name string) string { return vars[name] }, Now: time.Now, Sleep: blob.Sleep,
 	}
 	goroutines, files := runtime.NumGoroutine(), openFiles(s.t)
 	for range soakLeaks {

@@ -24,10 +24,12 @@ import (
 	"time"
 
 	"trueup/internal/api"
+	"trueup/internal/blob"
 	"trueup/internal/cli"
 	"trueup/internal/config"
 	"trueup/internal/diag"
 	"trueup/internal/e2e/long"
+	"trueup/internal/e2e/quirks"
 	"trueup/internal/e2e/scratch"
 	"trueup/internal/sandbox"
 )
@@ -93,7 +95,7 @@ type fleetWorld struct {
 	t      *testing.T
 	r      *rand.Rand
 	base   string // has repository, runs, ledgers and home
-	server *sandbox.Server
+	server *quirks.Server
 	web    *httptest.Server
 	// refuses is the UUID of a workspace whose writes fail.
 	refuses atomic.Pointer[string]
@@ -114,7 +116,7 @@ func newFleet(t *testing.T, seed uint64) *fleetWorld {
 		all = append(all, sandbox.WorkspaceKey{Name: workspace(p), UUID: workspaceUUID(p)})
 		w.newest[p] = -1
 	}
-	server, err := sandbox.Open(sandbox.ServerOptions{Now: func() time.Time { return now }, Workspaces: all})
+	server, err := quirks.Open(sandbox.ServerOptions{Now: func() time.Time { return now }, Workspaces: all})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,7 +262,7 @@ func (w *fleetWorld) trueup(ctx context.Context, dir string, args ...string) (in
 		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Cwd: w.path(dir),
 		Getenv: func(name string) string { return env[name] },
 		Now:    time.Now,
-		Sleep:  func(ctx context.Context, d time.Duration) error { return cli.Sleep(ctx, d/500) },
+		Sleep:  func(ctx context.Context, d time.Duration) error { return blob.Sleep(ctx, d/500) },
 		Retry:  api.RetryPolicy{Initial: time.Millisecond, Max: time.Millisecond, MaxRetryAfter: time.Second, Second: time.Millisecond},
 	})
 	return code, out.String()

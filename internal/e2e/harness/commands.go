@@ -64,6 +64,7 @@ type Script struct {
 //	pipeline SOURCE …         run the template for GitLab in a simulated pipeline (pipeline_test.go)
 //	hostile FILE…             write programs that fail the script if a job runs them (machine_test.go)
 //	masked [FILE]             print what was printed last, or a file, without the digits of a plan's digest and of the platform's port
+//	[!] inside ARG…           run the program inside the tests; startInside writes it
 //	edit FILE OLD NEW         replace the one place where a file says OLD; \n is a new line
 func commands(more map[string]Command) map[string]func(*testscript.TestScript, bool, []string) {
 	table := map[string]Command{
@@ -72,12 +73,13 @@ func commands(more map[string]Command) map[string]func(*testscript.TestScript, b
 		"fault": cmdFault, "fill": cmdFill, "quirk": cmdQuirk, "put": cmdPut, "remove": cmdRemove, "meddle": cmdMeddle,
 		"shown": cmdShown, "causes": cmdCauses, "live": cmdLive, "masked": cmdMasked, "executed": cmdExecuted, "edit": cmdEdit, "commit": cmdCommit,
 		"codehost": cmdCodeHost, "hostile": cmdHostile, "pause": cmdPause, "paused": cmdPaused, "resume": cmdResume, "signal": cmdSignal, "told": cmdTold, "claimed": cmdClaimed, "ended": cmdEnded,
+		inside: cmdInside,
 	}
 	maps.Copy(table, more)
 	out := make(map[string]func(*testscript.TestScript, bool, []string), len(table))
 	for name, run := range table {
 		out[name] = func(ts *testscript.TestScript, neg bool, args []string) {
-			if neg && name != "live" {
+			if neg && name != "live" && name != inside {
 				ts.Fatalf("unsupported: ! %s", name)
 			}
 			s := &Script{TestScript: ts, platform: ts.Value(platformKey{}).(*platform), neg: neg}
@@ -157,10 +159,12 @@ func writeProject(s *Script, dir, text string) error {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		return err
 	}
-	if err := s.Exec("trueup", "ledger", "init", "--adopt=none", "-C", dir); err != nil {
-		return err
+	var out strings.Builder
+	code, err := s.runInside(&out, &out, "ledger", "init", "--adopt=none", "-C", dir)
+	if err != nil || code != 0 {
+		return fmt.Errorf("ledger init ends with %d, %w: %s", code, err, out.String())
 	}
-	id := regexp.MustCompile(`ledger (\S+) is ready`).FindStringSubmatch(s.ReadFile("stdout"))
+	id := regexp.MustCompile(`ledger (\S+) is ready`).FindStringSubmatch(out.String())
 	if id == nil {
 		return errors.New("ledger init printed no id")
 	}
@@ -177,19 +181,26 @@ func cmdExits(s *Script, args []string) error {
 	if err != nil {
 		return err
 	}
-	err = s.Exec(args[1], args[2:]...)
-	var failed *exec.ExitError
-	if err != nil && !errors.As(err, &failed) {
+	got, err := s.exitCode(args[1], args[2:]...)
+	if err != nil {
 		return err
-	}
-	got := 0
-	if failed != nil {
-		got = failed.ExitCode()
 	}
 	if got != want {
 		return fmt.Errorf("exit code %d, want %d", got, want)
 	}
 	return nil
+}
+
+// exitCode runs a program and returns how it ended.
+func (s *Script) exitCode(program string, args ...string) (int, error) {
+	if program == inside {
+		return s.runInside(s.Stdout(), s.Stderr(), args...)
+	}
+	err := s.Exec(program, args...)
+	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
+		return failed.ExitCode(), nil
+	}
+	return 0, err
 }
 
 // planDigest is how a plan shows its digest, in which the ids of a ledger and of

@@ -18,7 +18,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"trueup/internal/api"
+	"trueup/internal/blob"
 	"trueup/internal/cli"
+	"trueup/internal/config"
 	"trueup/internal/e2e/scratch"
 )
 
@@ -53,49 +55,61 @@ type fromRoot struct{ m *testing.M }
 // Run implements testscript.TestingM.
 func (r fromRoot) Run() int {
 	root, err := filepath.Abs(filepath.Join("..", "..", ".."))
-	if err == nil {
-		err = os.Chdir(root)
-	}
-	if err != nil {
+	// What git would read of the user who runs the tests is none of their business.
+	if err = errors.Join(err, os.Chdir(root), os.Setenv("GIT_CONFIG_GLOBAL", os.DevNull), os.Setenv("GIT_CONFIG_NOSYSTEM", "1")); err != nil {
 		panic(err)
 	}
 	return scratch.Run(r.m)
 }
 
-// trueup is the program as it is shipped, but for two things: it waits less, and
-// what it prints is also written to the transcript.
+// trueup is the program as it is shipped, but for what adaptEnv changes.
 func trueup() {
 	env, err := cli.NewEnv()
+	if err == nil {
+		_, err = adaptEnv(&env)
+	}
 	if err != nil {
 		panic(err)
 	}
-	env.Sleep = func(ctx context.Context, d time.Duration) error { return cli.Sleep(ctx, d/hurry) }
-	if how, err := os.ReadFile(os.Getenv(TranscriptVar) + ".crash"); err == nil {
-		env.Getenv = func(string) string { crash(string(how)); return "" }
-	}
-	if moved, err := time.ParseDuration(os.Getenv(ClockVar)); err == nil {
-		env.Now = func() time.Time { return time.Now().Add(moved) }
-	}
-	env.Retry = api.RetryPolicy{Initial: time.Millisecond, Max: time.Millisecond, MaxRetryAfter: 900 * time.Millisecond, Second: time.Millisecond}
-	if name := os.Getenv(TranscriptVar); name != "" {
-		transcript, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-		if err != nil {
-			panic(err)
-		}
-		env.Stdout = io.MultiWriter(env.Stdout, transcript)
-		env.Stderr = io.MultiWriter(env.Stderr, transcript)
-	}
 	code := cli.RunProcess(env)
-	noteCode(code)
+	noteCode(os.Getenv(TranscriptVar), code)
 	os.Exit(code)
 }
 
+// adaptEnv makes a run wait less, sets its clock as the script says, and has what it prints also written to the transcript,
+// which it returns.
+func adaptEnv(env *config.Env) (transcript *os.File, err error) {
+	env.Sleep = func(ctx context.Context, d time.Duration) error { return blob.Sleep(ctx, d/hurry) }
+	if moved, err := time.ParseDuration(env.Getenv(ClockVar)); err == nil {
+		env.Now = func() time.Time { return time.Now().Add(moved) }
+	}
+	env.Retry = api.RetryPolicy{Initial: time.Millisecond, Max: time.Millisecond, MaxRetryAfter: 900 * time.Millisecond, Second: time.Millisecond}
+	name := env.Getenv(TranscriptVar)
+	if how, err := os.ReadFile(filepath.Clean(name + ".crash")); err == nil {
+		env.Getenv = func(string) string { crash(string(how)); return "" }
+	}
+	if name == "" {
+		return nil, nil
+	}
+	if transcript, err = os.OpenFile(filepath.Clean(name), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600); err != nil {
+		return nil, err
+	}
+	env.Stdout = io.MultiWriter(env.Stdout, transcript)
+	env.Stderr = io.MultiWriter(env.Stderr, transcript)
+	return transcript, nil
+}
+
 // RunScripts runs each script of dir against its own platform on loopback, with
-// the commands of commands() and more.
-func RunScripts(t *testing.T, dir string, more map[string]Command) {
+// the commands of commands() and more. Each run of the program is a process of its own, but those of most scripts
+// if processes is false and nothing is updated.
+func RunScripts(t *testing.T, dir string, processes bool, more map[string]Command) {
 	HearHangups(t)
+	dir = FromRoot(t, dir)
+	if !*Update && !processes {
+		dir = startInside(t, dir)
+	}
 	testscript.Run(t, testscript.Params{
-		Dir:                 FromRoot(t, dir),
+		Dir:                 dir,
 		Setup:               setup,
 		Cmds:                commands(more),
 		UpdateScripts:       *Update,

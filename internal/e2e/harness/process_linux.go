@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -83,6 +84,7 @@ func crash(how string) {
 		taken := make([]byte, 8<<30)
 		taken[0] = 1
 	case "stack":
+		debug.SetMaxStack(16 << 20) // the same end as with the usual GiB, and sooner
 		crash(how)
 	case "panic":
 		go panic("a mistake")
@@ -113,8 +115,7 @@ func HearHangups(t *testing.T) {
 // ended.
 func codes(transcript string) string { return transcript + ".codes" }
 
-func noteCode(code int) {
-	name := os.Getenv(TranscriptVar)
+func noteCode(name string, code int) {
 	if name == "" {
 		return
 	}

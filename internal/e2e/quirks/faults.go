@@ -74,7 +74,7 @@ func sendBy(send func(a *sandbox.Response, w http.ResponseWriter, wait sandbox.W
 
 func editObjects(edit func(object map[string]any)) editor {
 	return func(_ sandbox.FaultValue, a *sandbox.Response, _ time.Time) {
-		if body, isObject := decode(a.Body).(map[string]any); isObject && a.Status < http.StatusMultipleChoices {
+		if body, isObject := sandbox.DecodeJSON(a.Body).(map[string]any); isObject && a.Status < http.StatusMultipleChoices {
 			eachObject(body, edit)
 			a.Body = encode(body)
 		}
@@ -83,7 +83,7 @@ func editObjects(edit func(object map[string]any)) editor {
 
 func otherMeta(name string) func(object map[string]any) {
 	return func(o map[string]any) {
-		meta := asMap(o["metadata"])
+		meta := sandbox.AsMap(o["metadata"])
 		meta[name] = "other-" + asText(meta[name])
 	}
 }

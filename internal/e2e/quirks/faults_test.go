@@ -6,44 +6,46 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"trueup/internal/e2e/sandboxtest"
 )
 
-// faultCases show what a plain client sees of each fault, asking for the list of two CDNs.
+// faultCases show what a plain client sees of each fault, asking for the list of two sandboxtest.CDNs.
 var faultCases = map[string][]struct {
 	effect string
 	check  func(a answer) bool
 }{
 	"html": {{"html", func(a answer) bool {
-		return a.code == 200 && strings.HasPrefix(a.header.Get("Content-Type"), "text/html") && strings.Contains(a.body, "<html>")
+		return a.Code == 200 && strings.HasPrefix(a.Header.Get("Content-Type"), "text/html") && strings.Contains(a.Body, "<html>")
 	}}},
-	"empty":    {{"empty", func(a answer) bool { return a.code == 200 && a.body == "" }}},
-	"not-json": {{"not-json", func(a answer) bool { return a.code == 200 && a.body != "" && a.object() == nil }}},
+	"empty":    {{"empty", func(a answer) bool { return a.Code == 200 && a.Body == "" }}},
+	"not-json": {{"not-json", func(a answer) bool { return a.Code == 200 && a.Body != "" && a.Object() == nil }}},
 	"status-failure": {{"status-failure", func(a answer) bool {
-		return a.code == 200 && a.at("kind") == "Status" && a.at("status") == "Failure"
+		return a.Code == 200 && a.At("kind") == "Status" && a.At("status") == "Failure"
 	}}},
-	"drip": {{"drip=300", func(a answer) bool { return a.at("items.1.kind") == "CDN" && a.took >= 3*slowPause }}},
+	"drip": {{"drip=300", func(a answer) bool { return a.At("items.1.kind") == "CDN" && a.Took >= 3*slowPause }}},
 	"truncate": {
 		{"truncate", func(a answer) bool {
-			return a.code == 200 && errors.Is(a.err, io.ErrUnexpectedEOF) && a.header.Get("Content-Length") == "1619" && len(a.body) == 1619/2
+			return a.Code == 200 && errors.Is(a.Err, io.ErrUnexpectedEOF) && a.Header.Get("Content-Length") == "1619" && len(a.Body) == 1619/2
 		}},
-		{"truncate=10", func(a answer) bool { return len(a.body) == 10 && errors.Is(a.err, io.ErrUnexpectedEOF) }},
+		{"truncate=10", func(a answer) bool { return len(a.Body) == 10 && errors.Is(a.Err, io.ErrUnexpectedEOF) }},
 	},
 	"truncate-unseen": {
 		{"truncate-unseen", func(a answer) bool {
-			return a.err == nil && a.header.Get("Content-Length") == "" && a.header.Get("Transfer-Encoding") == "" && len(a.body) > 100 && a.object() == nil
+			return a.Err == nil && a.Header.Get("Content-Length") == "" && a.Header.Get("Transfer-Encoding") == "" && len(a.Body) > 100 && a.Object() == nil
 		}},
 	},
 	"gzip-bomb": {{"gzip-bomb=1", func(a answer) bool {
-		return len(a.body) > 1<<20 && a.at("items.1.kind") == "CDN" && a.header.Get("Content-Length") == ""
+		return len(a.Body) > 1<<20 && a.At("items.1.kind") == "CDN" && a.Header.Get("Content-Length") == ""
 	}}},
 	"huge": {{"huge=1", func(a answer) bool {
-		return len(a.at("padding").(string)) == 1<<20 && a.at("items.1.kind") == "CDN" && a.header.Get("Content-Length") == strconv.Itoa(len(a.body))
+		return len(a.At("padding").(string)) == 1<<20 && a.At("items.1.kind") == "CDN" && a.Header.Get("Content-Length") == strconv.Itoa(len(a.Body))
 	}}},
-	"wrong-kind":      {{"wrong-kind", func(a answer) bool { return a.at("items.0.kind") == "ConfigMap" && a.at("items.1.kind") == "ConfigMap" }}},
-	"wrong-name":      {{"wrong-name", func(a answer) bool { return a.at("items.1.metadata.name") == "other-shop" }}},
-	"wrong-namespace": {{"wrong-namespace", func(a answer) bool { return a.at("items.1.metadata.namespace") == "other-acme" }}},
-	"date":            {{"date=soon", func(a answer) bool { return a.code == 200 && a.header.Get("Date") == "soon" }}},
-	"bad-header":      {{"bad-header", func(a answer) bool { return a.code == 200 && len(a.header.Get("X-Padding")) == 2<<20 }}},
+	"wrong-kind":      {{"wrong-kind", func(a answer) bool { return a.At("items.0.kind") == "ConfigMap" && a.At("items.1.kind") == "ConfigMap" }}},
+	"wrong-name":      {{"wrong-name", func(a answer) bool { return a.At("items.1.metadata.name") == "other-shop" }}},
+	"wrong-namespace": {{"wrong-namespace", func(a answer) bool { return a.At("items.1.metadata.namespace") == "other-acme" }}},
+	"date":            {{"date=soon", func(a answer) bool { return a.Code == 200 && a.Header.Get("Date") == "soon" }}},
+	"bad-header":      {{"bad-header", func(a answer) bool { return a.Code == 200 && len(a.Header.Get("X-Padding")) == 2<<20 }}},
 }
 
 func TestFaults(t *testing.T) {
@@ -54,12 +56,12 @@ func TestFaults(t *testing.T) {
 		for _, tc := range faultCases[e.Name] {
 			t.Run(tc.effect, func(t *testing.T) {
 				w := withShop(t)
-				w.post(cdns, cdnBody("docs", "docs.example.com")).want(t, 201)
+				w.Post(sandboxtest.CDNs, sandboxtest.CDNBody("docs", "docs.example.com")).Want(t, 201)
 				if err := w.s.AddFaults("GET */cdns: " + tc.effect); err != nil {
 					t.Fatal(err)
 				}
-				if got := w.get(cdns); !tc.check(got) {
-					t.Errorf("%d %v %v %.300v\n%.300s", got.code, got.err, got.took, got.header, got.body)
+				if got := w.Get(sandboxtest.CDNs); !tc.check(got) {
+					t.Errorf("%d %v %v %.300v\n%.300s", got.Code, got.Err, got.Took, got.Header, got.Body)
 				}
 			})
 		}

@@ -5,7 +5,6 @@ package quirks
 import (
 	"bytes"
 	_ "embed" // for the table
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -59,8 +58,9 @@ type Server struct {
 	*sandbox.Server
 	workspaces []sandbox.WorkspaceKey
 
-	mu sync.Mutex
-	on names
+	mu   sync.Mutex
+	hook func(method, path string)
+	on   names
 	// limited has the method and path of each request that a rate limit refused; lagging has, by path, the outdated
 	// answer to the next read.
 	limited map[string]bool
@@ -80,6 +80,25 @@ func Open(opts sandbox.ServerOptions) (*Server, error) {
 		err = s.SetQuirks(on...)
 	}
 	return s, err
+}
+
+// OnRequest calls f at the start of each request to the platform, before it reads
+// anything. f may call every method of the server; nil removes it.
+func (s *Server) OnRequest(f func(method, path string)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hook = f
+}
+
+// ServeHTTP answers requests as a sandbox does.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	hook := s.hook
+	s.mu.Unlock()
+	if hook != nil && !strings.HasPrefix(r.URL.Path, sandbox.ControlBase) {
+		hook(r.Method, r.URL.Path)
+	}
+	s.Server.ServeHTTP(w, r)
 }
 
 // SetQuirks turns on exactly these quirks. It changes nothing if a name is unknown.
@@ -182,7 +201,7 @@ func (s *Server) targetOf(r *http.Request, body []byte) (t target) {
 		}
 	}
 	if r.Method == http.MethodPost {
-		t.name = asText(asMap(asMap(decode(body))["metadata"])["name"])
+		t.name = asText(sandbox.AsMap(sandbox.AsMap(sandbox.DecodeJSON(body))["metadata"])["name"])
 	}
 	return t
 }
@@ -199,7 +218,7 @@ func (s *Server) Put(objects ...map[string]any) error {
 	on := s.on
 	s.mu.Unlock()
 	for _, o := range objects {
-		meta := asMap(o["metadata"])
+		meta := sandbox.AsMap(o["metadata"])
 		if at, err := time.Parse(time.RFC3339, asText(meta["deletionTimestamp"])); err == nil && on["finalizers"] {
 			meta["deletionTimestamp"] = at.Add(farAway).Format(time.RFC3339)
 		}
@@ -249,13 +268,13 @@ func (s *Server) write(r *http.Request, body []byte, next carrier, on names) *sa
 	t := s.targetOf(r, body)
 	before := s.find(t)
 	if before != nil && on["replaces-spec"] && r.Method == http.MethodPatch {
-		was := asMap(before["metadata"])["resourceVersion"]
-		before["spec"] = map[string]any{"hostname": asMap(before["spec"])["hostname"]}
+		was := sandbox.AsMap(before["metadata"])["resourceVersion"]
+		before["spec"] = map[string]any{"hostname": sandbox.AsMap(before["spec"])["hostname"]}
 		s.put(before)
 		// The request names the version that it changes.
-		patch := asMap(decode(body))
-		if meta := asMap(patch["metadata"]); meta != nil && meta["resourceVersion"] == was {
-			meta["resourceVersion"] = asMap(s.find(t)["metadata"])["resourceVersion"]
+		patch := sandbox.AsMap(sandbox.DecodeJSON(body))
+		if meta := sandbox.AsMap(patch["metadata"]); meta != nil && meta["resourceVersion"] == was {
+			meta["resourceVersion"] = sandbox.AsMap(s.find(t)["metadata"])["resourceVersion"]
 			body = encode(patch)
 		}
 	}
@@ -266,7 +285,7 @@ func (s *Server) write(r *http.Request, body []byte, next carrier, on names) *sa
 	case r.Method == http.MethodPatch && on["forgets-writes"]:
 		s.put(before)
 	case r.Method == http.MethodPatch && on["keeps-removed"]:
-		keepRemoved(asMap(before["spec"]), asMap(after["spec"]))
+		keepRemoved(sandbox.AsMap(before["spec"]), sandbox.AsMap(after["spec"]))
 		s.put(after)
 		if a.Status == http.StatusOK {
 			read := r.Clone(r.Context())
@@ -275,12 +294,12 @@ func (s *Server) write(r *http.Request, body []byte, next carrier, on names) *sa
 		}
 	case r.Method == http.MethodPost && before == nil && on["renames"]:
 		s.remove(t)
-		meta := asMap(after["metadata"])
+		meta := sandbox.AsMap(after["metadata"])
 		name := t.name + "-" + asText(meta["resourceVersion"])
 		meta["name"] = name
 		s.put(after)
-		if shown := asMap(decode(a.Body)); asMap(shown["metadata"]) != nil {
-			asMap(shown["metadata"])["name"] = name
+		if shown := sandbox.AsMap(sandbox.DecodeJSON(a.Body)); sandbox.AsMap(shown["metadata"]) != nil {
+			sandbox.AsMap(shown["metadata"])["name"] = name
 			a.Body = encode(shown)
 		}
 	case r.Method == http.MethodDelete && on["delete-at-once"]:
@@ -299,12 +318,12 @@ func keepRemoved(old, now map[string]any) {
 		switch {
 		case !has:
 			now[name] = was
-		case asMap(is) != nil:
-			keepRemoved(asMap(was), asMap(is))
+		case sandbox.AsMap(is) != nil:
+			keepRemoved(sandbox.AsMap(was), sandbox.AsMap(is))
 		}
-		for _, e := range asList(is) {
-			for _, other := range asList(was) {
-				if a, b := asMap(e), asMap(other); a != nil && a["name"] == b["name"] && a["host"] == b["host"] && a["path"] == b["path"] {
+		for _, e := range sandbox.AsList(is) {
+			for _, other := range sandbox.AsList(was) {
+				if a, b := sandbox.AsMap(e), sandbox.AsMap(other); a != nil && a["name"] == b["name"] && a["host"] == b["host"] && a["path"] == b["path"] {
 					keepRemoved(b, a)
 				}
 			}
@@ -364,34 +383,7 @@ func newFailure(code int, reason, message string, more map[string]any) *sandbox.
 	return newResponse(code, typeJSON, encode(status))
 }
 
-func encode(v any) []byte {
-	raw, err := json.Marshal(v)
-	if err != nil {
-		panic(err)
-	}
-	return append(raw, '\n')
-}
-
-// decode reads JSON, with numbers as json.Number. It returns nil if it can't.
-func decode(raw []byte) any {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	var v any
-	if dec.Decode(&v) != nil {
-		return nil
-	}
-	return v
-}
-
-func asMap(v any) map[string]any {
-	m, _ := v.(map[string]any)
-	return m
-}
-
-func asList(v any) []any {
-	l, _ := v.([]any)
-	return l
-}
+func encode(v any) []byte { return []byte(sandbox.EncodeJSON(v) + "\n") }
 
 func asText(v any) string {
 	s, _ := v.(string)

@@ -79,7 +79,7 @@ func rejectIDs(body []byte) *sandbox.Response {
 			}
 		}
 	}
-	find("spec", asMap(decode(body))["spec"])
+	find("spec", sandbox.AsMap(sandbox.DecodeJSON(body))["spec"])
 	if causes == nil {
 		return nil
 	}
@@ -92,8 +92,8 @@ func rejectIDs(body []byte) *sandbox.Response {
 
 // changeBody returns the body of a write as quirks change it, and the paths of the fields that they drop.
 func changeBody(r *http.Request, body []byte, on names) (changed []byte, dropped []string) {
-	object := asMap(decode(body))
-	meta, spec := asMap(object["metadata"]), asMap(object["spec"])
+	object := sandbox.AsMap(sandbox.DecodeJSON(body))
+	meta, spec := sandbox.AsMap(object["metadata"]), sandbox.AsMap(object["spec"])
 	switch {
 	case r.Method == http.MethodPatch && on["conflict-on-resource-version"] && meta["resourceVersion"] != nil:
 		meta["resourceVersion"] = "another"
@@ -111,10 +111,10 @@ func dropUnknown(at string, v any, f *kind.Field) (dropped []string) {
 	if f == nil {
 		return nil
 	}
-	for i, e := range asList(v) {
+	for i, e := range sandbox.AsList(v) {
 		dropped = append(dropped, dropUnknown(at+"["+strconv.Itoa(i)+"]", e, f.Item)...)
 	}
-	object := asMap(v)
+	object := sandbox.AsMap(v)
 	var members []string
 	for name := range object {
 		members = append(members, name)
@@ -135,7 +135,7 @@ func dropUnknown(at string, v any, f *kind.Field) (dropped []string) {
 
 // shapeDuplicate changes the answer to the creation of what exists.
 func (s *Server) shapeDuplicate(r *http.Request, body []byte, a *sandbox.Response, on names) {
-	status := asMap(decode(a.Body))
+	status := sandbox.AsMap(sandbox.DecodeJSON(a.Body))
 	if a.Status != http.StatusConflict || r.Method != http.MethodPost || status["reason"] != "AlreadyExists" {
 		return
 	}
@@ -163,11 +163,11 @@ func shapeAnswer(r *http.Request, a *sandbox.Response, now time.Time, on names) 
 	if a.Status == 0 {
 		return
 	}
-	if body, isObject := decode(a.Body).(map[string]any); isObject && body["kind"] != "Status" {
+	if body, isObject := sandbox.DecodeJSON(a.Body).(map[string]any); isObject && body["kind"] != "Status" {
 		eachObject(body, func(o map[string]any) {
 			editMeta(o, now, on)
 			if o["kind"] == "CDN" {
-				editCDN(asMap(o["spec"]), on)
+				editCDN(sandbox.AsMap(o["spec"]), on)
 			}
 		})
 		a.Body = encode(shapeList(body, r.URL.Query().Get("continue") == "", on))
@@ -220,10 +220,10 @@ func shapeList(body map[string]any, isFirst bool, on names) any {
 	}
 	for _, item := range items {
 		if on["list-without-spec"] {
-			delete(asMap(item), "spec")
+			delete(sandbox.AsMap(item), "spec")
 		}
 	}
-	isWhole := isFirst && asText(asMap(body["metadata"])["continue"]) == ""
+	isWhole := isFirst && asText(sandbox.AsMap(body["metadata"])["continue"]) == ""
 	switch {
 	case len(items) == 0 && on["list-null-items"]:
 		body["items"] = nil
@@ -236,7 +236,7 @@ func shapeList(body map[string]any, isFirst bool, on names) any {
 }
 
 func editMeta(o map[string]any, now time.Time, on names) {
-	meta := asMap(o["metadata"])
+	meta := sandbox.AsMap(o["metadata"])
 	space := asText(meta["namespace"])
 	if on["metadata-extra"] {
 		for _, member := range []string{"labels", "annotations"} {
@@ -262,28 +262,28 @@ func editMeta(o map[string]any, now time.Time, on names) {
 
 // editCDN applies the quirks that change the spec of a CDN.
 func editCDN(spec map[string]any, on names) {
-	locations, upstreams := asList(spec["locations"]), asList(spec["upstreams"])
+	locations, upstreams := sandbox.AsList(spec["locations"]), sandbox.AsList(spec["upstreams"])
 	if on["omits-empty"] {
 		omitEmpty(spec)
 	}
 	if on["set-order"] {
 		slices.Reverse(upstreams)
 		for _, v := range upstreams {
-			slices.Reverse(asList(asMap(v)["servers"]))
+			slices.Reverse(sandbox.AsList(sandbox.AsMap(v)["servers"]))
 		}
 	}
 	if on["readonly-rejects"] {
 		addIDs(locations, "loc-", "path")
 		addIDs(upstreams, "ups-", "name")
 		for _, v := range upstreams {
-			addIDs(asList(asMap(v)["servers"]), "srv-", "host")
+			addIDs(sandbox.AsList(sandbox.AsMap(v)["servers"]), "srv-", "host")
 		}
 	}
 }
 
 func addIDs(all []any, prefix, from string) {
 	for _, v := range all {
-		if m := asMap(v); m != nil {
+		if m := sandbox.AsMap(v); m != nil {
 			m["id"] = prefix + asText(m[from])
 		}
 	}
@@ -291,13 +291,13 @@ func addIDs(all []any, prefix, from string) {
 
 // omitEmpty removes the empty members of an object, and of all objects in it.
 func omitEmpty(v any) {
-	for _, e := range asList(v) {
+	for _, e := range sandbox.AsList(v) {
 		omitEmpty(e)
 	}
-	for name, member := range asMap(v) {
+	for name, member := range sandbox.AsMap(v) {
 		omitEmpty(member)
-		if list, isList := member.([]any); isList && len(list) == 0 || asMap(member) != nil && len(asMap(member)) == 0 {
-			delete(asMap(v), name)
+		if list, isList := member.([]any); isList && len(list) == 0 || sandbox.AsMap(member) != nil && len(sandbox.AsMap(member)) == 0 {
+			delete(sandbox.AsMap(v), name)
 		}
 	}
 }
@@ -309,7 +309,7 @@ func eachObject(body map[string]any, edit func(object map[string]any)) {
 		items = []any{body}
 	}
 	for _, item := range items {
-		if o := asMap(item); asMap(o["metadata"]) != nil {
+		if o := sandbox.AsMap(item); sandbox.AsMap(o["metadata"]) != nil {
 			edit(o)
 		}
 	}
@@ -347,7 +347,7 @@ func shapeError(a *sandbox.Response, path string, on names) {
 	if !on.hasAny("error-") || a.Header.Get("Content-Type") != typeJSON {
 		return
 	}
-	status := asMap(decode(a.Body))
+	status := sandbox.AsMap(sandbox.DecodeJSON(a.Body))
 	if status["kind"] != "Status" || status["status"] != "Failure" {
 		return
 	}
@@ -369,7 +369,7 @@ func shapeError(a *sandbox.Response, path string, on names) {
 	case on["error-message-object"]:
 		status = map[string]any{"message": map[string]any{"detail": message}}
 	case on["error-nil-cause"]:
-		addNilCause(asMap(status["details"]))
+		addNilCause(sandbox.AsMap(status["details"]))
 	}
 	for name, member := range map[string]string{"error-reason": "reason", "error-string": "error", "error-details": "details"} {
 		if on[name] {
@@ -380,7 +380,7 @@ func shapeError(a *sandbox.Response, path string, on names) {
 }
 
 func addNilCause(details map[string]any) {
-	if causes := asList(details["causes"]); len(causes) > 0 {
+	if causes := sandbox.AsList(details["causes"]); len(causes) > 0 {
 		noise := map[string]any{"reason": "FieldValueInvalid", "message": `Invalid value: "": some checks were skipped`, "field": "<nil>"}
 		details["causes"] = append([]any{noise}, causes...)
 	}

@@ -16,7 +16,7 @@ const memory, enough = "/dev/shm", 2 << 30
 // Run runs the tests of a package and returns the exit code. Temporary directories are in memory if the
 // machine has 2 GiB of room there, except for benchmarks.
 func Run(m *testing.M) int {
-	debug.SetGCPercent(400) // tests do the work of many processes, each of which would hardly collect garbage
+	debug.SetGCPercent(800) // tests do the work of many processes, each of which would hardly collect garbage
 	flag.Parse()
 	var fs syscall.Statfs_t
 	if flag.Lookup("test.bench").Value.String() != "" || syscall.Statfs(memory, &fs) != nil || fs.Bavail*uint64(fs.Bsize) < enough {

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"trueup/internal/e2e/harness"
+	"trueup/internal/e2e/long"
 )
 
 // TestStartDoesNoWork: before main a package of ours makes its tables, and
@@ -47,7 +48,7 @@ func TestMain(m *testing.M) { harness.RunMain(m, nil) }
 // TestScripts runs testdata: one promise of the program in each script.
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	harness.RunScripts(t, "internal/e2e/script/testdata", nil)
+	harness.RunScripts(t, "internal/e2e/script/testdata", long.IsSet(), nil)
 }
 
 // TestTheThirdSignalEndsTheProcess: whatever a run does then.
