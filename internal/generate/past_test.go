@@ -27,6 +27,8 @@ func TestIsBeforeTheLog(t *testing.T) {
 		"an entry before it":            {PastMoment{Entry: 9}, 1, at, begin, true},
 		"its first entry":               {PastMoment{Entry: 10}, 1, at, begin, false},
 		"a time before it":              {PastMoment{Time: at.Add(-1)}, 1, at, begin, true},
+		"an entry that is to come":      {PastMoment{Entry: 99}, 0, time.Time{}, begin, false},
+		"a time after all writes":       {PastMoment{Time: at.Add(time.Hour)}, 0, time.Time{}, begin, false},
 		"a time after it":               {PastMoment{Time: at}, 1, at, begin, false},
 		"a commit that no log ever had": {PastMoment{Commit: "c"}, 0, time.Time{}, ledger.LogBegin{}, false},
 	} {

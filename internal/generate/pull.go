@@ -286,7 +286,7 @@ func (w *pastWriteCollector) isBefore(begin ledger.LogBegin) bool {
 	switch {
 	case begin.Entry == 0:
 		return false
-	case w.matched == 0 || w.Run || w.Commit != "":
+	case w.Run || w.Commit != "":
 		return w.matched == 0 || w.last.At.Sub(begin.At) < time.Hour // older writes may be of the same run
 	case w.Entry > 0:
 		return w.Entry < begin.Entry

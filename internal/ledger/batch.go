@@ -197,8 +197,8 @@ func (s *logStore) writeEntry(ctx context.Context, batch []*recordChange) error 
 			finishChanges(fit, nil)
 			break
 		}
-		if errors.Is(err, blob.ErrExists) {
-			// Another run wrote first. A random pause lets it finish.
+		if errors.Is(err, blob.ErrExists) || errors.Is(err, errMissing) && stuck == 0 {
+			// Another run wrote first, or folded. A random pause lets it finish.
 			err = errors.Join(s.readNewEntries(ctx), blob.Sleep(ctx, rand.N(pause)))
 			if stuck++; s.state.last != was {
 				stuck = 0

@@ -63,20 +63,27 @@ func (l *Ledger) ReadLog(ctx context.Context, wants func(kind.Key) bool, each fu
 		return begin, errors.New("this ledger keeps no log")
 	}
 	w, last := logWalk{wants: wants, each: each, newer: map[kind.Key]Record{}}, 0
-	err = log.withGenesis(ctx, func() error {
-		last, begin = log.state.last, log.state.folded.Begin
-		return nil
-	})
-	first := max(1, begin.Entry)
-	for from := last; from >= first && err == nil && !w.done; from -= atOnce {
-		pieces := make([]segment, min(from-first+1, atOnce))
+	readBegin := func() error {
+		return log.withGenesis(ctx, func() error {
+			last, begin = log.state.last, log.state.folded.Begin
+			return nil
+		})
+	}
+	err = readBegin()
+	for from := last; from >= max(1, begin.Entry) && err == nil && !w.done; {
+		pieces, was := make([]segment, min(from-max(1, begin.Entry)+1, atOnce)), begin
 		err = diag.TryInParallel(ctx, atOnce, len(pieces), func(ctx context.Context, i int) (err error) {
 			pieces[i], err = log.readEntry(ctx, from-i, last)
 			return err
 		})
+		if log.Invalidate(); errors.Is(err, errMissing) && readBegin() == nil && begin != was {
+			err = nil // a fold has removed it
+			continue
+		}
 		for i := 0; i < len(pieces) && err == nil && !w.done; i++ {
 			err = w.addEntry(from-i, pieces[i])
 		}
+		from -= atOnce
 	}
 	return begin, err
 }

@@ -145,9 +145,10 @@ func (s *logStore) readBlock(ctx context.Context, b block) ([]foldedRecord, erro
 // fold moves records that are final for long into blocks, if that is worthwhile. The times are those of two clocks, and
 // each decision uses the safer one: what is removed is old by all clocks.
 func (s *logStore) fold(ctx context.Context, early, late time.Time) error {
+	defer s.Invalidate() // a removal moves what git compares a push with
 	return s.withGenesis(ctx, func() error {
 		since := early.Add(-foldAge)
-		if early.Sub(s.state.folded.At) < foldAge {
+		if early.Sub(s.state.folded.At).Abs() < foldAge { // one by a clock that is far ahead does not count
 			return nil
 		}
 		records, err := s.finalRecords(since)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"trueup/internal/blob"
 	"trueup/internal/canon"
@@ -193,6 +194,159 @@ func TestOlderProgramsRefuseFolds(t *testing.T) {
 		head, _, _ := bytes.Cut(unpacked(t, content), []byte("\n"))
 		if version := bytes.TrimPrefix(head, []byte(`{"schema":"trueup.ledger/v`)); bytes.Compare(version, []byte("3")) < 0 || len(version) == len(head) {
 			t.Errorf("%s begins with %s", name, head)
+		}
+	}
+}
+
+// TestVerifyAfterAKilledRemoval: a fold that was killed while it removed entries leaves numbers that runs which slept may
+// take, whatever becomes of these runs.
+func TestVerifyAfterAKilledRemoval(t *testing.T) {
+	for removed := range 20 {
+		for _, killed := range []bool{false, true} {
+			w := newFoldWorld(t, false)
+			must(t, w.fold(w.store()))
+			slept := w.store()
+			must(t, slept.withState(t.Context(), func() error { return slept.proveOnce(t.Context()) }))
+			must(t, errors.Join(w.moves()["two new purges"](w.store()), w.fold(w.store())))
+			n := 0
+			w.blobs.fault = func(call, _ string) (bool, error) {
+				if call == "remove" {
+					if n++; n > removed {
+						return false, errors.New("the fold was killed")
+					}
+				}
+				return false, nil
+			}
+			_ = w.fold(w.store())
+			w.blobs.fault = nil
+			if killed {
+				created := false
+				w.blobs.fault = func(call, _ string) (bool, error) {
+					if created {
+						return false, errors.New("the run was killed")
+					}
+					created = call == "create"
+					return false, nil
+				}
+			}
+			err := slept.Put(t.Context(), 0, w.record("late"))
+			w.blobs.fault = nil
+			w.want["Purge/late"], w.maybe["Purge/late"] = 1, err != nil
+			w.check(fmt.Sprintf("%d removed, killed %t (%v)", removed, killed, err))
+		}
+	}
+}
+
+// TestWriteAfterASleep: a run that read the ledger before two folds and wrote nothing yet, such as one that asks a person.
+func TestWriteAfterASleep(t *testing.T) {
+	w := newFoldWorld(t, false)
+	must(t, w.fold(w.store()))
+	s := w.store()
+	must(t, s.withState(t.Context(), func() error { return nil }))
+	for range 3 {
+		must(t, w.fold(w.store()))
+	}
+	mustPut(t, s, 0, w.record("late"))
+	w.want["Purge/late"] = 1
+	w.check("after a sleep")
+}
+
+// TestFoldAfterAWrongClock: one fold by a clock that is far ahead does not end folding.
+func TestFoldAfterAWrongClock(t *testing.T) {
+	_, s := bornLog(t)
+	w := &foldWorld{t: t}
+	put := func(from int) {
+		var changes []recordChange
+		for i := range foldEvery {
+			changes = append(changes, recordChange{rec: w.record(fmt.Sprint("p-", from+i))})
+		}
+		must(t, errors.Join(putAll(t.Context(), s, changes)...))
+	}
+	put(0)
+	now := testNow.Add(2 * foldAge)
+	must(t, s.fold(t.Context(), now, now.AddDate(10, 0, 0)))
+	put(1000)
+	now = now.Add(2 * foldAge)
+	must(t, s.fold(t.Context(), now, now))
+	if len(s.state.lines) > 0 {
+		t.Errorf("%d purges are not folded", len(s.state.lines))
+	}
+}
+
+// TestLogBesideAFold lets another run fold between each two calls of a read of the log.
+func TestLogBesideAFold(t *testing.T) {
+	for at, last := 0, 1; at < last && !t.Failed(); at++ {
+		w := newFoldWorld(t, false)
+		must(t, w.fold(w.store()))
+		must(t, w.moves()["a new purge"](w.store()))
+		l := must1(Open(t.Context(), Config{Backend: w.store()}))(t)
+		g := testGenesis()
+		l.cfg.ID, l.cfg.Workspace = g.LedgerID, kind.Workspace{UUID: g.Workspace}
+		var found []string
+		calls, err := w.play(func() error {
+			_, err := l.ReadLog(t.Context(), nil, func(e LogEntry) bool { found = append(found, e.Title()); return true })
+			return err
+		}, map[int]func() error{at: func() error { return w.fold(w.store()) }})
+		if last = max(last, calls); err != nil || !slices.Contains(found, "Purge/new posted") {
+			t.Errorf("before call %d of %d: %v, %v", at, calls, found, err)
+		}
+	}
+}
+
+// TestClaimAfterAFoldInGit: a run that has folded goes on, after others wrote while it removed what is not needed.
+func TestClaimAfterAFoldInGit(t *testing.T) {
+	t.Parallel()
+	dir := gitremote.Clone(t, "file://"+filepath.ToSlash(gitremote.Bare(t)), "--depth=1")
+	w := &foldWorld{t: t}
+	s, other := openGit(t, dir, testRef), openGit(t, dir, testRef)
+	must(t, s.WriteGenesis(t.Context(), 0, testGenesis()))
+	var many []recordChange
+	for n := range foldEvery {
+		many = append(many, recordChange{rec: w.record(fmt.Sprint("a", n))})
+	}
+	must(t, errors.Join(putAll(t.Context(), s, many)...))
+	for n := range maxPieces {
+		mustPut(t, s, 0, w.record(fmt.Sprint("b", n)))
+	}
+	claims := 0
+	s.blobs = beforeRemove{s.blobs, func() {
+		for n := range maxPieces - 2 {
+			mustPut(t, other, 0, w.record(fmt.Sprint("c", n)))
+		}
+		if other.Put(t.Context(), 0, w.record("raced")) == nil {
+			claims++
+		}
+		for n := range maxPieces {
+			mustPut(t, other, 0, w.record(fmt.Sprint("d", n)))
+		}
+	}}
+	now := testNow.Add(2 * foldAge)
+	must(t, s.fold(t.Context(), now, now))
+	if s.Put(t.Context(), 0, w.record("raced")) == nil {
+		claims++
+	}
+	if claims != 1 {
+		t.Errorf("%d runs claimed a purge", claims)
+	}
+}
+
+type beforeRemove struct {
+	blob.Store
+	do func()
+}
+
+func (s beforeRemove) Remove(ctx context.Context, names ...string) error {
+	s.do()
+	return s.Store.Remove(ctx, names...)
+}
+
+// TestLedgerWithinAnother: the folds of one ledger would remove the entries of another.
+func TestLedgerWithinAnother(t *testing.T) {
+	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
+	for _, store := range []string{"file:ledger/folded", "file:ledger/folded/.", "s3://b/x/folded?region=eu-west-1", "gs://b/folded", "azblob://logs/folded", "postgres:x/folded"} {
+		_, err := OpenStore(t.Context(), Config{Store: store, Dir: t.TempDir(), Now: time.Now, Getenv: func(string) string { return "" }})
+		if err == nil || !strings.Contains(err.Error(), "may not end in folded") {
+			t.Errorf("%s: %v", store, err)
 		}
 	}
 }

@@ -40,7 +40,7 @@ var foldMistakes = []struct {
 	{"entries are removed before the index", []edit{{"fold.go", "	if err := s.publishFold(ctx, index, records); err != nil {", "	_ = s.blobs.Remove(ctx, entries...)\n	if err := s.publishFold(ctx, index, records); err != nil {"}}},
 	{"a slow clock says when a fold was", []edit{{"fold.go", "s.foldSince(ctx, late, since)", "s.foldSince(ctx, early, since)"}}},
 	{"a fast clock says how old a fold is", []edit{{"order.go", "log.fold(ctx, now.Add(min(0, ", "log.fold(ctx, now.Add(max(0, "}}},
-	{"a fold does not wait for the window", []edit{{"fold.go", "early.Sub(s.state.folded.At) < foldAge", "false"}}},
+	{"a fold does not wait for the window", []edit{{"fold.go", "early.Sub(s.state.folded.At).Abs() < foldAge", "false"}}},
 	{"what never folds is a reason to fold", []edit{{"fold.go", "max(len(records), ", "max(len(records)+len(s.state.lines), "}}},
 }
 

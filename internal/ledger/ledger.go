@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -125,6 +126,8 @@ func OpenStore(ctx context.Context, cfg Config) (RecordStore, error) {
 	}
 	batchDelay := remoteDelay
 	switch scheme, where, _ := strings.Cut(cfg.Store, ":"); {
+	case path.Base(path.Clean(strings.Split(where, "?")[0])) == foldedDir:
+		err = errors.New("its path may not end in folded: a ledger above it keeps its old purges there, and would remove what this one has")
 	case scheme == "s3":
 		blobs, err = blob.OpenS3(ctx, cfg.Store, trusted, cfg.Now)
 	case scheme == "gs":

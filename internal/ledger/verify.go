@@ -89,7 +89,7 @@ func (s *logStore) inspectPieces(ctx context.Context) ([]error, error) {
 	}
 	found, pieces := make([]error, len(names)), make([]segment, len(names))
 	var mu sync.Mutex
-	newest := map[kind.Key]int{} // the seqs that the log's files have
+	newest := map[kind.Key]indexLine{} // what the newest file has of each record
 	err = diag.TryInParallel(ctx, atOnce, len(names), func(ctx context.Context, i int) error {
 		entry, err := entryOfFile(names[i])
 		if err == nil {
@@ -101,7 +101,9 @@ func (s *logStore) inspectPieces(ctx context.Context) ([]error, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		for _, l := range pieces[i].lines {
-			newest[l.Key] = max(newest[l.Key], l.Seq)
+			if entry > newest[l.Key].At {
+				newest[l.Key] = indexLine{At: entry, Seq: l.Seq}
+			}
 		}
 		if pieces[i].lines = nil; err != nil {
 			pieces[i] = segment{Entry: entry, Entries: 1}
@@ -118,7 +120,7 @@ func (s *logStore) inspectPieces(ctx context.Context) ([]error, error) {
 }
 
 // findDamage returns all damage of pieces, of which found has what reading them found, and of the blocks.
-func (s *logStore) findDamage(ctx context.Context, pieces []segment, found []error, newest map[kind.Key]int) (wrong []error, err error) {
+func (s *logStore) findDamage(ctx context.Context, pieces []segment, found []error, newest map[kind.Key]indexLine) (wrong []error, err error) {
 	var lost []error
 	begin := 0 // a fold may remove entries before it meanwhile
 	err = s.withState(ctx, func() (err error) {
@@ -141,9 +143,9 @@ func (s *logStore) findDamage(ctx context.Context, pieces []segment, found []err
 	return lost, err
 }
 
-// inspectFolded returns damage of the blocks, and records that files of the log have and a fold lost. newest has the
-// seqs of those records.
-func (s *logStore) inspectFolded(ctx context.Context, newest map[kind.Key]int) (wrong []error, err error) {
+// inspectFolded returns damage of the blocks, and records that files since the begin of the log have and a fold lost:
+// older files may be of runs that slept.
+func (s *logStore) inspectFolded(ctx context.Context, newest map[kind.Key]indexLine) (wrong []error, err error) {
 	sum, have := uint64(0), map[kind.Key]int{}
 	for _, b := range s.state.folded.Blocks {
 		folded, err := s.readBlock(ctx, b)
@@ -158,8 +160,8 @@ func (s *logStore) inspectFolded(ctx context.Context, newest map[kind.Key]int) (
 	if sum != s.state.folded.Sum || len(have) != s.state.folded.Records {
 		return nil, fmt.Errorf("%w: a fold lost records: %d were folded, and the blocks have %d", ErrDamaged, s.state.folded.Records, len(have))
 	}
-	for key, seq := range newest {
-		if l := s.state.lines[key]; have[key] < seq && (l == nil || l.Seq < seq) {
+	for key, last := range newest {
+		if l := s.state.lines[key]; last.At >= s.state.folded.Begin.Entry && have[key] < last.Seq && (l == nil || l.Seq < last.Seq) {
 			wrong = append(wrong, fmt.Errorf("%w: a fold lost the record of %s", ErrDamaged, key))
 		}
 	}
@@ -183,6 +185,7 @@ func (p segment) inspectRecords() error {
 
 // findGaps returns an error wherever a piece, after the begin of the log, does not follow another one.
 func (s *logStore) findGaps(pieces []segment, begin int) (wrong []error) {
+	pieces = slices.DeleteFunc(pieces, func(p segment) bool { return p.Entry < begin })
 	ids := map[int]string{}
 	for _, p := range pieces {
 		for entry, id := range map[int]string{p.Entry: p.ID, p.entryBefore(): p.After} {
