@@ -84,11 +84,12 @@ func (l *Ledger) withNonce(m stateChange) stateChange {
 }
 
 // nextRecord returns the stored record and the one after a move. Both are the same if an earlier attempt made the move and
-// its answer was lost.
+// its answer was lost. But a claim that is not the last step any more is no longer ours.
 func (l *Ledger) nextRecord(ctx context.Context, key kind.Key, m stateChange) (old, rec Record, err error) {
 	found, err := l.readStored(ctx, key)
 	old = found[key]
-	if err != nil || slices.ContainsFunc(old.History, func(s LogStep) bool { return s.Nonce == m.nonce }) {
+	claims := m.event == evClaim || m.event == evTakeOver || m.event == evReclaim
+	if err != nil || old.Nonce == m.nonce || !claims && slices.ContainsFunc(old.History, func(s LogStep) bool { return s.Nonce == m.nonce }) {
 		return old, old, err
 	}
 	rec, err = l.recordAfter(old, key, m)

@@ -291,6 +291,30 @@ func (s *racingStore) WriteGenesis(ctx context.Context, seq int, g Genesis) erro
 	return s.RecordStore.WriteGenesis(ctx, seq, g)
 }
 
+// takenStore lets others take a claim over before its answer comes, which is no success.
+type takenStore struct {
+	RecordStore
+	takeOver func()
+}
+
+func (s *takenStore) Put(ctx context.Context, seq int, rec Record) error {
+	err := s.RecordStore.Put(ctx, seq, rec)
+	if take := s.takeOver; err == nil && take != nil {
+		s.takeOver, err = nil, ErrConflict
+		take()
+	}
+	return err
+}
+
+func TestAClaimThatWasTakenOverIsNotOurs(t *testing.T) {
+	cfg, later := made(t), someIntent()
+	slow, quick := open(t, cfg), open(t, cfg)
+	must(t, slow.RecordProof(t.Context(), kind.Delivery, DuplicateProof{At: testTime, Name: "p", HTTP: 409}))
+	later.At = NewInstant(testTime.Add(Lease), testTime.Add(Lease))
+	slow.store = &takenStore{slow.store, func() { must1(takeOver(t.Context(), quick, purgeKey, later))(t) }}
+	wantErr(t, tryClaim(t.Context(), slow, purgeKey), ErrTaken)
+}
+
 func TestProofsDoNotOverwriteEachOther(t *testing.T) {
 	cfg, ctx := made(t), t.Context()
 	l, n := open(t, cfg), 0
