@@ -233,9 +233,14 @@ type ApplyEnd struct {
 // another commit wrote meanwhile.
 func (l *Ledger) FinishRun(ctx context.Context, v View, e ApplyEnd) (disturbed []kind.Key, err error) {
 	disturbed, err = l.recordEnd(ctx, v, e)
-	if log, ok := l.store.(*logStore); ok && err == nil {
+	if log, ok := l.store.(*logStore); ok && err == nil && len(disturbed) == 0 {
 		now := l.cfg.Now()
-		_ = log.fold(ctx, now.Add(min(0, l.order.skew)), now.Add(max(0, l.order.skew))) // a later run tries again
+		err = log.fold(ctx, now.Add(min(0, l.order.skew)), now.Add(max(0, l.order.skew)))
+		if errors.Is(err, ErrConflict) {
+			err = nil // another run folds
+		} else if err != nil {
+			err = fmt.Errorf("fold the ledger: %w", err)
+		}
 	}
 	return disturbed, err
 }
