@@ -78,9 +78,8 @@ type lineKey struct {
 func (it Item) Lines() []ChangeLine {
 	lines, first := make([]ChangeLine, 0, len(it.Changes)), map[lineKey]int{}
 	for _, c := range it.Changes {
-		isAlone := len(it.Changes) == 1 || c.Moved || !isScalar(c.Live) || !isScalar(c.Desired) || c.Base != nil && !isScalar(c.Base)
 		list, element, field := "", "", ""
-		if !isAlone {
+		if len(it.Changes) > 1 && !c.Moved && isScalar(c.Live) && isScalar(c.Desired) && (c.Base == nil || isScalar(c.Base)) {
 			list, element, field = splitAtElement(c.Path)
 		}
 		if field == "" {

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"trueup/internal/canon"
@@ -314,10 +313,7 @@ func textOf(v any) string {
 	case string:
 		return v
 	case map[string]any, []any:
-		room := rooms.Get().(*[]byte)
-		defer rooms.Put(room)
-		*room = appendTidy((*room)[:0], v)
-		return string(*room)
+		return string(appendTidy(make([]byte, 0, 128), v))
 	case nil:
 		return ""
 	}
@@ -331,9 +327,6 @@ func NormalizeValue(v any) any {
 	}
 	return valueOf(v).Tree()
 }
-
-// rooms have memory for texts.
-var rooms = sync.Pool{New: func() any { return new([]byte) }}
 
 // appendTidy appends the JSON of textOf, or nothing for an absent value.
 func appendTidy(b []byte, v any) []byte {

@@ -32,9 +32,9 @@ func checkNameShape(s *RuleSubject) {
 type specName struct{ owner, field, text string }
 
 // specNames returns the names that parts of the object have, and by which other parts refer to them.
-func (s *RuleSubject) specNames() (names []specName) {
-	if s.Kind.Name != cdn {
-		return nil
+func (s *RuleSubject) specNames() []specName {
+	if s.Kind.Name != cdn || s.names != nil {
+		return s.names
 	}
 	for _, field := range [][2]string{
 		{"firewall.rules[]", "name"},
@@ -45,10 +45,10 @@ func (s *RuleSubject) specNames() (names []specName) {
 		{"secureLink", "expireName"},
 	} {
 		for at, m := range s.eachMapping(field[0]) {
-			names = append(names, specName{at, field[1], textField(m, field[1])})
+			s.names = append(s.names, specName{at, field[1], textField(m, field[1])})
 		}
 	}
-	return names
+	return s.names
 }
 
 // confusable are characters that look like dots and slashes, or become such when a program normalises

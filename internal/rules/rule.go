@@ -208,6 +208,7 @@ type RuleSubject struct {
 	Begin func()
 
 	rule  *Rule                       // the running one
+	names []specName                  // the result of specNames
 	hosts []hostField                 // the result of unusualHosts
 	found map[string][]locatedMapping // the results of eachMapping, by place
 }
