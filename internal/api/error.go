@@ -54,10 +54,7 @@ func (e *Error) Error() string {
 	if e.Status != 0 {
 		text += strings.TrimRight(fmt.Sprintf(": %d %s", e.Status, http.StatusText(e.Status)), " ")
 	}
-	causes := make([]string, len(e.Causes))
-	for i, c := range e.Causes {
-		causes[i] = joinSentences(c.Field.String(), c.Message.String())
-	}
+	causes := diag.MapList(e.Causes, func(c FieldError) string { return joinSentences(c.Field.String(), c.Message.String()) })
 	for _, more := range []string{e.Said.String(), e.Message, strings.Join(causes, "; ")} {
 		text = joinSentences(text, more)
 	}

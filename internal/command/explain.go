@@ -180,10 +180,7 @@ func completeTopics(run *Run, cmd *cobra.Command, args []string, toComplete stri
 // listSubjects lists all that can be explained.
 func listSubjects() report.Document {
 	all := view.AllSubjects()
-	rows := make([][]string, len(all))
-	for i, s := range all {
-		rows[i] = []string{s.Is, s.Name, s.Summary}
-	}
+	rows := diag.MapList(all, func(s view.Subject) []string { return []string{s.Is, s.Name, s.Summary} })
 	return table("trueup.subjects/v1", "subjects", all, rows)
 }
 
@@ -329,10 +326,7 @@ func allSchemas() []schema {
 // listSchemas lists the names of all schemas.
 func listSchemas() report.Document {
 	all := allSchemas()
-	rows := make([][]string, len(all))
-	for i, s := range all {
-		rows[i] = []string{s.Name, s.Description}
-	}
+	rows := diag.MapList(all, func(s schema) []string { return []string{s.Name, s.Description} })
 	return table("trueup.schemas/v1", "schemas", all, rows)
 }
 

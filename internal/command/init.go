@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"trueup/internal/diag"
 	"trueup/internal/files"
 	"trueup/internal/generate"
 	"trueup/internal/ledger"
@@ -53,10 +54,7 @@ func manifestChoices() []string {
 }
 
 func ciChoices() []string {
-	var words []string
-	for _, s := range generate.AllCIServices() {
-		words = append(words, s.Name)
-	}
+	words := diag.MapList(generate.AllCIServices(), func(s generate.CIService) string { return s.Name })
 	return append(words, generate.None)
 }
 

@@ -30,10 +30,7 @@ func registerPlanFlags(f *pflag.FlagSet, o *reconcile.Options) {
 	f.BoolVar(&o.Prune, "prune", false, "delete objects that were removed from git, if trueup provably created them")
 	f.StringVar(&o.BaseRef, "base-ref", "", "compare with `REF`; --prune deletes only what had a manifest there")
 	f.StringVar((*string)(&o.Drift), "drift", string(plan.OverwriteDrift), "what to do about drift, as `POLICY`: overwrite restores git's values, fail sends nothing, report leaves drift and sends the rest")
-	var policies []string
-	for _, policy := range plan.DriftPolicies() {
-		policies = append(policies, string(policy))
-	}
+	policies := diag.MapList(plan.DriftPolicies(), func(policy plan.DriftPolicy) string { return string(policy) })
 	restrictFlag(f, "drift", policies...)
 }
 

@@ -44,10 +44,7 @@ func newSandbox(run *Run) *cobra.Command {
 }
 
 func serveSandbox(ctx context.Context, run *Run, opts sandboxOptions) (err error) {
-	var known []string
-	for _, q := range sandbox.Quirks() {
-		known = append(known, q.Name)
-	}
+	known := diag.MapList(sandbox.Quirks(), func(q sandbox.Quirk) string { return q.Name })
 	for _, name := range opts.quirks {
 		if !slices.Contains(known, name) {
 			return fmt.Errorf("quirk %q does not exist%s", name, diag.DidYouMean(name, known))
@@ -170,10 +167,9 @@ func newSandboxFault(run *Run) *cobra.Command {
 		if err := json.Unmarshal(answer, &waiting); err != nil {
 			return doc, fmt.Errorf("faults of the sandbox: %w", err)
 		}
-		rows := make([][]string, len(waiting))
-		for i, f := range waiting {
-			rows[i] = []string{f.Rule, fmt.Sprintf("seen %d, met %d", f.Seen, f.Done)}
-		}
+		rows := diag.MapList(waiting, func(f sandbox.PendingFault) []string {
+			return []string{f.Rule, fmt.Sprintf("seen %d, met %d", f.Seen, f.Done)}
+		})
 		if doc = table("trueup.faults/v1", "faults", waiting, rows); len(rows) == 0 {
 			addMessage(&doc, "no fault waits")
 		}

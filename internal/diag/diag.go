@@ -117,6 +117,15 @@ func JoinFirst(list []string, most int) string {
 	return strings.Join(list, ", ")
 }
 
+// MapList returns what a function returns for each element of a list.
+func MapList[T, R any](list []T, of func(T) R) (out []R) {
+	out = slices.Grow(out, len(list))
+	for _, e := range list {
+		out = append(out, of(e))
+	}
+	return out
+}
+
 // OneLine returns the text of an error, such as that of errors.Join, on one line without repeated parts.
 func OneLine(err error) string {
 	return strings.Join(slices.Compact(strings.Split(err.Error(), "\n")), "; ")

@@ -41,11 +41,7 @@ func ReadableKinds() []*kind.Kind {
 }
 
 func pluralNames() []string {
-	var names []string
-	for _, k := range ReadableKinds() {
-		names = append(names, k.Plural())
-	}
-	return names
+	return diag.MapList(ReadableKinds(), func(k *kind.Kind) string { return k.Plural() })
 }
 
 // ParseSelection reads KIND and KIND/NAME.

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"trueup/internal/blob"
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 )
 
@@ -234,10 +235,7 @@ func (s *logStore) unlistedError(entry int) error {
 
 // fittingChanges returns the changes whose record has the expected seq, and only the first one of each record.
 func (s *logStore) fittingChanges(ctx context.Context, batch []*recordChange) (fit []*recordChange) {
-	keys := make([]kind.Key, len(batch))
-	for i, c := range batch {
-		keys[i] = c.rec.Key
-	}
+	keys := diag.MapList(batch, func(c *recordChange) kind.Key { return c.rec.Key })
 	err := s.loadBlocks(ctx, keys)
 	taken := map[kind.Key]bool{}
 	for _, c := range batch {

@@ -134,10 +134,7 @@ func (l *Ledger) compareBackup(ctx context.Context, b Backup, done *Imported) (c
 	if err != nil {
 		return nil, err
 	}
-	keys := make([]kind.Key, len(records))
-	for i, rec := range records {
-		keys[i] = rec.Key
-	}
+	keys := diag.MapList(records, func(rec Record) kind.Key { return rec.Key })
 	have, err := l.store.Read(ctx, keys)
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"trueup/internal/canon"
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 )
 
@@ -259,10 +260,7 @@ type AppliedObject struct {
 // RecordAllApplied is RecordApplied for many objects in one write. It returns one error for each.
 func (l *Ledger) RecordAllApplied(ctx context.Context, all []AppliedObject) []error {
 	errs := make([]error, len(all))
-	keys := make([]kind.Key, len(all))
-	for i, c := range all {
-		keys[i] = c.Key
-	}
+	keys := diag.MapList(all, func(c AppliedObject) kind.Key { return c.Key })
 	found, failed := l.readStored(ctx, keys...)
 	var changes []recordChange
 	var at []int

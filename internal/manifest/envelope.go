@@ -109,10 +109,7 @@ func (w *worker) reportUnknownKind(root, apiVersion, name *yaml.Node) {
 
 // knownKindsFix is the fix for a kind that resembles none.
 func knownKindsFix() string {
-	var all []string
-	for _, k := range kind.AllKinds() {
-		all = append(all, k.Name+" ("+k.APIVersion+")")
-	}
+	all := diag.MapList(kind.AllKinds(), func(k *kind.Kind) string { return k.Name + " (" + k.APIVersion + ")" })
 	return "write one of " + strings.Join(all, ", ") + ", or move the file out of the manifests"
 }
 

@@ -196,10 +196,7 @@ func (o *Object) At(field string) string {
 
 // CheckSet runs the rules that need every object of the set. It adds what comments silence to the set.
 func CheckSet(set *Set, opts LoadSettings) (findings diag.List) {
-	all := make([]rules.CheckedObject, len(set.Objects))
-	for i, o := range set.Objects {
-		all[i] = o
-	}
+	all := diag.MapList(set.Objects, func(o *Object) rules.CheckedObject { return o })
 	rules.CheckSet(all, func(of rules.CheckedObject, x diag.Finding) {
 		o := of.(*Object)
 		x.Line, x.Column = o.Position(x.Field)

@@ -224,11 +224,7 @@ func scalarText(v any) string {
 }
 
 func quoteAll(all []string) []string {
-	out := make([]string, len(all))
-	for i, s := range all {
-		out[i] = diag.Quote(s)
-	}
-	return out
+	return diag.MapList(all, diag.Quote)
 }
 
 // checkMembers reports members that the platform does not document, or that trueup does not send. It

@@ -28,7 +28,7 @@ func (a *adviser) adviseOnUnpurged(it *Item, o *manifest.Object, waiting map[str
 			hostname, host = kind.HostKey(o.Host), ""
 		}
 		if covers[hostname] == nil {
-			covers[hostname] = invalidates(mapList(waiting[hostname], func(o *manifest.Object) purge.Spec { return parseSpec(o.Spec) }))
+			covers[hostname] = invalidates(diag.MapList(waiting[hostname], func(o *manifest.Object) purge.Spec { return parseSpec(o.Spec) }))
 		}
 		return covers[hostname](c.purgePath(), host)
 	}
@@ -100,7 +100,7 @@ func newOutdated(c routing.RequestClass) (out outdatedClasses, ok bool) {
 
 func (out outdatedClasses) adviceMessage(hostname string) string {
 	const format = "%s of %s changes: copies cached now stay %s, and this plan does not purge them"
-	classes := mapList(out.classes, func(c requestClass) string {
+	classes := diag.MapList(out.classes, func(c requestClass) string {
 		name := c.host + c.pattern
 		if c.host == hostname {
 			name = c.pattern
@@ -114,7 +114,7 @@ func (out outdatedClasses) adviceMessage(hostname string) string {
 	if out.stay < math.MaxInt64 {
 		stay = "up to " + kind.FormatDuration(out.stay)
 	}
-	text := fmt.Sprintf(format, strings.Join(mapList(out.facets, routing.Facet.String), ", "), diag.JoinFirst(classes, maxNamed), stay)
+	text := fmt.Sprintf(format, strings.Join(diag.MapList(out.facets, routing.Facet.String), ", "), diag.JoinFirst(classes, maxNamed), stay)
 	if !out.sure {
 		text = "depending on the location that the platform selects, " + text
 	}

@@ -243,16 +243,16 @@ func (p *Plan) digestAssertion() string {
 // assertedFields is what the plan asserts of one object, without empty values.
 func (it *Item) assertedFields() map[string]any {
 	values := func(list []merge.PathValue) []any {
-		return mapList(list, func(v merge.PathValue) any { return []any{v.Path, v.Value} })
+		return diag.MapList(list, func(v merge.PathValue) any { return []any{v.Path, v.Value} })
 	}
 	o := make(map[string]any)
 	for _, f := range []struct {
 		name  string
 		value any
 	}{
-		{"after", mapList(it.After, func(key kind.Key) any { return key.String() })},
-		{"lists", mapList(it.Lists, func(l merge.SentList) any { return []any{l.Path, l.Elements} })},
-		{"changes", mapList(it.Changes, func(c Change) any { return c.assertedFields() })},
+		{"after", diag.MapList(it.After, func(key kind.Key) any { return key.String() })},
+		{"lists", diag.MapList(it.Lists, func(l merge.SentList) any { return []any{l.Path, l.Elements} })},
+		{"changes", diag.MapList(it.Changes, func(c Change) any { return c.assertedFields() })},
 		{"preserved", values(it.Preserved)},
 		{"collateral", values(it.Collateral)},
 		{"firstContact", values(it.FirstContact)},
@@ -292,15 +292,6 @@ func (c Change) assertedFields() map[string]any {
 		o["left"] = true
 	}
 	return o
-}
-
-// mapList maps a list; it is nil for an empty one.
-func mapList[T, R any](list []T, of func(T) R) (out []R) {
-	out = slices.Grow(out, len(list))
-	for _, e := range list {
-		out = append(out, of(e))
-	}
-	return out
 }
 
 func sumText(s *canon.Sum) string {

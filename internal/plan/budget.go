@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/purge"
@@ -74,7 +75,7 @@ func (p *Planner) deferOverLimit(items []Item) {
 		p.addActive(budgets, posts)
 	}
 	for _, b := range budgets {
-		b.posts = mapList(b.items, func(it *Item) countedRequest {
+		b.posts = diag.MapList(b.items, func(it *Item) countedRequest {
 			u := newUse(it.Key, p.in.Set.Find(it.Key).Spec)
 			u.since, u.item = p.in.At.Now, it
 			return u

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"trueup/internal/canon"
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/merge"
 	"trueup/internal/routing"
@@ -52,7 +53,7 @@ func (it Item) AllLines() []ChangeLine {
 
 func (it Item) linesOf(class merge.ChangeKind, values []merge.PathValue) []ChangeLine {
 	k, known := kind.FindKind(it.Kind)
-	return mapList(values, func(v merge.PathValue) ChangeLine {
+	return diag.MapList(values, func(v merge.PathValue) ChangeLine {
 		c := Change{Difference: merge.Difference{Path: v.Path, At: v.At, Class: class, Live: v.Value}, Risk: kind.RiskServes}
 		if known {
 			c.Risk = k.Spec().FindField(v.Path).RiskOfRemoval(v.Value)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"trueup/internal/canon"
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
@@ -304,9 +305,5 @@ func sumUsages(all []RequestStatus) []HostUsage {
 		spent := usageBounds{h.WithDue, h.AtMost}.addUse(countedRequest{spec: r.Spec, usage: r.Usage})
 		h.WithDue, h.AtMost = spent.once, spent.each
 	}
-	var list []HostUsage
-	for _, host := range slices.Sorted(maps.Keys(byHost)) {
-		list = append(list, *byHost[host])
-	}
-	return list
+	return diag.MapList(slices.Sorted(maps.Keys(byHost)), func(host string) HostUsage { return *byHost[host] })
 }

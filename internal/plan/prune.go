@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"trueup/internal/canon"
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
@@ -69,7 +70,7 @@ func (d *pruneCandidate) whyKept() (why, fix string) {
 	o, base, elsewhere, foreign := d.in.Options, d.in.Base, d.in.Base.Elsewhere[d.key], d.whyForeign()
 	byHand := "delete " + d.live.Kind.Name + " " + d.live.Name + " by hand"
 	inGit, marked := d.findManifest(base.Trees), d.findManifest(slices.Concat(base.Newer, base.Trees))
-	refs := mapList(base.Trees, func(t BaseTree) string { return t.Ref })
+	refs := diag.MapList(base.Trees, func(t BaseTree) string { return t.Ref })
 	for _, c := range []struct {
 		is       bool
 		why, fix string

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"trueup/internal/canon"
+	"trueup/internal/diag"
 	"trueup/internal/effect"
 	"trueup/internal/kind"
 	"trueup/internal/merge"
@@ -115,8 +116,8 @@ func Redact(p *Plan) *Plan {
 		return p
 	}
 	out := *p
-	out.Settings = mapList(p.Settings, func(s ChangedSetting) ChangedSetting {
-		s.Hides = mapList(s.Hides, func(h HiddenField) HiddenField {
+	out.Settings = diag.MapList(p.Settings, func(s ChangedSetting) ChangedSetting {
+		s.Hides = diag.MapList(s.Hides, func(h HiddenField) HiddenField {
 			by := kind.NewRedactor(p.Target.Workspace, h.Key)
 			h.Git, h.Live = by.RedactAt(h.Path, h.Git), by.RedactAt(h.Path, h.Live)
 			return h
@@ -140,7 +141,7 @@ func redactItem(it *Item, by kind.Redactor) {
 		ch.Base, ch.Live, ch.Desired = by.RedactAt(ch.Path, ch.Base), by.RedactAt(ch.Path, ch.Live), by.RedactAt(ch.Path, ch.Desired)
 	}
 	for _, list := range []*[]merge.PathValue{&it.Preserved, &it.Collateral, &it.FirstContact} {
-		*list = mapList(*list, func(v merge.PathValue) merge.PathValue {
+		*list = diag.MapList(*list, func(v merge.PathValue) merge.PathValue {
 			v.Value = by.RedactAt(v.Path, v.Value)
 			return v
 		})

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"trueup/internal/diag"
 )
 
 // WantedPath is a path to purge on a hostname or one of its subdomains.
@@ -58,11 +60,7 @@ func groupByHost(wanted []WantedPath) []ReducedPurge {
 		}
 		byGroup[group].Paths = append(byGroup[group].Paths, at[1])
 	}
-	var groups []ReducedPurge
-	for _, group := range slices.Sorted(maps.Keys(byGroup)) {
-		groups = append(groups, *byGroup[group])
-	}
-	return groups
+	return diag.MapList(slices.Sorted(maps.Keys(byGroup)), func(group string) ReducedPurge { return *byGroup[group] })
 }
 
 // dropCovered drops the paths that another one of the request covers.

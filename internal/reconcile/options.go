@@ -138,11 +138,7 @@ func CheckPatterns(patterns []string, set *manifest.Set) error {
 }
 
 func namesOf(set *manifest.Set) []string {
-	names := make([]string, len(set.Objects))
-	for i, obj := range set.Objects {
-		names[i] = obj.Key().String()
-	}
-	return names
+	return diag.MapList(set.Objects, func(obj *manifest.Object) string { return obj.Key().String() })
 }
 
 // ParseKeys returns the objects that a flag names.

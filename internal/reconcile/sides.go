@@ -8,6 +8,7 @@ import (
 
 	"trueup/internal/canon"
 	"trueup/internal/config"
+	"trueup/internal/diag"
 	"trueup/internal/effect"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
@@ -38,10 +39,7 @@ func RoutingSides(ctx context.Context, env SessionEnv, l config.LoadedProject, b
 }
 
 func newSide(name string, objects []*manifest.Object) routing.Side {
-	cdns := make([]*routing.CDN, len(objects))
-	for i, o := range objects {
-		cdns[i] = o.CDN()
-	}
+	cdns := diag.MapList(objects, func(o *manifest.Object) *routing.CDN { return o.CDN() })
 	return routing.Side{Name: name, Site: routing.NewSite(cdns...)}
 }
 

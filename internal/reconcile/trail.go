@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"trueup/internal/diag"
 	"trueup/internal/git"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
@@ -201,10 +202,7 @@ func (t *versionReader) followRemovals(ctx context.Context, keys []kind.Key) err
 		return err
 	}
 	log = slices.DeleteFunc(log, func(e git.LogCommit) bool { return len(e.Parents) != 1 })
-	commits := make([]string, len(log))
-	for i, e := range log {
-		commits[i] = e.ID
-	}
+	commits := diag.MapList(log, func(e git.LogCommit) string { return e.ID })
 	deltas, err := t.readDeltas(ctx, commits, t.names)
 	if err != nil {
 		return err

@@ -39,10 +39,7 @@ func (a equalFindings) Also() safeText {
 	if len(a.others) == 0 {
 		return safeText{}
 	}
-	places := make([]safeText, len(a.others))
-	for i, f := range a.others {
-		places[i] = view.FormatLocation(f)
-	}
+	places := diag.MapList(a.others, view.FormatLocation)
 	return safetext.F("also at %s", view.JoinLimited(places, ", "))
 }
 

@@ -125,10 +125,7 @@ func (f *FleetFacts) headline() safeText {
 
 // facts returns the projects about which something is known, and what.
 func (f *FleetFacts) facts() []projectFact {
-	var moved []string
-	for _, m := range f.Moved {
-		moved = append(moved, m.From+" to "+m.To)
-	}
+	moved := diag.MapList(f.Moved, func(m config.ProjectMove) string { return m.From + " to " + m.To })
 	return []projectFact{
 		{f.NotReached, "not reached"}, {f.NotPlanned, "not planned"}, {f.Removed, "removed"}, {moved, "moved"}, {f.Added, "added"},
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"trueup/internal/apply"
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
@@ -44,10 +45,7 @@ func (i htmlItem) Grave() []view.Row {
 
 // Whys has the cause of each line.
 func (i htmlItem) Whys() string {
-	var whys []string
-	for _, r := range i.Rows() {
-		whys = append(whys, string(r.Why))
-	}
+	whys := diag.MapList(i.Rows(), func(r view.Row) string { return string(r.Why) })
 	return strings.Join(whys, " ")
 }
 

@@ -74,10 +74,9 @@ func escapeXML(text any) (string, error) {
 
 // toCDATA returns lines as one section, in which a runner executes none of them.
 func toCDATA(lines []safeText) string {
-	var texts []string
-	for _, line := range lines {
-		texts = append(texts, strings.ReplaceAll(line.EscapeCommands().String(), "]]>", "]]]]><![CDATA[>"))
-	}
+	texts := diag.MapList(lines, func(line safeText) string {
+		return strings.ReplaceAll(line.EscapeCommands().String(), "]]>", "]]]]><![CDATA[>")
+	})
 	if texts == nil {
 		return ""
 	}

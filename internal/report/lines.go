@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"trueup/internal/apply"
+	"trueup/internal/diag"
 	"trueup/internal/safetext"
 	"trueup/internal/view"
 )
@@ -111,10 +112,7 @@ func (l LineWriter) raw(text string) error {
 }
 
 func cleanCells(row []string) safeText {
-	cells := make([]safeText, len(row))
-	for i, cell := range row {
-		cells[i] = clean(cell)
-	}
+	cells := diag.MapList(row, clean)
 	return safetext.Join(cells, "\t")
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"trueup/internal/apply"
+	"trueup/internal/diag"
 	"trueup/internal/plan"
 	"trueup/internal/safetext"
 	"trueup/internal/view"
@@ -168,11 +169,7 @@ func settingPieces(pl *plan.Plan) (out []lineBlock) {
 }
 
 func toMessages(texts []string) []safeText {
-	out := make([]safeText, len(texts))
-	for i, t := range texts {
-		out[i] = view.CleanMessage(t)
-	}
-	return out
+	return diag.MapList(texts, view.CleanMessage)
 }
 
 // findingPieces puts an empty line between findings.
@@ -242,10 +239,7 @@ func markdownTail(doc Document, opts view.TextOptions) (text markup) {
 func inputList(doc Document) markup {
 	var parts []markup
 	for _, t := range targetFacts(doc) {
-		values := make([]markup, len(t.Values))
-		for i, v := range t.Values {
-			values[i] = safetext.Code(v.Truncate(view.MaxPath))
-		}
+		values := diag.MapList(t.Values, func(v safeText) markup { return safetext.Code(v.Truncate(view.MaxPath)) })
 		parts = append(parts, safetext.M("%s %s", safetext.Constant(clean(t.Name)), safetext.JoinMarkdown(values, ", ")))
 	}
 	if b := doc.Plan.Blame; b != nil && b.Base != "" {

@@ -12,6 +12,7 @@ import (
 	"github.com/fatih/color"
 
 	"trueup/internal/apply"
+	"trueup/internal/diag"
 	"trueup/internal/safetext"
 	"trueup/internal/view"
 )
@@ -188,10 +189,7 @@ func (p *printer) printGap() {
 func (p *printer) flush() error { return p.w.Flush() }
 
 func joinSpans(spans []styledText) safeText {
-	texts := make([]safeText, len(spans))
-	for i, s := range spans {
-		texts[i] = s.text
-	}
+	texts := diag.MapList(spans, func(s styledText) safeText { return s.text })
 	return safetext.Join(texts, "")
 }
 

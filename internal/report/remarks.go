@@ -41,10 +41,7 @@ type remark struct {
 
 // remarks returns the remarks about a run, the most important first.
 func remarks(doc Document) []remark {
-	var found []remark
-	for _, e := range doc.Errors {
-		found = append(found, runRemark("run/failed", view.CleanMessage(e)))
-	}
+	found := diag.MapList(doc.Errors, func(e string) remark { return runRemark("run/failed", view.CleanMessage(e)) })
 	for _, f := range slices.Concat(doc.Findings, doc.Annotations) {
 		found = append(found, findingRemark(f, doc.Place))
 	}
@@ -194,10 +191,7 @@ func planRemarks(doc Document) []remark {
 }
 
 func noteRemarks(pl *plan.Plan) []remark {
-	var found []remark
-	for _, n := range pl.Notes {
-		found = append(found, runRemark("run/note", view.CleanMessage(n)))
-	}
+	found := diag.MapList(pl.Notes, func(n string) remark { return runRemark("run/note", view.CleanMessage(n)) })
 	if _, problem, fix := view.DescribeBase(pl.Blame); !problem.Empty() {
 		r := runRemark("run/note", safetext.F("base: %s", problem))
 		if !fix.Empty() {

@@ -102,11 +102,7 @@ var formats = []outputFormat{
 
 // Formats returns the names that Write knows, the default first.
 func Formats() []string {
-	names := make([]string, len(formats))
-	for i, f := range formats {
-		names[i] = f.name
-	}
-	return names
+	return diag.MapList(formats, func(f outputFormat) string { return f.name })
 }
 
 // Write renders doc in the named format. It returns errors of w: a full disk must not

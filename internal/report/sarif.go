@@ -11,6 +11,7 @@ import (
 	"strings"
 	"text/template"
 
+	"trueup/internal/diag"
 	"trueup/internal/safetext"
 	"trueup/internal/view"
 )
@@ -148,10 +149,7 @@ func fileURI(file string) string {
 // sarifText escapes lines: single braces are placeholders (3.11.5), and ]( may make a
 // link (3.11.6).
 func sarifText(lines ...safeText) safeText {
-	escaped := make([]safeText, len(lines))
-	for i, line := range lines {
-		escaped[i] = line.Replace("{", "{{").Replace("}", "}}").Replace("](", "] (")
-	}
+	escaped := diag.MapList(lines, func(line safeText) safeText { return line.Replace("{", "{{").Replace("}", "}}").Replace("](", "] (") })
 	return safetext.Join(escaped, "\n")
 }
 

@@ -146,10 +146,7 @@ func (f Failure) String() string {
 	if len(f.Got) == 1 {
 		return f.What + ": expected " + f.Expected + ", got " + f.Got[0].String()
 	}
-	parts := make([]string, len(f.Got))
-	for i, a := range f.Got {
-		parts[i] = a.String() + " (" + a.When + ")"
-	}
+	parts := diag.MapList(f.Got, func(a ObservedAnswer) string { return a.String() + " (" + a.When + ")" })
 	return f.What + ": expected " + f.Expected + "; it depends on the platform: " + strings.Join(parts, "; or ")
 }
 

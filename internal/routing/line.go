@@ -169,10 +169,7 @@ func (l RequestChange) DescribeRequests(most int) string {
 	if len(l.Hosts) > 0 {
 		return nameRequests(l.Hosts, l.Paths, most)
 	}
-	names := make([]string, len(l.Objects))
-	for i, key := range l.Objects {
-		names[i] = key.String()
-	}
+	names := diag.MapList(l.Objects, func(key kind.Key) string { return key.String() })
 	unnamed := HostPattern{"hosts that nothing names, if any reach " + strings.Join(names, " and "), []string{}}
 	return nameRequests([]HostPattern{unnamed}, l.Paths, most)
 }
@@ -232,10 +229,7 @@ func describePaths(paths []PathPattern, most int) string {
 
 // DescribeEffect says what happens to the requests.
 func (l RequestChange) DescribeEffect(most int) string {
-	exceptions := make([]string, len(l.Exceptions))
-	for i, p := range l.Exceptions {
-		exceptions[i] = describePaths(p.Paths, most) + ": " + p.describe(false, most)
-	}
+	exceptions := diag.MapList(l.Exceptions, func(p RequestPart) string { return describePaths(p.Paths, most) + ": " + p.describe(false, most) })
 	switch {
 	case l.As != "":
 		return l.describeRename(most)

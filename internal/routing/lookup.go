@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"trueup/internal/diag"
 )
 
 // Side is the site of git, live or a base.
@@ -160,10 +162,7 @@ const maxHints = 100
 // UnknownHost returns the error for a host that no side has. It names the nearest hostname, for the first hosts that it is
 // asked for.
 func (l *Lookup) UnknownHost(host string) error {
-	names := make([]string, len(l.sides))
-	for i, s := range l.sides {
-		names[i] = s.Name
-	}
+	names := diag.MapList(l.sides, func(s Side) string { return s.Name })
 	if _, isFound := l.hints[host]; !isFound && len(l.hints) < maxHints {
 		var known []string
 		for _, s := range l.sides {

@@ -62,10 +62,7 @@ func (b *Behaviour) Describe(f Facet) string {
 	}
 	tree := v.Tree()
 	if rules := rulesOf(tree); f == Firewall && len(rules) > 0 {
-		names := make([]any, len(rules))
-		for i, rule := range rules {
-			names[i] = rule["name"]
-		}
+		names := diag.MapList(rules, func(rule map[string]any) any { return rule["name"] })
 		tree.(map[string]any)["rules"] = names
 	}
 	return DescribeValue(tree)
@@ -194,10 +191,7 @@ func quoteOdd(text string) string {
 
 // quoteNames returns names in a row, each as quoteOdd has it.
 func quoteNames(names []string) string {
-	quoted := make([]string, len(names))
-	for i, name := range names {
-		quoted[i] = quoteOdd(name)
-	}
+	quoted := diag.MapList(names, quoteOdd)
 	return strings.Join(quoted, ", ")
 }
 

@@ -22,10 +22,7 @@ func checkLocationUnreachable(s *RuleSubject) {
 		return
 	}
 	for _, h := range routing.FindHidden(s.Tree) {
-		hidden := make([]string, len(h.Locations))
-		for i, l := range h.Locations {
-			hidden[i] = l.Host + l.Path
-		}
+		hidden := diag.MapList(h.Locations, func(l *routing.Location) string { return l.Host + l.Path })
 		name, list := h.By.Host+h.By.Path, diag.JoinFirst(hidden, shownNames)
 		message := fmt.Sprintf("%s takes all requests of %s below it", name, list)
 		fix := fmt.Sprintf("move %s below them", name)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode"
 
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 )
 
@@ -109,10 +110,7 @@ func cdnField(place string) *kind.Field {
 // rangeCheck returns the check that text fields of the mappings at a place are whole numbers in the range
 // of the schema. The fix ends with more.
 func rangeCheck(place, more string, names ...string) func(*RuleSubject) {
-	var fields []*kind.Field
-	for _, name := range names {
-		fields = append(fields, cdnField(place+"."+name))
-	}
+	fields := diag.MapList(names, func(name string) *kind.Field { return cdnField(place + "." + name) })
 	return func(s *RuleSubject) {
 		for at, owner := range s.eachMapping(place) {
 			for _, f := range fields {

@@ -196,10 +196,7 @@ func checkPurgePathCovered(s *RuleSubject) {
 		if len(indices) == 0 {
 			continue
 		}
-		drop := make([]string, len(indices))
-		for i, n := range indices {
-			drop[i] = paths[n]
-		}
+		drop := diag.MapList(indices, func(n int) string { return paths[n] })
 		list := diag.JoinFirst(drop, shownNames)
 		message, fix := fmt.Sprintf("%s purges this too: %s", paths[by], list), "drop "+list
 		if !slices.ContainsFunc(drop, func(path string) bool { return path != paths[by] }) {

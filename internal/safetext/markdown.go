@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"trueup/internal/diag"
 )
 
 // Markdown is markup with text from outside only in fences and code.
@@ -17,19 +19,13 @@ func Constant(t Text) Markdown { return Markdown{t.s} }
 
 // M formats markup as fmt.Sprintf does.
 func M(format constant, parts ...Markdown) Markdown {
-	args := make([]any, len(parts))
-	for i, p := range parts {
-		args[i] = p.markup
-	}
+	args := diag.MapList(parts, func(p Markdown) any { return p.markup })
 	return Markdown{fmt.Sprintf(string(format), args...)}
 }
 
 // JoinMarkdown puts sep between the parts.
 func JoinMarkdown(parts []Markdown, sep constant) Markdown {
-	texts := make([]string, len(parts))
-	for i, p := range parts {
-		texts[i] = p.markup
-	}
+	texts := diag.MapList(parts, func(p Markdown) string { return p.markup })
 	return Markdown{strings.Join(texts, string(sep))}
 }
 

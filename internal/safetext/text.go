@@ -182,10 +182,7 @@ func Count(n int, noun string) Text {
 
 // Join puts sep between the parts.
 func Join(parts []Text, sep string) Text {
-	texts := make([]string, len(parts))
-	for i, p := range parts {
-		texts[i] = p.s
-	}
+	texts := diag.MapList(parts, func(p Text) string { return p.s })
 	return Text{strings.Join(texts, sep)}
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"trueup/internal/apply"
+	"trueup/internal/diag"
 	"trueup/internal/plan"
 	"trueup/internal/safetext"
 )
@@ -85,10 +86,7 @@ func countNouns(counts map[string]int, item plan.Item, lines []plan.ChangeLine) 
 
 // joinCounts lists the counts, with last before the last one.
 func joinCounts(counts map[string]int, last string) safetext.Text {
-	var parts []safetext.Text
-	for _, noun := range slices.Sorted(maps.Keys(counts)) {
-		parts = append(parts, safetext.Count(counts[noun], noun))
-	}
+	parts := diag.MapList(slices.Sorted(maps.Keys(counts)), func(noun string) safetext.Text { return safetext.Count(counts[noun], noun) })
 	if n := len(parts) - 2; n >= 0 {
 		parts = append(parts[:n], safetext.F("%s%s%s", parts[n], last, parts[n+1]))
 	}

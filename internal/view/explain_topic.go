@@ -265,10 +265,7 @@ func FactsOf(f *kind.Field) FieldFacts {
 
 // ValuesInWords returns the values with what they mean.
 func (f FieldFacts) ValuesInWords() string {
-	quoted := make([]string, len(f.Values))
-	for i, v := range f.Values {
-		quoted[i] = strconv.Quote(v)
-	}
+	quoted := diag.MapList(f.Values, strconv.Quote)
 	words := strings.Join(quoted, ", ")
 	switch {
 	case words == "":

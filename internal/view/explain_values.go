@@ -102,10 +102,7 @@ func (t Topic) ReadValues(set *manifest.Set, ws kind.Workspace, get func() (kind
 		return kind.NewRedactor(ws, key).RedactAt(strings.TrimPrefix(f.shown, "spec."), f.value)
 	}
 	o := set.Find(key)
-	var names []string
-	for _, other := range set.Objects {
-		names = append(names, other.Key().String())
-	}
+	names := diag.MapList(set.Objects, func(other *manifest.Object) string { return other.Key().String() })
 	if o != nil {
 		out.Git = fmt.Sprintf("%s:%d", o.Path, o.Line)
 		if err := out.addValues(t, o.Spec, nil, func(v *FieldValue, f valueAtPath) {

@@ -68,10 +68,7 @@ func headlineOf(item plan.Item, rows []Row) safetext.Text {
 	case len(rows) == 0:
 		return clean("unchanged")
 	}
-	var whys []plan.Cause
-	for _, r := range rows {
-		whys = append(whys, r.Why)
-	}
+	whys := diag.MapList(rows, func(r Row) plan.Cause { return r.Why })
 	counts := safetext.Join(safetext.NonEmpty(safetext.Count(len(rows), "change"), DescribeTallies(countCauses(whys))), ": ")
 	if len(item.RemovalLines()) > 0 {
 		counts = safetext.F("%s; %s", counts, countRemovals([]plan.Item{item}))

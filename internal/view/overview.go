@@ -226,10 +226,7 @@ func countCauses(whys []plan.Cause) []Tally {
 
 // DescribeTallies lists counts with their names.
 func DescribeTallies(tallies []Tally) safetext.Text {
-	parts := make([]safetext.Text, len(tallies))
-	for i, t := range tallies {
-		parts[i] = safetext.F("%d %s", t.N, t.Name)
-	}
+	parts := diag.MapList(tallies, func(t Tally) safetext.Text { return safetext.F("%d %s", t.N, t.Name) })
 	return safetext.Join(parts, ", ")
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
@@ -140,11 +141,7 @@ func describeUnserved(item plan.Item, unserved []safetext.Text) safetext.Text {
 }
 
 func cleanAll(texts []string) []safetext.Text {
-	out := make([]safetext.Text, len(texts))
-	for i, text := range texts {
-		out[i] = Shorten(CollapseSpaces(clean(text)))
-	}
-	return out
+	return diag.MapList(texts, func(text string) safetext.Text { return Shorten(CollapseSpaces(clean(text))) })
 }
 
 // rowOf returns the row of a change, from live to git as apply sends it, perhaps in the spec of a new object. What happened
@@ -409,10 +406,7 @@ func whySent(item plan.Item, opts TextOptions) safetext.Text {
 func describePurgeCause(item plan.Item, opts TextOptions) safetext.Text {
 	why := plan.Item{Cause: item.Cause, By: item.By, Commit: item.Commit, Resend: item.Resend}
 	parts := safetext.NonEmpty(whySent(why, opts))
-	names := make([]safetext.Text, len(item.After))
-	for i, k := range item.After {
-		names[i] = titleOf(k)
-	}
+	names := diag.MapList(item.After, titleOf)
 	if n := len(names); n > 0 {
 		parts = append(parts, safetext.F("after %s %s verified", safetext.Join(names, ", "), [...]string{"are", "is"}[OneIf(n == 1)]))
 	}

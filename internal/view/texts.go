@@ -54,11 +54,7 @@ func WithProject(name safetext.Text, project string) safetext.Text {
 
 // FormatKeys returns KIND/NAME of each object.
 func FormatKeys(keys []kind.Key) []safetext.Text {
-	names := make([]safetext.Text, len(keys))
-	for i, k := range keys {
-		names[i] = FormatKey(k)
-	}
-	return names
+	return diag.MapList(keys, FormatKey)
 }
 
 // titleOf returns "KIND NAME", shortened, and its project of many.

@@ -13,6 +13,7 @@ import (
 	"github.com/sergi/go-diff/diffmatchpatch"
 
 	"trueup/internal/canon"
+	"trueup/internal/diag"
 	"trueup/internal/safetext"
 )
 
@@ -198,19 +199,11 @@ func partsOf(v any) (parts []part) {
 }
 
 func textsOf(parts []part) []safetext.Text {
-	texts := make([]safetext.Text, len(parts))
-	for i, p := range parts {
-		texts[i] = safetext.F("%s%s", p.name, formatScalar(p.v))
-	}
-	return texts
+	return diag.MapList(parts, func(p part) safetext.Text { return safetext.F("%s%s", p.name, formatScalar(p.v)) })
 }
 
 func flowsOf(parts []part) []safetext.Text {
-	texts := make([]safetext.Text, len(parts))
-	for i, p := range parts {
-		texts[i] = p.flow()
-	}
-	return texts
+	return diag.MapList(parts, func(p part) safetext.Text { return p.flow() })
 }
 
 // flow returns the name and the flow of a part.

@@ -147,11 +147,7 @@ func (t *TidiedFile) setLayout(text []byte, err error) {
 }
 
 func newContent(list []TidiedFile) []manifest.PathSource {
-	sources := make([]manifest.PathSource, len(list))
-	for i, t := range list {
-		sources[i] = manifest.PathSource{Data: t.To, Display: t.Path}
-	}
-	return sources
+	return diag.MapList(list, func(t TidiedFile) manifest.PathSource { return manifest.PathSource{Data: t.To, Display: t.Path} })
 }
 
 // fixAll resolves findings in the files that have some with a fix.
