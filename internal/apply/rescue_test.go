@@ -15,11 +15,11 @@ import (
 // fullDisk stores claims, and no outcome.
 type fullDisk struct{ ledger.RecordStore }
 
-func (f fullDisk) Put(ctx context.Context, seq int, rec ledger.Record) error {
-	if rec.State == ledger.Posted {
-		return errors.New("no space left on device")
+func (f fullDisk) PutAll(ctx context.Context, changes []ledger.RecordChange) []error {
+	if len(changes) == 1 && changes[0].Rec.State == ledger.Posted {
+		return []error{errors.New("no space left on device")}
 	}
-	return f.RecordStore.Put(ctx, seq, rec)
+	return f.RecordStore.PutAll(ctx, changes)
 }
 
 // TestWhatTheLedgerLacksIsHandedOut: an outcome that can't be stored is an event,

@@ -97,8 +97,12 @@ func (s wiredStore) Read(ctx context.Context, keys []kind.Key) (found map[kind.K
 	return found, err
 }
 
-func (s wiredStore) Put(ctx context.Context, expectSeq int, rec ledger.Record) error {
-	return s.wire.call("put "+rec.String(), func() error { return s.under.Put(ctx, expectSeq, rec) })
+func (s wiredStore) PutAll(ctx context.Context, changes []ledger.RecordChange) []error {
+	errs := make([]error, len(changes))
+	for i, c := range changes {
+		errs[i] = s.wire.call("put "+c.Rec.String(), func() error { return s.under.PutAll(ctx, changes[i:i+1])[0] })
+	}
+	return errs
 }
 
 func (s wiredStore) EachRecord(ctx context.Context, each func(ledger.Record, error) error) error {

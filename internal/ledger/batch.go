@@ -25,10 +25,10 @@ const (
 	atOnce    = 32              // bounds the goroutines of one call
 )
 
-// recordChange replaces the record, or the genesis, that has seq expectSeq.
-type recordChange struct {
-	expectSeq int
-	rec       Record
+// RecordChange replaces the record, or the genesis, that has seq ExpectSeq by a later one; 0 creates it.
+type RecordChange struct {
+	ExpectSeq int
+	Rec       Record
 	genesis   *Genesis
 	// head, unless it is nil, is the head that the ledger must have. If addHead is set and the ledger has one of the state
 	// from, the entry of the change replaces it.
@@ -44,33 +44,33 @@ type recordChange struct {
 }
 
 // noteForPeople returns one line for people, such as the message of a git commit.
-func (c *recordChange) noteForPeople() string {
+func (c *RecordChange) noteForPeople() string {
 	if c.genesis != nil {
 		return fmt.Sprintf("genesis of ledger %s, seq %d", c.genesis.LedgerID, c.genesis.Seq)
 	}
-	line := fmt.Sprintf("%s %s, seq %d, nonce %s", cmp.Or(c.rec.State, "recorded"), c.rec.Key, c.rec.Seq, c.rec.Nonce)
-	if c.rec.Claim != nil {
-		line += ", sent by " + senderOf(c.rec.Claim)
+	line := fmt.Sprintf("%s %s, seq %d, nonce %s", cmp.Or(c.Rec.State, "recorded"), c.Rec.Key, c.Rec.Seq, c.Rec.Nonce)
+	if c.Rec.Claim != nil {
+		line += ", sent by " + senderOf(c.Rec.Claim)
 	}
 	return strings.Join(strings.FieldsFunc(line, unicode.IsControl), " ")
 }
 
 // encodeText sets text. It rejects a change that readers could not read, or whose seq does not follow.
-func (c *recordChange) encodeText() (err error) {
-	var v interface{ validate() error } = c.rec
-	seq := c.rec.Seq
+func (c *RecordChange) encodeText() (err error) {
+	var v interface{ validate() error } = c.Rec
+	seq := c.Rec.Seq
 	if c.genesis != nil {
 		v, seq = *c.genesis, c.genesis.Seq
 	}
-	if c.text, err = encodeLine(v); err == nil && seq <= c.expectSeq {
-		err = fmt.Errorf("seq %d does not follow %d", seq, c.expectSeq)
+	if c.text, err = encodeLine(v); err == nil && seq <= c.ExpectSeq {
+		err = fmt.Errorf("seq %d does not follow %d", seq, c.ExpectSeq)
 	}
 	c.done = make(chan error, 1)
 	return err
 }
 
 // finishChanges sends the result to each change that has none yet.
-func finishChanges(batch []*recordChange, err error) {
+func finishChanges(batch []*RecordChange, err error) {
 	for _, c := range batch {
 		select {
 		case c.done <- err:
@@ -79,10 +79,10 @@ func finishChanges(batch []*recordChange, err error) {
 	}
 }
 
-// putAll writes changes and returns one error for each. Concurrent calls share an entry.
-func (s *logStore) putAll(ctx context.Context, changes []recordChange) []error {
+// PutAll writes changes and returns one error for each. Concurrent calls share an entry.
+func (s *logStore) PutAll(ctx context.Context, changes []RecordChange) []error {
 	errs := make([]error, len(changes))
-	var valid []*recordChange
+	var valid []*RecordChange
 	for i := range changes {
 		if errs[i] = cmp.Or(ctx.Err(), changes[i].encodeText()); errs[i] == nil {
 			valid = append(valid, &changes[i])
@@ -105,13 +105,13 @@ func (s *logStore) putAll(ctx context.Context, changes []recordChange) []error {
 		case errs[i] != nil && c.genesis != nil:
 			errs[i] = fmt.Errorf("write genesis: %w", errs[i])
 		case errs[i] != nil:
-			errs[i] = fmt.Errorf("write record of %s: %w", c.rec, errs[i])
+			errs[i] = fmt.Errorf("write record of %s: %w", c.Rec, errs[i])
 		}
 	}
 	return errs
 }
 
-func (s *logStore) waitForWrite(ctx context.Context, c *recordChange) error {
+func (s *logStore) waitForWrite(ctx context.Context, c *RecordChange) error {
 	select {
 	case err := <-c.done:
 		return err
@@ -131,7 +131,7 @@ func (s *logStore) flushQueue(ctx context.Context) {
 	_ = blob.Sleep(ctx, s.batchDelay)
 	for more := true; more; {
 		s.waitWhileMoreJoin(ctx)
-		var batch []*recordChange
+		var batch []*RecordChange
 		bounded, cancel := context.WithTimeout(ctx, batchTime)
 		err := recoverPanic(func() error {
 			return s.withState(bounded, func() error {
@@ -165,7 +165,7 @@ func (s *logStore) waitWhileMoreJoin(ctx context.Context) {
 }
 
 // takeBatch removes the next batch from the queue and returns it.
-func (s *logStore) takeBatch() (batch []*recordChange) {
+func (s *logStore) takeBatch() (batch []*RecordChange) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for size := 0; len(batch) < min(len(s.waiting), batchMost) && size < batchSize; {
@@ -181,7 +181,7 @@ const maxStuck = 3
 
 // writeEntry creates the next entry. If another run is faster, it retries with the changes that still apply. The error is
 // the result of all changes that it did not finish.
-func (s *logStore) writeEntry(ctx context.Context, batch []*recordChange) error {
+func (s *logStore) writeEntry(ctx context.Context, batch []*RecordChange) error {
 	fit := s.fittingChanges(ctx, batch)
 	if len(fit) < len(batch) {
 		// Only an up-to-date state shows that a change is too late.
@@ -219,12 +219,12 @@ func (s *logStore) writeEntry(ctx context.Context, batch []*recordChange) error 
 	}
 	for _, c := range batch {
 		if hold := c.blockingHold(s.state.genesis); hold != nil {
-			finishChanges([]*recordChange{c}, &HeldError{*hold})
+			finishChanges([]*RecordChange{c}, &HeldError{*hold})
 		} else if c.unread != nil {
-			finishChanges([]*recordChange{c}, c.unread)
+			finishChanges([]*RecordChange{c}, c.unread)
 		}
 	}
-	finishChanges(slices.DeleteFunc(slices.Clone(batch), func(c *recordChange) bool { return c.fitsHead(s.state.genesis.Head) }), errOtherHead)
+	finishChanges(slices.DeleteFunc(slices.Clone(batch), func(c *RecordChange) bool { return c.fitsHead(s.state.genesis.Head) }), errOtherHead)
 	return ErrConflict
 }
 
@@ -234,12 +234,12 @@ func (s *logStore) unlistedError(entry int) error {
 }
 
 // fittingChanges returns the changes whose record has the expected seq, and only the first one of each record.
-func (s *logStore) fittingChanges(ctx context.Context, batch []*recordChange) (fit []*recordChange) {
-	keys := diag.MapList(batch, func(c *recordChange) kind.Key { return c.rec.Key })
+func (s *logStore) fittingChanges(ctx context.Context, batch []*RecordChange) (fit []*RecordChange) {
+	keys := diag.MapList(batch, func(c *RecordChange) kind.Key { return c.Rec.Key })
 	err := s.loadBlocks(ctx, keys)
 	taken := map[kind.Key]bool{}
 	for _, c := range batch {
-		key, have, there := c.rec.Key, 0, s.state.genesis != nil
+		key, have, there := c.Rec.Key, 0, s.state.genesis != nil
 		if c.unread = nil; s.state.lines[key] != nil {
 			have = s.state.lines[key].Seq
 		} else if c.genesis != nil && there {
@@ -249,7 +249,7 @@ func (s *logStore) fittingChanges(ctx context.Context, batch []*recordChange) (f
 		} else if folded != nil {
 			have = folded.Seq
 		}
-		if c.unread == nil && have == c.expectSeq && !taken[key] && (there && c.fitsHead(s.state.genesis.Head) && c.blockingHold(s.state.genesis) == nil || c.genesis != nil) {
+		if c.unread == nil && have == c.ExpectSeq && !taken[key] && (there && c.fitsHead(s.state.genesis.Head) && c.blockingHold(s.state.genesis) == nil || c.genesis != nil) {
 			taken[key] = true
 			fit = append(fit, c)
 		}
@@ -257,7 +257,7 @@ func (s *logStore) fittingChanges(ctx context.Context, batch []*recordChange) (f
 	return fit
 }
 
-func (s *logStore) appendChanges(ctx context.Context, changes []*recordChange) error {
+func (s *logStore) appendChanges(ctx context.Context, changes []*RecordChange) error {
 	at := s.state.last + 1
 	p := segment{Entry: at, ID: uuid.NewString()}
 	var note strings.Builder
@@ -271,8 +271,8 @@ func (s *logStore) appendChanges(ctx context.Context, changes []*recordChange) e
 			p.Genesis, p.GenesisAt = c.genesis, at
 			continue
 		}
-		l := c.rec.indexLine(at)
-		l.setText(c.text, s.held(c.rec.Key))
+		l := c.Rec.indexLine(at)
+		l.setText(c.text, s.held(c.Rec.Key))
 		p.lines = append(p.lines, l)
 	}
 	if head != nil {
@@ -335,7 +335,7 @@ func (s *logStore) checkFirst(ctx context.Context, entry int) error {
 }
 
 // headOf returns the head that changes record, or nil.
-func headOf(changes []*recordChange) *ApplyHead {
+func headOf(changes []*RecordChange) *ApplyHead {
 	for _, c := range changes {
 		if c.addHead {
 			return c.head

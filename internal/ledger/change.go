@@ -61,7 +61,7 @@ func (l *Ledger) changeRecord(ctx context.Context, key kind.Key, m stateChange) 
 		if err != nil {
 			rec, err = Record{}, fmt.Errorf("record %s: %w", key, err)
 		} else if rec.Seq > old.Seq {
-			err = l.putRecord(ctx, m.event, recordChange{expectSeq: old.Seq, rec: rec})
+			err = l.putRecord(ctx, m.event, RecordChange{ExpectSeq: old.Seq, Rec: rec})
 		}
 		if err == nil {
 			l.rememberWritten(old, rec)

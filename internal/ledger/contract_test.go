@@ -33,7 +33,7 @@ func testRecord(name string, seq int) Record {
 
 func mustPut(t *testing.T, s RecordStore, seq int, rec Record) {
 	t.Helper()
-	if err := s.Put(t.Context(), seq, rec); err != nil {
+	if err := putOne(t.Context(), s, seq, rec); err != nil {
 		t.Fatalf("Put %s over seq %d: %v", rec.Key, seq, err)
 	}
 }
@@ -61,7 +61,7 @@ func contract(t *testing.T, newStore func() RecordStore) {
 		wantErr(t, err, ErrNoGenesis)
 		_, err = s.Read(t.Context(), []kind.Key{testRecord("a", 1).Key})
 		wantErr(t, err, ErrNoGenesis)
-		wantErr(t, s.Put(t.Context(), 0, testRecord("a", 1)), ErrNoGenesis)
+		wantErr(t, putOne(t.Context(), s, 0, testRecord("a", 1)), ErrNoGenesis)
 		wantErr(t, s.EachRecord(t.Context(), func(Record, error) error { return nil }), ErrNoGenesis)
 		_, err = s.RecentKeys(t.Context(), testLately)
 		wantErr(t, err, ErrNoGenesis)
@@ -89,7 +89,7 @@ func contract(t *testing.T, newStore func() RecordStore) {
 		bad := testRecord("a", 1)
 		bad.Nonce = ""
 		for _, rec := range []Record{bad, testRecord("a", 0), {}} {
-			if err := s.Put(t.Context(), 0, rec); err == nil || errors.Is(err, ErrConflict) {
+			if err := putOne(t.Context(), s, 0, rec); err == nil || errors.Is(err, ErrConflict) {
 				t.Errorf("Put(%+v) gave %v", rec, err)
 			}
 		}
@@ -116,7 +116,7 @@ func contract(t *testing.T, newStore func() RecordStore) {
 		mustPut(t, s, 0, testRecord("a", 1))
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := s.Put(ctx, 1, testRecord("a", 2)); err == nil {
+		if err := putOne(ctx, s, 1, testRecord("a", 2)); err == nil {
 			t.Error("Put went on")
 		}
 		if _, err := s.Read(ctx, []kind.Key{testRecord("a", 1).Key}); err == nil {
@@ -132,13 +132,13 @@ func contract(t *testing.T, newStore func() RecordStore) {
 }
 
 func contractSwap(t *testing.T, s RecordStore) {
-	wantErr(t, s.Put(t.Context(), 1, testRecord("a", 2)), ErrConflict)
+	wantErr(t, putOne(t.Context(), s, 1, testRecord("a", 2)), ErrConflict)
 	mustPut(t, s, 0, testRecord("a", 1))
-	wantErr(t, s.Put(t.Context(), 0, testRecord("a", 1)), ErrConflict)
+	wantErr(t, putOne(t.Context(), s, 0, testRecord("a", 1)), ErrConflict)
 	mustPut(t, s, 1, testRecord("a", 2))
-	wantErr(t, s.Put(t.Context(), 1, testRecord("a", 2)), ErrConflict)
-	wantErr(t, s.Put(t.Context(), 0, testRecord("a", 1)), ErrConflict)
-	wantErr(t, s.Put(t.Context(), 2, testRecord("b", 3)), ErrConflict)
+	wantErr(t, putOne(t.Context(), s, 1, testRecord("a", 2)), ErrConflict)
+	wantErr(t, putOne(t.Context(), s, 0, testRecord("a", 1)), ErrConflict)
+	wantErr(t, putOne(t.Context(), s, 2, testRecord("b", 3)), ErrConflict)
 	key := testRecord("a", 2).Key
 	got, err := s.Read(t.Context(), []kind.Key{key})
 	want := testRecord("a", 2)
@@ -181,7 +181,7 @@ func contractRace(t *testing.T, s RecordStore) {
 		for range writers {
 			wg.Go(func() {
 				for k := range keys {
-					err := s.Put(t.Context(), seq, testRecord(fmt.Sprint(k), seq+1))
+					err := putOne(t.Context(), s, seq, testRecord(fmt.Sprint(k), seq+1))
 					if err == nil {
 						wins[k].Add(1)
 					} else if !errors.Is(err, ErrConflict) {

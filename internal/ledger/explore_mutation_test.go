@@ -20,7 +20,7 @@ var seeded = []mistake{
 		{"machine.go", "evClaim:      {from: []RequestState{\"\", Rejected}}", "evClaim:      {from: []RequestState{\"\", Rejected, Unknown}}"},
 	}},
 	{"a claim whose write failed is sent", "", []edit{{"journal.go", "\t\tl.undoClaim(ctx, rec)\n\t\treturn OwnClaim{}, err\n", "\t\tif rec.Nonce == \"\" {\n\t\t\treturn OwnClaim{}, err\n\t\t}\n"}}},
-	{"the store's order is not kept", "", []edit{{"change.go", "l.putRecord(ctx, m.event, recordChange{expectSeq: old.Seq, rec: rec})", "func() error { now, _ := l.store.Read(ctx, []kind.Key{key}); old.Seq = now[key].Seq; rec.Seq = old.Seq + 1; return l.putRecord(ctx, m.event, recordChange{expectSeq: old.Seq, rec: rec}) }()"}}},
+	{"the store's order is not kept", "", []edit{{"change.go", "l.putRecord(ctx, m.event, RecordChange{ExpectSeq: old.Seq, Rec: rec})", "func() error { now, _ := l.store.Read(ctx, []kind.Key{key}); old.Seq = now[key].Seq; rec.Seq = old.Seq + 1; return l.putRecord(ctx, m.event, RecordChange{ExpectSeq: old.Seq, Rec: rec}) }()"}}},
 	{"the clock is not read before a send", "", []edit{{"../apply/send_once.go", "case s.hold.MaySend(now):", "case true:"}}},
 	{"the window is counted by one clock", "", []edit{{"standing.go", "return now.Late.Before(t.WindowEnd(first, now))", "return now.Early.Before(t.WindowEnd(first, now))"}}},
 	{"the first claim is the later clock's", "", []edit{{"machine.go", "first, at := i.At.Early.UTC(), i.At.Now.UTC()", "first, at := i.At.Late.UTC(), i.At.Now.UTC()"}}},

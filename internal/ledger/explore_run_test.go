@@ -161,6 +161,10 @@ func (a *actor) Read(_ context.Context, keys []kind.Key) (map[kind.Key]ledger.Re
 	return found, nil
 }
 
+func (a *actor) PutAll(ctx context.Context, changes []ledger.RecordChange) []error {
+	return ledger.PutEach(ctx, a, changes, a.Put)
+}
+
 func (a *actor) Put(_ context.Context, expectSeq int, rec ledger.Record) error {
 	_, err := a.ask(turn{kind: toPut, purge: a.x.purge(rec.Key), expect: expectSeq, record: a.x.records.idOf(rec)})
 	return err

@@ -53,20 +53,20 @@ func asChild(s *logStore, mode string) error {
 	if mode == "life" {
 		// Faults are counted for each thread.
 		runtime.LockOSThread()
-		put := func(c recordChange) error {
+		put := func(c RecordChange) error {
 			if err := c.encodeText(); err != nil {
 				return err
 			}
-			batch := []*recordChange{&c}
+			batch := []*RecordChange{&c}
 			finishChanges(batch, s.withState(ctx, func() error { return s.writeEntry(ctx, batch) }))
 			return <-c.done
 		}
 		g := testGenesis()
-		if err := errors.Join(s.blobs.Prepare(ctx), put(recordChange{genesis: &g})); err != nil {
+		if err := errors.Join(s.blobs.Prepare(ctx), put(RecordChange{genesis: &g})); err != nil {
 			return err
 		}
 		for i, to := range []life{{Claimed, time.Hour, never}, {Posted, time.Hour, 0}} {
-			if err := put(recordChange{expectSeq: i, rec: testRecord("a", i+1).after(to)}); err != nil {
+			if err := put(RecordChange{ExpectSeq: i, Rec: testRecord("a", i+1).after(to)}); err != nil {
 				return err
 			}
 			fmt.Println(i + 1)

@@ -38,7 +38,7 @@ func TestFoldBesideARunInGit(t *testing.T) {
 	must(t, FoldNow(t.Context(), other, late))
 	posted := w.record("z")
 	posted.Seq, posted.Nonce, posted.History = 2, "posted-z", append(posted.History, LogStep{Seq: 2, Nonce: "posted-z", At: late, Event: string(evPost)})
-	must(t, errors.Join(putAll(t.Context(), long, []recordChange{{rec: posted, expectSeq: 1}, {rec: w.record("y")}})...))
+	must(t, errors.Join(long.PutAll(t.Context(), []RecordChange{{Rec: posted, ExpectSeq: 1}, {Rec: w.record("y")}})...))
 	for _, name := range []string{"a", "n", "y", "z"} {
 		wantErr(t, long.Put(t.Context(), 0, w.record(name)), ErrConflict)
 	}
@@ -78,7 +78,7 @@ func TestWriteWithoutABlock(t *testing.T) {
 	settled, cdn := w.record("unknown"), w.record("shop")
 	settled.Seq, settled.Nonce = 2, "settled"
 	cdn.Kind, cdn.State, cdn.Seq, cdn.Nonce = "CDN", "", 2, "applied"
-	errs := putAll(t.Context(), s, []recordChange{{rec: w.record("y")}, {rec: settled, expectSeq: 1}, {rec: cdn, expectSeq: 1}})
+	errs := s.PutAll(t.Context(), []RecordChange{{Rec: w.record("y")}, {Rec: settled, ExpectSeq: 1}, {Rec: cdn, ExpectSeq: 1}})
 	if errs[0] == nil || errors.Is(errs[0], ErrConflict) || errs[1] != nil || errs[2] != nil {
 		t.Errorf("%v", errs)
 	}
@@ -158,11 +158,11 @@ func (p pagedBlobs) List(ctx context.Context, under string, most int) ([]string,
 func TestTreeStaysAfterFolds(t *testing.T) {
 	blobs, s := bornLog(t)
 	w := &foldWorld{t: t}
-	var changes []recordChange
+	var changes []RecordChange
 	for n := range 3 {
-		changes = append(changes, recordChange{rec: w.record(fmt.Sprint("p-", n))})
+		changes = append(changes, RecordChange{Rec: w.record(fmt.Sprint("p-", n))})
 	}
-	must(t, errors.Join(putAll(t.Context(), s, changes)...))
+	must(t, errors.Join(s.PutAll(t.Context(), changes)...))
 	g, tree := testGenesis(), canon.Digest([]byte("tree"))
 	g.Seq, g.Head = 2, &ApplyHead{Tree: &tree}
 	g.Holds = []Hold{{Seq: 2, At: testNow}}
@@ -256,11 +256,11 @@ func TestFoldAfterAWrongClock(t *testing.T) {
 	_, s := bornLog(t)
 	w := &foldWorld{t: t}
 	put := func(from int) {
-		var changes []recordChange
+		var changes []RecordChange
 		for i := range foldEvery {
-			changes = append(changes, recordChange{rec: w.record(fmt.Sprint("p-", from+i))})
+			changes = append(changes, RecordChange{Rec: w.record(fmt.Sprint("p-", from+i))})
 		}
-		must(t, errors.Join(putAll(t.Context(), s, changes)...))
+		must(t, errors.Join(s.PutAll(t.Context(), changes)...))
 	}
 	put(0)
 	now := testNow.Add(2 * foldAge)
@@ -300,11 +300,11 @@ func TestClaimAfterAFoldInGit(t *testing.T) {
 	w := &foldWorld{t: t}
 	s, other := openGit(t, dir, testRef), openGit(t, dir, testRef)
 	must(t, s.WriteGenesis(t.Context(), 0, testGenesis()))
-	var many []recordChange
+	var many []RecordChange
 	for n := range foldEvery {
-		many = append(many, recordChange{rec: w.record(fmt.Sprint("a", n))})
+		many = append(many, RecordChange{Rec: w.record(fmt.Sprint("a", n))})
 	}
-	must(t, errors.Join(putAll(t.Context(), s, many)...))
+	must(t, errors.Join(s.PutAll(t.Context(), many)...))
 	for n := range maxPieces {
 		mustPut(t, s, 0, w.record(fmt.Sprint("b", n)))
 	}

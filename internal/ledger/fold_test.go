@@ -101,13 +101,13 @@ func newFoldWorld(t *testing.T, git bool) *foldWorld {
 	mustPut(t, s, 0, unknown)
 	w.want["Purge/unknown"] = 1
 	// The last entry is large, so that a run that writes two absorbs only the first of them.
-	var many []recordChange
+	var many []RecordChange
 	for n := range 10 {
 		name := fmt.Sprint("many-", n)
-		many = append(many, recordChange{rec: w.record(name)})
+		many = append(many, RecordChange{Rec: w.record(name)})
 		w.want["Purge/"+name] = 1
 	}
-	must(t, errors.Join(putAll(t.Context(), s, many)...))
+	must(t, errors.Join(s.PutAll(t.Context(), many)...))
 	for range 3 {
 		other := w.store()
 		must(t, other.withState(t.Context(), func() error { return other.proveOnce(t.Context()) }))
@@ -418,13 +418,13 @@ func TestFoldOfMany(t *testing.T) {
 		blobs, s := bornLog(t)
 		w := &foldWorld{t: t, blobs: blobs, want: map[string]int{}, folds: 100}
 		for round := range 10 {
-			var changes []recordChange
+			var changes []RecordChange
 			for n := range 500 {
 				key := fmt.Sprintf("rel-%05d", order(500*round+n))
-				changes = append(changes, recordChange{rec: w.record(key)})
+				changes = append(changes, RecordChange{Rec: w.record(key)})
 				w.want["Purge/"+key] = 1
 			}
-			must(t, errors.Join(putAll(t.Context(), s, changes)...))
+			must(t, errors.Join(s.PutAll(t.Context(), changes)...))
 			now := testNow.Add(time.Duration(round+2) * 2 * foldAge)
 			must(t, s.fold(t.Context(), now, now))
 		}
@@ -448,11 +448,11 @@ func TestFoldIsWorthwhile(t *testing.T) {
 		return s.state.last
 	}
 	put := func(from, n int) {
-		var changes []recordChange
+		var changes []RecordChange
 		for i := range n {
-			changes = append(changes, recordChange{rec: w.record(fmt.Sprint("p-", from+i))})
+			changes = append(changes, RecordChange{Rec: w.record(fmt.Sprint("p-", from+i))})
 		}
-		must(t, errors.Join(putAll(t.Context(), s, changes)...))
+		must(t, errors.Join(s.PutAll(t.Context(), changes)...))
 	}
 	folds := func(now time.Time) bool {
 		before := entries()
@@ -553,12 +553,12 @@ func TestFoldByTwoClocks(t *testing.T) {
 	skew := 30 * time.Hour
 	at, n := testNow.Add(foldAge), 0
 	fold := func(now, wall time.Time) (folded int) {
-		var changes []recordChange
+		var changes []RecordChange
 		for range foldEvery {
 			n++
-			changes = append(changes, recordChange{rec: w.record(fmt.Sprint("p-", n))})
+			changes = append(changes, RecordChange{Rec: w.record(fmt.Sprint("p-", n))})
 		}
-		must(t, errors.Join(putAll(t.Context(), s, changes)...))
+		must(t, errors.Join(s.PutAll(t.Context(), changes)...))
 		before := s.state.folded.Records
 		l := &Ledger{store: s, cfg: Config{Now: func() time.Time { return wall }}}
 		l.BeginRun(nil, ApplyHead{}, NewInstant(now, wall), nil)
@@ -581,13 +581,13 @@ func TestFoldByTwoClocks(t *testing.T) {
 func TestFoldOfWhatNeverFolds(t *testing.T) {
 	_, s := bornLog(t)
 	w := &foldWorld{t: t}
-	var changes []recordChange
+	var changes []RecordChange
 	for n := range foldEvery {
 		rec := w.record(fmt.Sprint("p-", n))
 		rec.State, rec.AcceptedAt = Rejected, nil
-		changes = append(changes, recordChange{rec: rec})
+		changes = append(changes, RecordChange{Rec: rec})
 	}
-	must(t, errors.Join(putAll(t.Context(), s, changes)...))
+	must(t, errors.Join(s.PutAll(t.Context(), changes)...))
 	before, now := s.state.last, testNow.Add(3*foldAge)
 	must(t, s.fold(t.Context(), now, now))
 	if s.state.last != before {

@@ -123,9 +123,9 @@ func (l *Ledger) EndHold(ctx context.Context, objects []string) (hold Hold, err 
 }
 
 // blockingHold returns the hold that keeps a change from being written, or nil.
-func (c *recordChange) blockingHold(g *Genesis) *Hold {
+func (c *RecordChange) blockingHold(g *Genesis) *Hold {
 	if c.heldAt.IsZero() || g == nil {
 		return nil
 	}
-	return FindHold(g.Holds, c.rec.Key, c.heldAt)
+	return FindHold(g.Holds, c.Rec.Key, c.heldAt)
 }

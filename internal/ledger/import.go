@@ -54,7 +54,7 @@ func (l *Ledger) Import(ctx context.Context, b Backup) (done Imported, err error
 	if err != nil {
 		return Imported{}, err
 	}
-	if err := cmp.Or(putAll(ctx, l.store, changes)...); err != nil {
+	if err := cmp.Or(l.store.PutAll(ctx, changes)...); err != nil {
 		return Imported{}, fmt.Errorf("import: %w; records that were written stay, and the same import continues from there", err)
 	}
 	if done.Restored {
@@ -129,7 +129,7 @@ func (l *Ledger) beginRestore(ctx context.Context, b Backup) (bool, error) {
 }
 
 // compareBackup returns the changes that an import makes, and counts them.
-func (l *Ledger) compareBackup(ctx context.Context, b Backup, done *Imported) (changes []recordChange, err error) {
+func (l *Ledger) compareBackup(ctx context.Context, b Backup, done *Imported) (changes []RecordChange, err error) {
 	records, err := latestRecords(b.Records)
 	if err != nil {
 		return nil, err
@@ -145,13 +145,13 @@ func (l *Ledger) compareBackup(ctx context.Context, b Backup, done *Imported) (c
 		switch {
 		case !ok:
 			done.Added++
-			changes = append(changes, recordChange{rec: rec})
+			changes = append(changes, RecordChange{Rec: rec})
 		case stored.isLaterThan(rec), stored.lacksSteps(rec), stored.Folded && rec.IsOpen():
 			done.Left++
 		case rec.isLaterThan(stored), (rec.Folded || !isSendOnce(rec.Key)) && rec.lacksSteps(stored):
 			// Folds, and objects that converge, keep few steps, so a gap between the histories is no conflict.
 			done.Advanced++
-			changes = append(changes, recordChange{rec: rec, expectSeq: stored.Seq})
+			changes = append(changes, RecordChange{Rec: rec, ExpectSeq: stored.Seq})
 		case rec.samePost(stored):
 			done.Left++
 		default:

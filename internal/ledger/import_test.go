@@ -124,11 +124,15 @@ func (s *stopping) WriteGenesis(ctx context.Context, expectSeq int, g Genesis) e
 	return s.RecordStore.WriteGenesis(ctx, expectSeq, g)
 }
 
+func (s *stopping) PutAll(ctx context.Context, changes []RecordChange) []error {
+	return PutEach(ctx, s, changes, s.Put)
+}
+
 func (s *stopping) Put(ctx context.Context, expectSeq int, rec Record) error {
 	if s.left.Add(-1) < 0 {
 		return errStopped
 	}
-	return s.RecordStore.Put(ctx, expectSeq, rec)
+	return putOne(ctx, s.RecordStore, expectSeq, rec)
 }
 
 // TestARestoreThatIsCutShort: at every write. Until it has ended nobody takes

@@ -262,7 +262,7 @@ func (l *Ledger) RecordAllApplied(ctx context.Context, all []AppliedObject) []er
 	errs := make([]error, len(all))
 	keys := diag.MapList(all, func(c AppliedObject) kind.Key { return c.Key })
 	found, failed := l.readStored(ctx, keys...)
-	var changes []recordChange
+	var changes []RecordChange
 	var at []int
 	for i, c := range all {
 		rec, err := Record{}, failed
@@ -273,11 +273,11 @@ func (l *Ledger) RecordAllApplied(ctx context.Context, all []AppliedObject) []er
 			errs[i] = fmt.Errorf("record %s: %w", c.Key, err)
 			continue
 		}
-		changes, at = append(changes, recordChange{expectSeq: found[c.Key].Seq, rec: rec}), append(at, i)
+		changes, at = append(changes, RecordChange{ExpectSeq: found[c.Key].Seq, Rec: rec}), append(at, i)
 	}
-	for n, err := range putAll(ctx, l.store, changes) {
+	for n, err := range l.store.PutAll(ctx, changes) {
 		if errs[at[n]] = err; err == nil {
-			l.rememberWritten(found[all[at[n]].Key], changes[n].rec)
+			l.rememberWritten(found[all[at[n]].Key], changes[n].Rec)
 		}
 	}
 	return errs

@@ -343,11 +343,15 @@ func (f failStore) Read(ctx context.Context, keys []kind.Key) (map[kind.Key]Reco
 	return f.RecordStore.Read(ctx, keys)
 }
 
+func (f failStore) PutAll(ctx context.Context, changes []RecordChange) []error {
+	return PutEach(ctx, f, changes, f.Put)
+}
+
 func (f failStore) Put(ctx context.Context, seq int, rec Record) error {
 	if f.put != nil {
 		return f.put
 	}
-	return f.RecordStore.Put(ctx, seq, rec)
+	return putOne(ctx, f.RecordStore, seq, rec)
 }
 
 func TestFailuresOfTheStore(t *testing.T) {
@@ -374,8 +378,12 @@ type halfStore struct {
 	fails bool
 }
 
+func (s *halfStore) PutAll(ctx context.Context, changes []RecordChange) []error {
+	return PutEach(ctx, s, changes, s.Put)
+}
+
 func (s *halfStore) Put(ctx context.Context, seq int, rec Record) error {
-	err := s.RecordStore.Put(ctx, seq, rec)
+	err := putOne(ctx, s.RecordStore, seq, rec)
 	if s.fails && err == nil {
 		s.fails = false
 		return errors.New("input/output error")

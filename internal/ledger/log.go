@@ -31,7 +31,7 @@ type logStore struct {
 
 	// mu guards waiting and flushing, lock the state.
 	mu       sync.Mutex
-	waiting  []*recordChange
+	waiting  []*RecordChange
 	flushing bool
 
 	lock   chan struct{}
@@ -279,13 +279,13 @@ func (s *logStore) ReadGenesis(ctx context.Context) (g Genesis, err error) {
 }
 
 func (s *logStore) WriteGenesis(ctx context.Context, expectSeq int, g Genesis) error {
-	c := recordChange{expectSeq: expectSeq, genesis: &g}
+	c := RecordChange{ExpectSeq: expectSeq, genesis: &g}
 	if err := c.encodeText(); err == nil && expectSeq == 0 {
 		if err := s.blobs.Prepare(ctx); err != nil {
 			return fmt.Errorf("write genesis: %w", err)
 		}
 	}
-	return s.putAll(ctx, []recordChange{c})[0]
+	return s.PutAll(ctx, []RecordChange{c})[0]
 }
 
 func (s *logStore) Read(ctx context.Context, keys []kind.Key) (map[kind.Key]Record, error) {
@@ -373,8 +373,4 @@ func (s *logStore) EachRecord(ctx context.Context, each func(Record, error) erro
 		}
 		return nil
 	})
-}
-
-func (s *logStore) Put(ctx context.Context, expectSeq int, rec Record) error {
-	return s.putAll(ctx, []recordChange{{expectSeq: expectSeq, rec: rec}})[0]
 }

@@ -107,13 +107,13 @@ func TestLogIsReadInFewPieces(t *testing.T) {
 		seqs := map[string]int{}
 		for range rapid.IntRange(0, 90).Draw(rt, "writes") {
 			writer := stores[rapid.IntRange(0, 1).Draw(rt, "writer")]
-			var changes []recordChange
+			var changes []RecordChange
 			for name := range rapid.SliceOfNDistinct(rapid.IntRange(0, 9), 1, 3, rapid.ID).Draw(rt, "names") {
 				key := fmt.Sprint(name)
-				changes = append(changes, recordChange{expectSeq: seqs[key], rec: testRecord(key, seqs[key]+1)})
+				changes = append(changes, RecordChange{ExpectSeq: seqs[key], Rec: testRecord(key, seqs[key]+1)})
 				seqs[key]++
 			}
-			if err := errors.Join(putAll(t.Context(), writer, changes)...); err != nil {
+			if err := errors.Join(writer.PutAll(t.Context(), changes)...); err != nil {
 				rt.Fatal(err)
 			}
 		}

@@ -83,6 +83,50 @@ func (m *Memory) Read(ctx context.Context, keys []kind.Key) (map[kind.Key]Record
 	return found, nil
 }
 
+// PutAll records heads apart from records, as a store that has no log.
+func (m *Memory) PutAll(ctx context.Context, changes []RecordChange) []error {
+	return PutEach(ctx, m, changes, m.Put)
+}
+
+// PutEach makes changes one after the other, each with its head before its record.
+func PutEach(ctx context.Context, s RecordStore, changes []RecordChange, put func(ctx context.Context, expectSeq int, rec Record) error) []error {
+	errs := make([]error, len(changes))
+	for i, c := range changes {
+		if errs[i] = c.putHead(ctx, s); errs[i] == nil {
+			errs[i] = put(ctx, c.ExpectSeq, c.Rec)
+		}
+	}
+	return errs
+}
+
+// putHead records the head, if the change is the first that needs it.
+func (c *RecordChange) putHead(ctx context.Context, s RecordStore) error {
+	if c.head == nil {
+		return nil
+	}
+	g, err := s.ReadGenesis(ctx)
+	hold := c.blockingHold(&g)
+	switch {
+	case hold != nil:
+		err = &HeldError{*hold}
+	case err == nil && !c.fitsHead(g.Head):
+		err = errOtherHead
+	case err == nil && c.addHead:
+		g.Head, g.Seq = c.head, g.Seq+1
+		err = s.WriteGenesis(ctx, g.Seq-1, g)
+	}
+	return err
+}
+
+// putOne replaces the record that has seq expectSeq.
+func putOne(ctx context.Context, s RecordStore, expectSeq int, rec Record) error {
+	return s.PutAll(ctx, []RecordChange{{ExpectSeq: expectSeq, Rec: rec}})[0]
+}
+
+func (s *logStore) Put(ctx context.Context, expectSeq int, rec Record) error {
+	return putOne(ctx, s, expectSeq, rec)
+}
+
 func (m *Memory) Put(ctx context.Context, expectSeq int, rec Record) error {
 	if err := successor(expectSeq, rec.Seq, rec); err != nil {
 		return err
@@ -181,11 +225,15 @@ func (g Gated) Read(ctx context.Context, keys []kind.Key) (found map[kind.Key]Re
 	return found, err
 }
 
+func (g Gated) PutAll(ctx context.Context, changes []RecordChange) []error {
+	return PutEach(ctx, g, changes, g.Put)
+}
+
 func (g Gated) Put(ctx context.Context, expectSeq int, rec Record) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return g.Write(expectSeq, rec, func() error { return g.RecordStore.Put(context.WithoutCancel(ctx), expectSeq, rec) })
+	return g.Write(expectSeq, rec, func() error { return putOne(context.WithoutCancel(ctx), g.RecordStore, expectSeq, rec) })
 }
 
 func (g Gated) EachRecord(ctx context.Context, each func(Record, error) error) error {

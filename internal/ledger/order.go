@@ -101,7 +101,7 @@ func (e event) precedesRequest() bool {
 }
 
 // requireHead returns the change with what it needs of the head, if a request follows it.
-func (l *Ledger) requireHead(e event, c recordChange) recordChange {
+func (l *Ledger) requireHead(e event, c RecordChange) RecordChange {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if o := l.order; o != nil && e.precedesRequest() {
@@ -119,9 +119,9 @@ func (l *Ledger) holdTime() time.Time {
 }
 
 // putRecord writes a record. If the ledger has another head than this run may replace, it asks again whether it may.
-func (l *Ledger) putRecord(ctx context.Context, e event, c recordChange) error {
+func (l *Ledger) putRecord(ctx context.Context, e event, c RecordChange) error {
 	for try := 1; ; try++ {
-		err := putAll(ctx, l.store, []recordChange{l.requireHead(e, c)})[0]
+		err := l.store.PutAll(ctx, []RecordChange{l.requireHead(e, c)})[0]
 		if !errors.Is(err, errOtherHead) || try == writeTries {
 			return err
 		}
@@ -132,7 +132,7 @@ func (l *Ledger) putRecord(ctx context.Context, e event, c recordChange) error {
 }
 
 // fitsHead reports whether a change may follow the head.
-func (c *recordChange) fitsHead(h *ApplyHead) bool {
+func (c *RecordChange) fitsHead(h *ApplyHead) bool {
 	return c.head == nil || h.stateID() == c.head.stateID() || c.addHead && h.stateID() == c.from
 }
 
@@ -172,25 +172,6 @@ func (g Genesis) withHead(h *ApplyHead) (*Genesis, string) {
 	return &g, "apply of commit " + h.String() + "\n"
 }
 
-// putHead records the head in a store that has no log, if the change is the first that needs it.
-func (c *recordChange) putHead(ctx context.Context, s RecordStore) error {
-	if c.head == nil {
-		return nil
-	}
-	g, err := s.ReadGenesis(ctx)
-	hold := c.blockingHold(&g)
-	switch {
-	case hold != nil:
-		err = &HeldError{*hold}
-	case err == nil && !c.fitsHead(g.Head):
-		err = errOtherHead
-	case err == nil && c.addHead:
-		g.Head, g.Seq = c.head, g.Seq+1
-		err = s.WriteGenesis(ctx, g.Seq-1, g)
-	}
-	return err
-}
-
 // proofAge is how long a run may rely on its head. Each record before a request proves it anew.
 const proofAge = 2 * time.Second
 
@@ -212,7 +193,7 @@ func (l *Ledger) CheckCurrent(ctx context.Context, key kind.Key) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.order.provenAt = now
-	if hold := (&recordChange{rec: Record{Key: key}, heldAt: l.holdTime()}).blockingHold(&g); hold != nil {
+	if hold := (&RecordChange{Rec: Record{Key: key}, heldAt: l.holdTime()}).blockingHold(&g); hold != nil {
 		return &HeldError{*hold}
 	}
 	return nil

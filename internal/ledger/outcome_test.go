@@ -20,14 +20,18 @@ type unsteady struct {
 
 var errAway = errors.New("the store is away")
 
+func (u *unsteady) PutAll(ctx context.Context, changes []RecordChange) []error {
+	return PutEach(ctx, u, changes, u.Put)
+}
+
 func (u *unsteady) Put(ctx context.Context, seq int, rec Record) error {
 	if u.fails == 0 {
-		return u.RecordStore.Put(ctx, seq, rec)
+		return putOne(ctx, u.RecordStore, seq, rec)
 	}
 	u.fails--
 	u.put = true
 	if u.did {
-		_ = u.RecordStore.Put(ctx, seq, rec)
+		_ = putOne(ctx, u.RecordStore, seq, rec)
 		u.did = false
 	}
 	return errAway

@@ -35,7 +35,7 @@ const never = time.Duration(-1)
 func live(ctx context.Context, s RecordStore, rec Record, steps ...life) error {
 	for i, to := range steps {
 		rec.Seq, rec.Nonce = i+1, fmt.Sprintf("nonce-%d", i+1)
-		if err := s.Put(ctx, i, rec.after(to)); err != nil {
+		if err := putOne(ctx, s, i, rec.after(to)); err != nil {
 			return err
 		}
 	}

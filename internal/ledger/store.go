@@ -31,8 +31,8 @@ type RecordStore interface {
 	WriteGenesis(ctx context.Context, expectSeq int, g Genesis) error
 	// Read returns the records that exist.
 	Read(ctx context.Context, keys []kind.Key) (map[kind.Key]Record, error)
-	// Put replaces the record that has seq expectSeq by a later one; 0 creates it.
-	Put(ctx context.Context, expectSeq int, rec Record) error
+	// PutAll makes changes, at once if the store can, and returns one error for each.
+	PutAll(ctx context.Context, changes []RecordChange) []error
 	// RecentKeys returns at least the keys of requests that are open, or were claimed or accepted since.
 	RecentKeys(ctx context.Context, since time.Time) ([]kind.Key, error)
 	// EachRecord calls each for every record, in no order and until it returns an error, and with an error for a damaged one.
@@ -41,20 +41,6 @@ type RecordStore interface {
 	Invalidate()
 	// Prove returns an error unless compare-and-swap works there.
 	ProveConditions(ctx context.Context) error
-}
-
-// putAll writes many records, at once if the store can, and returns one error for each.
-func putAll(ctx context.Context, s RecordStore, changes []recordChange) []error {
-	if log, ok := s.(*logStore); ok {
-		return log.putAll(ctx, changes)
-	}
-	errs := make([]error, len(changes))
-	for i, c := range changes {
-		if errs[i] = c.putHead(ctx, s); errs[i] == nil {
-			errs[i] = s.Put(ctx, c.expectSeq, c.rec)
-		}
-	}
-	return errs
 }
 
 // ProveConditions lets several runs write the same genesis in a scratch folder: one must win, and all must see its text. A store

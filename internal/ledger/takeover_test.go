@@ -297,8 +297,12 @@ type takenStore struct {
 	takeOver func()
 }
 
+func (s *takenStore) PutAll(ctx context.Context, changes []RecordChange) []error {
+	return PutEach(ctx, s, changes, s.Put)
+}
+
 func (s *takenStore) Put(ctx context.Context, seq int, rec Record) error {
-	err := s.RecordStore.Put(ctx, seq, rec)
+	err := putOne(ctx, s.RecordStore, seq, rec)
 	if take := s.takeOver; err == nil && take != nil {
 		s.takeOver, err = nil, ErrConflict
 		take()

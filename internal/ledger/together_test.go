@@ -23,17 +23,17 @@ func contractMany(t *testing.T, s RecordStore) {
 	bad.Nonce = ""
 	rival := testRecord("new", 1)
 	rival.Nonce = "rival"
-	changes := []recordChange{
-		{expectSeq: 1, rec: testRecord("old", 2)},
-		{expectSeq: 0, rec: testRecord("new", 1)},
-		{expectSeq: 0, rec: bad},
-		{expectSeq: 1, rec: testRecord("stale", 2)},
-		{expectSeq: 0, rec: rival},
+	changes := []RecordChange{
+		{ExpectSeq: 1, Rec: testRecord("old", 2)},
+		{ExpectSeq: 0, Rec: testRecord("new", 1)},
+		{ExpectSeq: 0, Rec: bad},
+		{ExpectSeq: 1, Rec: testRecord("stale", 2)},
+		{ExpectSeq: 0, Rec: rival},
 	}
 	for i := range batchMost + 20 {
-		changes = append(changes, recordChange{rec: testRecord(fmt.Sprint("n", i), 1)})
+		changes = append(changes, RecordChange{Rec: testRecord(fmt.Sprint("n", i), 1)})
 	}
-	errs := putAll(t.Context(), s, changes)
+	errs := s.PutAll(t.Context(), changes)
 	if len(errs) != len(changes) || errs[0] != nil || errs[2] == nil || errors.Is(errs[2], ErrConflict) {
 		t.Fatalf("errors are %v", errs)
 	}
@@ -44,7 +44,7 @@ func contractMany(t *testing.T, s RecordStore) {
 	wantErr(t, errors.Join(errs[1], errs[4]), ErrConflict)
 	wantErr(t, errors.Join(errs[5:]...), nil)
 	all := readAll(t, s)
-	winner := changes[1].rec.Nonce
+	winner := changes[1].Rec.Nonce
 	if errs[1] != nil {
 		winner = rival.Nonce
 	}
@@ -54,13 +54,13 @@ func contractMany(t *testing.T, s RecordStore) {
 	// Two changes of what is there: the second is too late.
 	second := testRecord("old", 3)
 	second.Nonce = "second"
-	errs = putAll(t.Context(), s, []recordChange{{expectSeq: 2, rec: testRecord("old", 3)}, {expectSeq: 2, rec: second}})
+	errs = s.PutAll(t.Context(), []RecordChange{{ExpectSeq: 2, Rec: testRecord("old", 3)}, {ExpectSeq: 2, Rec: second}})
 	if (errs[0] == nil) == (errs[1] == nil) {
 		t.Errorf("two changes of one record gave %v", errs)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	for _, err := range putAll(ctx, s, []recordChange{{expectSeq: 0, rec: testRecord("x", 1)}, {expectSeq: 0, rec: testRecord("y", 1)}}) {
+	for _, err := range s.PutAll(ctx, []RecordChange{{ExpectSeq: 0, Rec: testRecord("x", 1)}, {ExpectSeq: 0, Rec: testRecord("y", 1)}}) {
 		if err == nil {
 			t.Error("a cancelled context wrote")
 		}
