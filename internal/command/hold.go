@@ -55,10 +55,7 @@ func parseHeldObject(ctx context.Context, run *Run, arg string) (string, error) 
 	if strings.ContainsAny(arg, "*?[") {
 		return "", fmt.Errorf("%s is a pattern: name each object, or none to hold all", diag.Quote(arg))
 	}
-	var known []string
-	for _, o := range run.KnownObjects(ctx, nil).Objects {
-		known = append(known, o.Key().String())
-	}
+	known := diag.MapList(kind.KeysOf(run.KnownObjects(ctx, nil).Objects), kind.Key.String)
 	if !slices.Contains(known, key.String()) {
 		run.Log(slog.LevelWarn, fmt.Sprintf("no manifest is of %s%s", key, diag.DidYouMean(key.String(), known)))
 	}

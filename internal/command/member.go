@@ -142,15 +142,12 @@ func (l *projectCommandLine) addDriftFlag(cmd *cobra.Command) {
 }
 
 // flagArgs writes a flag again as it was set.
-func flagArgs(f *pflag.Flag) (words []string) {
+func flagArgs(f *pflag.Flag) []string {
 	values := []string{f.Value.String()}
 	if list, ok := f.Value.(pflag.SliceValue); ok {
 		values = list.GetSlice()
 	}
-	for _, value := range values {
-		words = append(words, "--"+f.Name+"="+value)
-	}
-	return words
+	return diag.MapList(values, func(value string) string { return "--" + f.Name + "=" + value })
 }
 
 // checkMemberFlag rejects a flag after -- that is one for all projects, or that names one file for all of them.

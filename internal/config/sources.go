@@ -133,10 +133,7 @@ func openSource(base, inside, shown string) (src manifest.PathSource, err error)
 func (p Project) ReadsFile(cwd, full string) bool {
 	folders := []string{cwd}
 	if len(p.Manifests) > 0 {
-		folders = nil
-		for _, name := range p.Manifests {
-			folders = append(folders, filepath.Join(p.Dir, name))
-		}
+		folders = diag.MapList(p.Manifests, func(name string) string { return filepath.Join(p.Dir, name) })
 	}
 	return slices.ContainsFunc(folders, func(folder string) bool {
 		rel, err := filepath.Rel(folder, full)

@@ -113,9 +113,7 @@ func HostingObjects(set *manifest.Set) []*manifest.Object {
 // gatherSource collects what the arguments and the options name. stdin is the list that the argument - stands for.
 func gatherSource(ctx context.Context, env PurgeEnv, o PurgeOptions, args []string, stdin func() io.Reader) (purgeSource, error) {
 	g := &gatherer{PurgeEnv: env, PurgeOptions: o, beside: map[string]string{}}
-	for _, o := range HostingObjects(env.Set) {
-		g.known = append(g.known, o.Host)
-	}
+	g.known = diag.MapList(HostingObjects(env.Set), func(o *manifest.Object) string { return o.Host })
 	g.hosts = purge.NewHosts(g.known)
 	if len(g.known) == 0 {
 		g.logInfo("git has no CDN to check the hostname against; plan checks it against live CDNs")

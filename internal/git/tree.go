@@ -102,11 +102,7 @@ func (r Repository) ReadTree(ctx context.Context, commit string, want func(name,
 	if err != nil {
 		return nil, err
 	}
-	contents, err := r.readContents(ctx, files)
-	if err != nil {
-		return nil, err
-	}
-	return newTree(files, contents)
+	return r.readFiles(ctx, files)
 }
 
 func newTree(files []treeFile, contents [][]byte) (fs.FS, error) {
@@ -136,9 +132,9 @@ func chooseReadable(files []treeFile, want func(name, id string) bool) ([]treeFi
 	return all, nil
 }
 
-func (r Repository) readContents(ctx context.Context, files []treeFile) ([][]byte, error) {
+func (r Repository) readFiles(ctx context.Context, files []treeFile) (fs.FS, error) {
 	if len(files) == 0 {
-		return nil, nil
+		return newTree(nil, nil)
 	}
 	var in strings.Builder
 	for _, f := range files {
@@ -155,7 +151,7 @@ func (r Repository) readContents(ctx context.Context, files []treeFile) ([][]byt
 			return nil, fmt.Errorf("git cat-file: %s: %w", f.name, err)
 		}
 	}
-	return contents, nil
+	return newTree(files, contents)
 }
 
 // cutObject returns the first object in the output of cat-file, which starts with a line like "<id> blob 12".
@@ -323,11 +319,7 @@ func (r Repository) ReadBlobs(ctx context.Context, ids []string, extension strin
 	if files, err = chooseReadable(files, func(_, id string) bool { return id != "" }); err != nil {
 		return nil, err
 	}
-	contents, err := r.readContents(ctx, files)
-	if err != nil {
-		return nil, err
-	}
-	return newTree(files, contents)
+	return r.readFiles(ctx, files)
 }
 
 // readSizes returns the ids and sizes of objects, without those that are not there or no files.

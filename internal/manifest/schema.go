@@ -156,7 +156,7 @@ func (s *schemaErrors) reportWrongType(path, name string, v any, f *kind.Field) 
 }
 
 func (s *schemaErrors) reportWrongText(path, name, text string, f *kind.Field) {
-	right := strings.Join(quoteAll(f.Enum), " or ")
+	right := strings.Join(diag.MapList(f.Enum, diag.Quote), " or ")
 	x := s.report(path, fmt.Sprintf("%s is %s and must be %s", name, diag.Quote(text), right), "write "+name+": "+right)
 	x.Write = matchIgnoringCase(text, f.Enum)
 }
@@ -221,10 +221,6 @@ func scalarText(v any) string {
 		return fmt.Sprint(v)
 	}
 	return ""
-}
-
-func quoteAll(all []string) []string {
-	return diag.MapList(all, diag.Quote)
 }
 
 // checkMembers reports members that the platform does not document, or that trueup does not send. It
@@ -347,7 +343,7 @@ func (c *converter) checkKnownValue(n *yaml.Node, value string, f *kind.Field) {
 	}
 	meant := diag.Corrections(value, f.Seen)
 	if meant != nil && !slices.Contains(f.Observed, value) && !c.isListedUndocumented(value) {
-		right := strings.Join(quoteAll(meant), " or ")
+		right := strings.Join(diag.MapList(meant, diag.Quote), " or ")
 		x := c.addError(n, ruleMisspeltValue, resemblesMessage("value", value, right), "write "+c.fieldLine(right)+unlessUndocumented+ruleMisspeltValue)
 		x.Write = matchIgnoringCase(value, meant)
 		return
@@ -355,7 +351,7 @@ func (c *converter) checkKnownValue(n *yaml.Node, value string, f *kind.Field) {
 	if c.file.Full(diag.Warning) {
 		return
 	}
-	fix := diag.Suggest(value, f.Seen, "did you mean %q?", "check it: the platform documents "+strings.Join(quoteAll(f.Seen), ", "))
+	fix := diag.Suggest(value, f.Seen, "did you mean %q?", "check it: the platform documents "+strings.Join(diag.MapList(f.Seen, diag.Quote), ", "))
 	c.file.AddFinding(n.Line, n.Column, RuleUnknownValue, diag.Warning, fieldPath(c.path),
 		fmt.Sprintf("the platform documents no value %s for %s", diag.Quote(value), f.Name), fix)
 }

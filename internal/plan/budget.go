@@ -22,7 +22,6 @@ const minutes = "2006-01-02T15:04Z07:00"
 
 // countedRequest is a request that counts against the limits of its hostname.
 type countedRequest struct {
-	key   kind.Key
 	spec  purge.Spec
 	usage purge.Usage
 	// since is when it began to count.
@@ -76,7 +75,7 @@ func (p *Planner) deferOverLimit(items []Item) {
 	}
 	for _, b := range budgets {
 		b.posts = diag.MapList(b.items, func(it *Item) countedRequest {
-			u := newUse(it.Key, p.in.Set.Find(it.Key).Spec)
+			u := newUse(p.in.Set.Find(it.Key).Spec)
 			u.since, u.item = p.in.At.Now, it
 			return u
 		})
@@ -103,9 +102,9 @@ func (b *hostLimitTracker) allocatePosts() {
 	}
 }
 
-func newUse(key kind.Key, spec []byte) countedRequest {
+func newUse(spec []byte) countedRequest {
 	parsed := parseSpec(spec)
-	return countedRequest{key: key, spec: parsed, usage: parsed.Usage()}
+	return countedRequest{spec: parsed, usage: parsed.Usage()}
 }
 
 // addActive adds what counts before this plan, but for its posts; a record without a hostname counts
@@ -116,7 +115,7 @@ func (p *Planner) addActive(budgets map[string]*hostLimitTracker, posts map[kind
 		if k, known := kind.FindKind(key.Kind); !ok || !known || !k.IsRequestOnly() || posts[key] {
 			continue
 		}
-		u := newUse(key, rec.Spec)
+		u := newUse(rec.Spec)
 		u.since = since
 		if b := budgets[u.hostOf()]; b != nil {
 			b.addUse(u)

@@ -221,6 +221,5 @@ func (d *objectPlanner) manifestSpec() map[string]any {
 	if d.git == nil && len(d.manifest.Spec) > 0 {
 		d.git = canon.Tree(d.manifest.Spec)
 	}
-	tree, _ := d.git.(map[string]any)
-	return tree
+	return asObject(d.git)
 }

@@ -226,20 +226,15 @@ func isOnlyDisk(path []string, name string, value any) bool {
 // BodySpec returns the spec in the body of the request, or of an offline plan, or nil.
 func (it Item) BodySpec() map[string]any {
 	if it.Request != nil {
-		spec, _ := decodedObject(it.Request.Body)["spec"].(map[string]any)
-		return spec
+		return asObject(decodedObject(it.Request.Body)["spec"])
 	}
 	return decodedObject(it.Spec)
 }
 
 // decodedObject is nil for what is no JSON object.
 func decodedObject(text []byte) map[string]any {
-	v, err := canon.Decode(text)
-	if err != nil {
-		return nil
-	}
-	object, _ := v.(map[string]any)
-	return object
+	v, _ := canon.Decode(text)
+	return asObject(v)
 }
 
 // UnservedNames returns the hostnames and the paths of locations that the object no longer serves, or only in part, once

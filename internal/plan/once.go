@@ -231,7 +231,7 @@ func ReadRequests(set *manifest.Set, view ledger.View, now time.Time) ([]Request
 		if !o.Kind.IsRequestOnly() {
 			continue
 		}
-		own := newUse(o.Key(), o.Spec)
+		own := newUse(o.Spec)
 		r := RequestStatus{Key: o.Key(), Status: Due, Manifest: o, Spec: own.spec, Usage: own.usage}
 		if view.Problem != "" {
 			r.Status = NoLedger
@@ -282,7 +282,7 @@ func (r *RequestStatus) readRecord(rec ledger.Record, at ledger.Instant, terms l
 	}
 	r.Edited = r.Manifest != nil && rec.SpecDigest != nil && *rec.SpecDigest != SpecDigest(r.Manifest.Kind, r.Manifest.Spec)
 	if rec.Spec != nil {
-		sent := newUse(r.Key, rec.Spec)
+		sent := newUse(rec.Spec)
 		r.Spec, r.Usage = sent.spec, sent.usage
 	}
 }

@@ -101,10 +101,7 @@ func (r *CommitReader) Ancestors(ctx context.Context) (ids []string) {
 	if err != nil || len(line) == 0 {
 		return nil
 	}
-	for _, id := range line[1:] {
-		ids = append(ids, ShortID(id))
-	}
-	return ids
+	return diag.MapList(line[1:], ShortID)
 }
 
 // ShortID returns the beginning of a commit's id that no other commit has.

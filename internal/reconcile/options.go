@@ -98,7 +98,7 @@ func (o Options) CheckMatches(set *manifest.Set) error {
 	for _, value := range o.Accept {
 		_, name, named := strings.Cut(value, "=")
 		if key, _ := kind.ParseKey(name); named && set.Find(key) == nil { // CheckValues has read it
-			return fmt.Errorf("--accept %s names no manifest%s", value, diag.DidYouMean(name, namesOf(set)))
+			return fmt.Errorf("--accept %s names no manifest%s", value, diag.DidYouMean(name, diag.MapList(kind.KeysOf(set.Objects), kind.Key.String)))
 		}
 	}
 	return CheckPatterns(o.Patterns, set)
@@ -131,14 +131,10 @@ func CheckPatterns(patterns []string, set *manifest.Set) error {
 	for _, pattern := range patterns {
 		filter, _ := kind.ParseFilter(pattern) // the caller has read it
 		if !slices.ContainsFunc(set.Objects, func(obj *manifest.Object) bool { return filter(obj.Key()) }) {
-			return fmt.Errorf("%s matches no manifest%s", pattern, diag.DidYouMean(pattern, namesOf(set)))
+			return fmt.Errorf("%s matches no manifest%s", pattern, diag.DidYouMean(pattern, diag.MapList(kind.KeysOf(set.Objects), kind.Key.String)))
 		}
 	}
 	return nil
-}
-
-func namesOf(set *manifest.Set) []string {
-	return diag.MapList(set.Objects, func(obj *manifest.Object) string { return obj.Key().String() })
 }
 
 // ParseKeys returns the objects that a flag names.

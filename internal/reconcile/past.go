@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"trueup/internal/config"
+	"trueup/internal/diag"
 	"trueup/internal/files"
 	"trueup/internal/git"
 	"trueup/internal/manifest"
@@ -186,14 +187,11 @@ func (r *CommitReader) readManifests(ctx context.Context, commit string, then *p
 	return plan.BaseState{Set: set, Same: r.same, Unclear: findings.HasErrors()}, err
 }
 
-func namesIn(folder string, manifests []string) (at manifestPaths) {
+func namesIn(folder string, manifests []string) manifestPaths {
 	if len(manifests) == 0 {
 		return manifestPaths{folder}
 	}
-	for _, name := range manifests {
-		at = append(at, path.Join(folder, filepath.ToSlash(name)))
-	}
-	return at
+	return diag.MapList(manifests, func(name string) string { return path.Join(folder, filepath.ToSlash(name)) })
 }
 
 // readProject returns the project of a commit, nil if the commit has none that can be read. If it was in

@@ -222,7 +222,7 @@ func (p *htmlPageData) addPlan(pl *plan.Plan, opts view.TextOptions) {
 		}
 	}
 	p.addList("Unchanged", "object", view.HiddenNames(pl))
-	p.addList("Not in git", "object", view.FormatKeys(pl.Unmanaged))
+	p.addList("Not in git", "object", diag.MapList(pl.Unmanaged, view.FormatKey))
 }
 
 // addManifestSummary adds the summary of a run without a plan.

@@ -37,26 +37,9 @@ func newOutcomes() *knownOutcomes {
 	return &knownOutcomes{map[outcomeID]*ConditionalAnswer{}, map[facetChange][]Difference{}}
 }
 
-// groupIndex finds groups by their answers in words, and by where these do not hold.
-type groupIndex map[string]*nodeGroup
-
-// groupOf returns the group of a part, and reports whether it is a new one.
-func (index groupIndex) groupOf(answers string, p RequestPart) (g *nodeGroup, isNew bool) {
-	id := answers
-	if p.Unless != nil {
-		id += fmt.Sprint("\n", p.Unless)
-	}
-	if g = index[id]; g != nil {
-		return g, false
-	}
-	g = &nodeGroup{RequestPart: p}
-	index[id] = g
-	return g, true
-}
-
 // findChanges returns the groups of nodes whose requests are answered in another way, and those nodes.
 func (h *hostTable) findChanges() (groups []*nodeGroup, changed []int) {
-	index := groupIndex{}
+	index := map[string]*nodeGroup{} // by their answers in words, and by where these do not hold
 	isNew := h.isNewHost()
 	for i := range h.tree {
 		answers, common := h.compareNode(i)
@@ -66,9 +49,13 @@ func (h *hostTable) findChanges() (groups []*nodeGroup, changed []int) {
 		changed = append(changed, i)
 		unless := h.findUnclearPaths(i)
 		add := func(id string, answers ...ConditionalAnswer) *nodeGroup {
-			g, isFirst := index.groupOf(id, RequestPart{Answers: answers, Unless: unless})
-			if isFirst {
-				groups = append(groups, g)
+			if unless != nil {
+				id += fmt.Sprint("\n", unless)
+			}
+			g := index[id]
+			if g == nil {
+				g = &nodeGroup{RequestPart: RequestPart{Answers: answers, Unless: unless}}
+				groups, index[id] = append(groups, g), g
 			}
 			g.nodes = append(g.nodes, i)
 			return g

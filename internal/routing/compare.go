@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 )
 
@@ -200,10 +201,7 @@ func (c *comparison) compareIgnoringCase(h *hostTable) (instead []RequestPart, d
 		differs = differs || parents[strings.ToLower(n.pattern)] != strings.ToLower(h.tree[n.parent].pattern)
 	}
 	groups, _ := folded.findChanges()
-	for _, g := range groups {
-		instead = append(instead, g.RequestPart)
-	}
-	return instead, differs
+	return diag.MapList(groups, func(g *nodeGroup) RequestPart { return g.RequestPart }), differs
 }
 
 // findCauses returns the changed CDNs because of which a host is answered in another way: those that answer it before and

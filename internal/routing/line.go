@@ -169,7 +169,7 @@ func (l RequestChange) DescribeRequests(most int) string {
 	if len(l.Hosts) > 0 {
 		return nameRequests(l.Hosts, l.Paths, most)
 	}
-	names := diag.MapList(l.Objects, func(key kind.Key) string { return key.String() })
+	names := diag.MapList(l.Objects, kind.Key.String)
 	unnamed := HostPattern{"hosts that nothing names, if any reach " + strings.Join(names, " and "), []string{}}
 	return nameRequests([]HostPattern{unnamed}, l.Paths, most)
 }

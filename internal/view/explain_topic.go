@@ -110,10 +110,8 @@ func (t *Topic) splitKnownName(rest string, set *manifest.Set) (name, path strin
 }
 
 // rootNames returns what a field can start with: the kinds and trueup's own files.
-func rootNames() (names []string) {
-	for _, k := range kind.AllKinds() {
-		names = append(names, strings.ToLower(k.Name))
-	}
+func rootNames() []string {
+	names := diag.MapList(kind.AllKinds(), func(k *kind.Kind) string { return strings.ToLower(k.Name) })
 	return append(names, kind.OwnFiles()...)
 }
 

@@ -102,7 +102,7 @@ func (t Topic) ReadValues(set *manifest.Set, ws kind.Workspace, get func() (kind
 		return kind.NewRedactor(ws, key).RedactAt(strings.TrimPrefix(f.shown, "spec."), f.value)
 	}
 	o := set.Find(key)
-	names := diag.MapList(set.Objects, func(other *manifest.Object) string { return other.Key().String() })
+	names := diag.MapList(kind.KeysOf(set.Objects), kind.Key.String)
 	if o != nil {
 		out.Git = fmt.Sprintf("%s:%d", o.Path, o.Line)
 		if err := out.addValues(t, o.Spec, nil, func(v *FieldValue, f valueAtPath) {

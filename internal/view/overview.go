@@ -298,7 +298,7 @@ func DescribeRequests(l routing.RequestChange, names int, areSeveral bool) safet
 	if !areSeveral {
 		return text
 	}
-	keys := FormatKeys(l.Objects)
+	keys := diag.MapList(l.Objects, FormatKey)
 	if more := len(keys) - names; more > 1 {
 		keys = append(keys[:names], safetext.F("%d more", more))
 	}

@@ -52,11 +52,6 @@ func WithProject(name safetext.Text, project string) safetext.Text {
 	return safetext.F("%s in %s", name, clean(project).TruncateLeft(MaxPath))
 }
 
-// FormatKeys returns KIND/NAME of each object.
-func FormatKeys(keys []kind.Key) []safetext.Text {
-	return diag.MapList(keys, FormatKey)
-}
-
 // titleOf returns "KIND NAME", shortened, and its project of many.
 func titleOf(k kind.Key) safetext.Text {
 	return WithProject(safetext.F("%s %s", k.Kind, k.Name).Truncate(MaxPath), k.Project)
