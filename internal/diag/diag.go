@@ -126,6 +126,18 @@ func MapList[T, R any](list []T, of func(T) R) (out []R) {
 	return out
 }
 
+// SharedEnds counts the elements that two lists share at their start and at their end.
+func SharedEnds[T comparable](x, y []T) (head, tail int) {
+	short := min(len(x), len(y))
+	for head < short && x[head] == y[head] {
+		head++
+	}
+	for tail < short-head && x[len(x)-1-tail] == y[len(y)-1-tail] {
+		tail++
+	}
+	return head, tail
+}
+
 // OneLine returns the text of an error, such as that of errors.Join, on one line without repeated parts.
 func OneLine(err error) string {
 	return strings.Join(slices.Compact(strings.Split(err.Error(), "\n")), "; ")

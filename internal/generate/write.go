@@ -121,17 +121,11 @@ const shownContext = 10
 
 // cutEqualLines leaves out the equal lines at the beginning and the end of Before and After.
 func (i *PulledObject) cutEqualLines() {
-	before, after := bytes.SplitAfter(i.Before, []byte("\n")), bytes.SplitAfter(i.After, []byte("\n"))
-	shorter, head, tail := min(len(before), len(after)), 0, 0
-	for head < shorter && bytes.Equal(before[head], after[head]) {
-		head++
-	}
-	for tail < shorter-head && bytes.Equal(before[len(before)-1-tail], after[len(after)-1-tail]) {
-		tail++
-	}
+	before, after := strings.SplitAfter(string(i.Before), "\n"), strings.SplitAfter(string(i.After), "\n")
+	head, tail := diag.SharedEnds(before, after)
 	i.LeftOut, tail = max(head-shownContext, 0), max(tail-shownContext, 0)
-	i.Before = bytes.Join(before[i.LeftOut:len(before)-tail], nil)
-	i.After = bytes.Join(after[i.LeftOut:len(after)-tail], nil)
+	i.Before = []byte(strings.Join(before[i.LeftOut:len(before)-tail], ""))
+	i.After = []byte(strings.Join(after[i.LeftOut:len(after)-tail], ""))
 }
 
 // New returns the items with manifests that are new.

@@ -182,12 +182,18 @@ func (r Repository) MergeBases(ctx context.Context, a, b string) ([]string, erro
 	return strings.Fields(out), err
 }
 
+// literalPaths returns names as arguments of git, in which a star is no pattern.
+func literalPaths(names []string) []string {
+	literal := make([]string, len(names))
+	for i, name := range names {
+		literal[i] = ":(literal)" + name
+	}
+	return literal
+}
+
 // CountMissingCommits counts the commits that other has and commit lacks, and that change one of the names.
 func (r Repository) CountMissingCommits(ctx context.Context, commit, other string, names []string) (int, error) {
-	args := []string{"rev-list", "--count", commit + ".." + other, "--"}
-	for _, name := range names {
-		args = append(args, ":(literal)"+name)
-	}
+	args := append([]string{"rev-list", "--count", commit + ".." + other, "--"}, literalPaths(names)...)
 	out, err := r.runForLine(ctx, args...)
 	if err != nil {
 		return 0, err
@@ -257,10 +263,7 @@ func (r Repository) ListCommits(ctx context.Context, most int) ([]string, error)
 // UncommittedNames returns the names below some paths that differ from HEAD in the work tree or the index, and those that are
 // neither in HEAD nor ignored. Names start from the repository's top, paths from the repository's folder.
 func (r Repository) UncommittedNames(ctx context.Context, paths []string) (changed, added []string, err error) {
-	args := []string{"status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--"}
-	for _, name := range paths {
-		args = append(args, ":(literal)"+name)
-	}
+	args := append([]string{"status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--"}, literalPaths(paths)...)
 	out, err := r.runGit(ctx, args...)
 	for entry := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
 		// Like " M shop.yaml".

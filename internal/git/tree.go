@@ -234,9 +234,7 @@ func (r Repository) Log(ctx context.Context, names []string, most int) ([]LogCom
 		"rev-list", "--date-order", "--simplify-merges", "--parents", "--encoding=UTF-8", "--format=tformat:%ct%n%an%n%s",
 		"--max-count=" + strconv.Itoa(most), "HEAD", "--",
 	}
-	for _, name := range names {
-		args = append(args, ":(literal)"+name)
-	}
+	args = append(args, literalPaths(names)...)
 	out, err := r.runGit(ctx, args...)
 	if err != nil {
 		return nil, err
@@ -262,10 +260,7 @@ type BlobChange struct{ Name, Was, Is string }
 // Deltas returns what commits changed since each of their parents: below the names, or anywhere. Names of the result
 // start from the repository's top.
 func (r Repository) Deltas(ctx context.Context, commits, names []string) (map[string][]BlobChange, error) {
-	args := []string{"diff-tree", "--stdin", "-r", "-m", "-z", "--raw", "--no-abbrev", "--no-renames", "--no-relative", "--ignore-submodules=none", "--"}
-	for _, name := range names {
-		args = append(args, ":(literal)"+name)
-	}
+	args := append([]string{"diff-tree", "--stdin", "-r", "-m", "-z", "--raw", "--no-abbrev", "--no-renames", "--no-relative", "--ignore-submodules=none", "--"}, literalPaths(names)...)
 	in := strings.NewReader(strings.Join(commits, "\n") + "\n")
 	out, err := gitCommand{dir: r.dir, offline: r.offline, in: in, args: args}.runForText(ctx)
 	if err != nil {

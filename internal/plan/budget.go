@@ -75,9 +75,8 @@ func (p *Planner) deferOverLimit(items []Item) {
 	}
 	for _, b := range budgets {
 		b.posts = diag.MapList(b.items, func(it *Item) countedRequest {
-			u := newUse(p.in.Set.Find(it.Key).Spec)
-			u.since, u.item = p.in.At.Now, it
-			return u
+			spec := parseSpec(p.in.Set.Find(it.Key).Spec)
+			return countedRequest{spec: spec, usage: spec.Usage(), since: p.in.At.Now, item: it}
 		})
 		b.allocatePosts()
 		*b = hostLimitTracker{}
@@ -102,11 +101,6 @@ func (b *hostLimitTracker) allocatePosts() {
 	}
 }
 
-func newUse(spec []byte) countedRequest {
-	parsed := parseSpec(spec)
-	return countedRequest{spec: parsed, usage: parsed.Usage()}
-}
-
 // addActive adds what counts before this plan, but for its posts; a record without a hostname counts
 // against each.
 func (p *Planner) addActive(budgets map[string]*hostLimitTracker, posts map[kind.Key]bool) {
@@ -115,8 +109,8 @@ func (p *Planner) addActive(budgets map[string]*hostLimitTracker, posts map[kind
 		if k, known := kind.FindKind(key.Kind); !ok || !known || !k.IsRequestOnly() || posts[key] {
 			continue
 		}
-		u := newUse(rec.Spec)
-		u.since = since
+		spec := parseSpec(rec.Spec)
+		u := countedRequest{spec: spec, usage: spec.Usage(), since: since}
 		if b := budgets[u.hostOf()]; b != nil {
 			b.addUse(u)
 		} else if u.hostOf() == "" {

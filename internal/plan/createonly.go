@@ -133,8 +133,7 @@ func (d *objectPlanner) addProgress() {
 // textAt returns the text at a path of a tree, or "".
 func textAt(tree any, path ...string) string {
 	for _, step := range path {
-		object, _ := tree.(map[string]any)
-		tree = object[step]
+		tree = asObject(tree)[step]
 	}
 	s, _ := tree.(string)
 	return s

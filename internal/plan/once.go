@@ -231,8 +231,8 @@ func ReadRequests(set *manifest.Set, view ledger.View, now time.Time) ([]Request
 		if !o.Kind.IsRequestOnly() {
 			continue
 		}
-		own := newUse(o.Spec)
-		r := RequestStatus{Key: o.Key(), Status: Due, Manifest: o, Spec: own.spec, Usage: own.usage}
+		spec := parseSpec(o.Spec)
+		r := RequestStatus{Key: o.Key(), Status: Due, Manifest: o, Spec: spec, Usage: spec.Usage()}
 		if view.Problem != "" {
 			r.Status = NoLedger
 		} else if rec, ok := view.Records[o.Key()]; ok {
@@ -282,8 +282,8 @@ func (r *RequestStatus) readRecord(rec ledger.Record, at ledger.Instant, terms l
 	}
 	r.Edited = r.Manifest != nil && rec.SpecDigest != nil && *rec.SpecDigest != SpecDigest(r.Manifest.Kind, r.Manifest.Spec)
 	if rec.Spec != nil {
-		sent := newUse(rec.Spec)
-		r.Spec, r.Usage = sent.spec, sent.usage
+		r.Spec = parseSpec(rec.Spec)
+		r.Usage = r.Spec.Usage()
 	}
 }
 

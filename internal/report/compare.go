@@ -5,6 +5,7 @@ import (
 
 	"github.com/sergi/go-diff/diffmatchpatch"
 
+	"trueup/internal/diag"
 	"trueup/internal/safetext"
 	"trueup/internal/view"
 )
@@ -103,7 +104,7 @@ func alignLines(x, y []safeText) (all []safeText) {
 			all = append(all, safetext.F("%s%s", sign, line))
 		}
 	}
-	head, tail := view.SharedEnds(x, y)
+	head, tail := diag.SharedEnds(x, y)
 	add(" ", x[:head])
 	end := x[len(x)-tail:]
 	x, y = x[head:len(x)-tail], y[head:len(y)-tail]

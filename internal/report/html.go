@@ -194,7 +194,7 @@ func newHTMLPage(doc Document, opts view.TextOptions) *htmlPageData {
 
 func (p *htmlPageData) addPlan(pl *plan.Plan, opts view.TextOptions) {
 	p.Context = clean(pl.Target.Workspace.Name).Truncate(view.MaxPath)
-	p.Notices, p.Facts, p.Notes = view.Notices(pl), factsOfRun(p.Document), toMessages(pl.Notes)
+	p.Notices, p.Facts, p.Notes = view.Notices(pl), factsOfRun(p.Document), diag.MapList(pl.Notes, view.CleanMessage)
 	if _, problem, fix := view.DescribeBase(pl.Blame); !problem.Empty() {
 		p.Base = safetext.F("base: %s", safetext.Join(safetext.NonEmpty(problem, fix), " - fix: "))
 	}

@@ -97,7 +97,7 @@ func markdownBlocks(doc Document, opts view.TextOptions) []section {
 	}
 	blocks := []section{
 		{rank: view.RankErrors, summary: safetext.M("Output"), pieces: toPieces(commandLines(doc))},
-		{rank: view.RankErrors, pieces: toPieces(toMessages(doc.Errors))},
+		{rank: view.RankErrors, pieces: toPieces(diag.MapList(doc.Errors, view.CleanMessage))},
 		{rank: findings, pieces: findingPieces(shownFindings(doc, opts))},
 	}
 	if doc.Apply != nil {
@@ -126,7 +126,7 @@ func markdownBlocks(doc Document, opts view.TextOptions) []section {
 
 func planBlocks(pl *plan.Plan, opts view.TextOptions) []section {
 	_, problem, fix := view.DescribeBase(pl.Blame)
-	notes := toMessages(pl.Notes)
+	notes := diag.MapList(pl.Notes, view.CleanMessage)
 	if !fix.Empty() {
 		notes = slices.Insert(notes, 0, safetext.F("fix: %s", fix))
 	}
@@ -166,10 +166,6 @@ func settingPieces(pl *plan.Plan) (out []lineBlock) {
 		out = append(append(out, pieces[0]), pieces[2:]...)
 	}
 	return out
-}
-
-func toMessages(texts []string) []safeText {
-	return diag.MapList(texts, view.CleanMessage)
 }
 
 // findingPieces puts an empty line between findings.

@@ -94,20 +94,8 @@ func ShortenTextPair(a, b safetext.Text) (safetext.Text, safetext.Text) {
 		return a, b
 	}
 	x, y := []rune(a.String()), []rune(b.String())
-	head, tail := SharedEnds(x, y)
+	head, tail := diag.SharedEnds(x, y)
 	return excerptAround(a, []int{head, len(x) - tail}), excerptAround(b, []int{head, len(y) - tail})
-}
-
-// SharedEnds counts the elements that two lists share at their start and at their end.
-func SharedEnds[T comparable](x, y []T) (head, tail int) {
-	short := min(len(x), len(y))
-	for head < short && x[head] == y[head] {
-		head++
-	}
-	for tail < short-head && x[len(x)-1-tail] == y[len(y)-1-tail] {
-		tail++
-	}
-	return head, tail
 }
 
 // excerptAround returns a text, or of a long one both ends, what is around the first and the last of differs, the length, and where
@@ -169,13 +157,13 @@ func pairParts(old, current any) (a, b safetext.Text) {
 		case diffmatchpatch.DiffEqual:
 			same := []safetext.Text{safetext.F("… %d equal …", run.N)}
 			if run.N <= maxEqual {
-				same = flowsOf(x[:run.N])
+				same = diag.MapList(x[:run.N], part.flow)
 			}
-			left, right = slices.Concat(left, flowsOf(gone), same), append(right, same...)
+			left, right = slices.Concat(left, diag.MapList(gone, part.flow), same), append(right, same...)
 			gone, x, y = nil, x[run.N:], y[run.N:]
 		}
 	}
-	return putInBrackets(old, append(left, flowsOf(gone)...)), putInBrackets(current, right)
+	return putInBrackets(old, append(left, diag.MapList(gone, part.flow)...)), putInBrackets(current, right)
 }
 
 // part is an element of a list, or a field of an object with its name.
@@ -200,10 +188,6 @@ func partsOf(v any) (parts []part) {
 
 func textsOf(parts []part) []safetext.Text {
 	return diag.MapList(parts, func(p part) safetext.Text { return safetext.F("%s%s", p.name, formatScalar(p.v)) })
-}
-
-func flowsOf(parts []part) []safetext.Text {
-	return diag.MapList(parts, func(p part) safetext.Text { return p.flow() })
 }
 
 // flow returns the name and the flow of a part.
