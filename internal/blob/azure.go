@@ -86,7 +86,7 @@ func (s *azureServer) signRequest(req *http.Request) error {
 		token.SetAuthHeader(req)
 	case s.login.signature != "":
 		req.URL.RawQuery = strings.Trim(req.URL.RawQuery+"&"+s.login.signature, "&")
-	case s.login.key != nil:
+	case len(s.login.key) > 0:
 		sum := hmac.New(sha256.New, s.login.key)
 		_, _ = io.WriteString(sum, azureStringToSign(req, s.account))
 		req.Header.Set("Authorization", "SharedKey "+s.account+":"+base64.StdEncoding.EncodeToString(sum.Sum(nil)))
@@ -248,9 +248,6 @@ func findAzureLogin(getenv func(string) string, trusted bool, client *http.Clien
 	login.signature = strings.TrimPrefix(getenv("AZURE_STORAGE_SAS_TOKEN"), "?")
 	if login.key, err = base64.StdEncoding.DecodeString(getenv("AZURE_STORAGE_KEY")); err != nil {
 		return login, errors.New("AZURE_STORAGE_KEY is not the key of a storage account: it is not in base64")
-	}
-	if len(login.key) == 0 {
-		login.key = nil
 	}
 	tenant, id, secret, file := getenv("AZURE_TENANT_ID"), getenv("AZURE_CLIENT_ID"), getenv("AZURE_CLIENT_SECRET"), getenv("AZURE_FEDERATED_TOKEN_FILE")
 	if !trusted {

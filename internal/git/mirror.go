@@ -273,9 +273,8 @@ func (m *Mirror) WhyInUse(ctx context.Context, ref string) (string, error) {
 	}
 	// A clone need not have a default branch.
 	known, _ := m.runInCheckout(ctx, "symbolic-ref", "--quiet", "refs/remotes/"+m.remote+"/HEAD")
-	head := ""
 	if !has(known, "refs/remotes/"+m.remote+"/"+branch) {
-		if head, err = m.runGit(ctx, nil, "ls-remote", "--quiet", "--symref", m.remote, "HEAD"); err != nil || !has(head, "ref: "+ref+"\tHEAD") {
+		if head, err := m.runGit(ctx, nil, "ls-remote", "--quiet", "--symref", m.remote, "HEAD"); err != nil || !has(head, "ref: "+ref+"\tHEAD") {
 			return "", err
 		}
 	}
