@@ -52,7 +52,7 @@ func TestInterleavingsFindMistakes(t *testing.T) {
 	long.SkipUnlessSet(t)
 	for _, m := range slices.Concat(mistakes, seeded) {
 		t.Run(m.name, func(t *testing.T) {
-			cmd := exec.CommandContext(t.Context(), "go", "test", "-overlay", overlay(t, m.edits), "-vet=off", "-timeout", "2m",
+			cmd := exec.CommandContext(t.Context(), "go", "test", "-overlay", overlay(t, m.edits), "-vet=off", "-timeout", "10m",
 				"-run", "^TestEveryInterleaving$", ".")
 			cmd.Env = append(os.Environ(), "TRUEUP_LONG=1")
 			out, err := cmd.CombinedOutput()

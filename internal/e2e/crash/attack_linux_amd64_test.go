@@ -133,7 +133,9 @@ type attack struct {
 	// that it was rolled back and the machines have no seen cache. inFlight is how many
 	// requests the killed runs of the round can have had in flight.
 	tampered, back bool
-	inFlight       int
+	// holed says that a file which is not the newest was removed from the ledger: its log lacks an entry.
+	holed    bool
+	inFlight int
 	// export is what a person has kept of the ledger.
 	export string
 	// rescued is the output of runs with rescue records.
@@ -286,7 +288,7 @@ func (a *attack) holds() {
 	if strings.Contains(set.out, heldMark) && !maps.Equal(before, after) {
 		a.report("a run sent something despite a hold: exit %d, %v, %v: %s", apply.code, before, after, apply.said())
 	}
-	if log := a.run("log", "-n", "1000", "-o", "json"); log.code != 0 && !a.tampered {
+	if log := a.run("log", "-n", "1000", "-o", "json"); log.code != 0 && !a.tampered && !a.holed {
 		a.report("the log can't be read: exit %d, %s", log.code, log.said())
 	}
 	a.endHold()
@@ -307,6 +309,7 @@ func (a *attack) tamper() {
 	back := true
 	if a.random.IntN(3) == 0 {
 		done, back = a.removeOne()
+		a.holed = a.holed || done && !back
 		a.note("a file of the ledger is removed: %t, the newest: %t", done, back)
 	} else {
 		done = a.turnBack(n)
