@@ -213,9 +213,11 @@ func (s *GitRefStore) List(ctx context.Context, under string, most int) (names [
 func (s *GitRefStore) Get(ctx context.Context, name string) (content []byte, err error) {
 	err = s.withMirror(ctx, false, func(m *git.Mirror) (err error) {
 		if s.below && !slices.Contains(s.tip.files, name) {
-			if s.tip, err = s.fetchTip(ctx, m, s.ref); err != nil {
+			tip, err := s.fetchTip(ctx, m, s.ref)
+			if err != nil {
 				return err
 			}
+			s.tip = tip
 		}
 		if !slices.Contains(s.tip.files, name) {
 			return fmt.Errorf("%s: %w", s.Location(name), ErrAbsent)
