@@ -75,12 +75,14 @@ func (m memoryBlobs) Create(ctx context.Context, blobs ...blob.Blob) error {
 		if err := m.create(ctx, b); err != nil {
 			return err
 		}
+		m.mu.Lock()
 		for _, name := range b.Replaces {
 			if at := path.Join(m.prefix, name); m.drops {
 				m.old[at] = m.blobs[at]
 				delete(m.blobs, at)
 			}
 		}
+		m.mu.Unlock()
 	}
 	return nil
 }
@@ -96,6 +98,8 @@ func (m memoryBlobs) Remove(ctx context.Context, names ...string) error {
 
 func (m memoryBlobs) GetOld(ctx context.Context, name string, _ int) ([]byte, error) {
 	content, err := m.Get(ctx, name)
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if old := m.old[path.Join(m.prefix, name)]; err != nil && old != nil {
 		return old, nil
 	}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -237,19 +238,26 @@ func cmpErr(err error) error {
 
 // play makes one move with what comes between its calls: before call n, between runs.
 func (w *foldWorld) play(move func() error, between map[int]func() error) (calls int, err error) {
+	var mu sync.Mutex // of playing and calls: a move may make several calls at once
 	playing := false
 	w.blobs.before = func() {
+		mu.Lock()
 		if playing {
+			mu.Unlock()
 			return
 		}
 		playing = true
-		if do := between[calls]; do != nil {
+		n := calls
+		calls++
+		mu.Unlock()
+		if do := between[n]; do != nil {
 			if err := do(); err != nil {
-				w.t.Errorf("before call %d: %v", calls, err)
+				w.t.Errorf("before call %d: %v", n, err)
 			}
 		}
-		calls++
+		mu.Lock()
 		playing = false
+		mu.Unlock()
 	}
 	err = move()
 	w.blobs.before = nil
@@ -414,6 +422,9 @@ func TestFoldWithoutRemoval(t *testing.T) {
 
 // TestFoldOfMany: blocks have about as many records as fit, whatever the order of names.
 func TestFoldOfMany(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes long under the race detector, and uses one goroutine")
+	}
 	for name, order := range map[string]func(n int) int{"in order": func(n int) int { return n }, "at random": func(n int) int { return n * 7919 % 10007 }} {
 		blobs, s := bornLog(t)
 		w := &foldWorld{t: t, blobs: blobs, want: map[string]int{}, folds: 100}
