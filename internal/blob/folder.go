@@ -2,6 +2,7 @@ package blob
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"syscall"
 	"time"
 
@@ -169,30 +171,40 @@ func (d FolderStore) GetOld(ctx context.Context, name string, _ int) ([]byte, er
 
 // List skips hidden files. It lists a folder with the name of a file, which Get rejects.
 func (d FolderStore) List(ctx context.Context, under string, most int) (names []string, err error) {
-	err = d.withRoot(ctx, "list", under, func(root *os.Root) error {
-		return fs.WalkDir(root.FS(), under, func(p string, entry fs.DirEntry, err error) error {
-			switch {
-			case err == nil && ctx.Err() != nil:
-				return ctx.Err()
-			case p == under && errors.Is(err, fs.ErrNotExist):
-				return nil
-			case err != nil || entry.IsDir() && path.Ext(p) == "" || entry.Name()[0] == '.':
-				return err
-			}
-			names = append(names, p)
-			switch {
-			case len(names) == most:
-				return fs.SkipAll
-			case entry.IsDir():
-				return fs.SkipDir
-			}
-			return nil
-		})
-	})
+	err = d.withRoot(ctx, "list", under, func(root *os.Root) error { return addNames(ctx, root, under, most, &names) })
 	if errors.Is(err, ErrAbsent) {
 		return nil, nil
 	}
 	return names, err
+}
+
+// addNames adds names below a folder until there are most. It looks at no file: each would cost a call. A folder that does
+// not exist is empty.
+func addNames(ctx context.Context, root *os.Root, under string, most int, names *[]string) error {
+	folder, err := root.Open(under)
+	if errors.Is(err, fs.ErrNotExist) {
+		return ctx.Err()
+	} else if err != nil {
+		return err
+	}
+	entries, err := folder.Readdirnames(-1)
+	_ = folder.Close()
+	slices.Sort(entries)
+	for i := 0; i < len(entries) && err == nil && (most == 0 || len(*names) < most); i++ {
+		name, isFolder := path.Join(under, entries[i]), false
+		if path.Ext(name) == "" {
+			var info fs.FileInfo
+			info, err = root.Lstat(name)
+			isFolder = err == nil && info.IsDir()
+		}
+		switch {
+		case isFolder:
+			err = addNames(ctx, root, name, most, names)
+		case err == nil && entries[i][0] != '.':
+			*names = append(*names, name)
+		}
+	}
+	return cmp.Or(err, ctx.Err())
 }
 
 // readRegular reads a file. It rejects links, pipes and devices. It returns fs.ErrNotExist if there is no file.

@@ -138,7 +138,7 @@ func TestLinesAreExact(t *testing.T) {
 			t.Fatalf("the lines are not what is sent: %v", it.Lines())
 		}
 	})
-	if renames == 0 {
+	if renames == 0 && !testing.Short() { // which draws too few to be sure
 		t.Error("nothing was renamed")
 	}
 }
