@@ -99,6 +99,7 @@ func TestStall(t *testing.T) {
 // What is late on its way is acted on although nobody waits for it any more.
 func TestLateRequestIsActedOn(t *testing.T) {
 	w := withShop(t)
+	w.fault("POST /purges: delay=50ms")
 	logged := make(chan LoggedRequest, 1)
 	w.s.opts.Log = func(r LoggedRequest) { logged <- r }
 	ctx, cancel := context.WithCancel(t.Context())
