@@ -35,8 +35,8 @@ var (
 	ownForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^refs/(trueup|heads)/`) })
 )
 
-// GitRefStore is a Store in a ref on a remote, with its own history. Each commit adds blobs, and removes those that they replace.
-// A reader fetches only the newest commit. Each push names the commit that it expects, so the remote rejects it if
+// GitRefStore is a Store in a ref on a remote, with its own history. Each commit adds blobs, and removes those that they
+// replace. A reader fetches only the newest commit. Each push names the commit that it expects, so the remote rejects it if
 // another one came first. Create returns ErrExists if the ref has moved since List.
 //
 // A blob that is Whole begins the history anew, and the one before stays in the ref REF-before until the next. A ref

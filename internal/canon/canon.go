@@ -147,7 +147,7 @@ func Number(n json.Number) json.Number {
 	return json.Number(r.FloatString(digits))
 }
 
-// isCanonicalDecimal reports whether a number is canonical: a isCanonicalInteger, and a fraction without a zero at its end.
+// isCanonicalDecimal reports whether a number is canonical: an integer with a fraction that has no zero at its end.
 func isCanonicalDecimal(s string) bool {
 	whole, fraction, _ := strings.Cut(s, ".")
 	if fraction == "" || fraction[len(fraction)-1] == '0' || !isCanonicalInteger(whole) && whole != "-0" {
@@ -201,7 +201,7 @@ func AreOne(a, b any) bool {
 	return isTree && x.Kind() == y.Kind() && x.Len() == y.Len() && x.UnsafePointer() == y.UnsafePointer()
 }
 
-// TreeLike is Tree for a text that is much like another one, of which it has the tree: the result shares equal fields with it.
+// TreeLike is Tree, given a similar text and its tree. The result shares equal fields with that tree.
 func TreeLike(canonical, other []byte, tree any) any {
 	if bytes.Equal(canonical, other) {
 		return tree

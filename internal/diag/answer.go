@@ -13,8 +13,8 @@ import (
 	"unicode/utf8"
 )
 
-// Quotation is what a server or another program said, on one line. Only QuoteAnswer, HideAnswer and UnmarshalText make one, so it has no part of a
-// secret that this process knows.
+// Quotation is what a server or another program said, on one line. Only QuoteAnswer, HideAnswer and UnmarshalText make one,
+// so it has no part of a secret that this process knows.
 type Quotation struct{ text string }
 
 // String returns the words.

@@ -245,8 +245,8 @@ func (r Record) withForgotten(reason, by string) (Record, error) {
 	return r, nil
 }
 
-// withPending adds a spec that is about to be sent, and what live has before that. Older pending specs stay: if the platform has them, trueup must remove
-// their fields.
+// withPending adds a spec that is about to be sent, and what live has before that. Older pending specs stay: if the
+// platform has them, trueup must remove their fields.
 func (r Record) withPending(spec []byte, before *LiveBefore) (Record, error) {
 	if _, err := canon.Decode(spec); err != nil {
 		return r, fmt.Errorf("spec: %w", err)

@@ -20,8 +20,8 @@ import (
 //
 //	<7 digits>/<10 digits>-<entry>.jsonl
 //
-// The digits count down, so the newest entry is the first of a listing. A file that has several entries is compressed; in git, which finds what
-// they share, only a long one.
+// The digits count down, so the newest entry is the first of a listing. A file that has several entries is compressed; in
+// git, which finds what they share, only a long one.
 const (
 	logDir            = "log"
 	newestFirst int64 = 9_999_999_999
