@@ -128,9 +128,8 @@ type Endpoint struct {
 }
 
 // ParseBaseURL parses the base address of an area: https, or http on loopback, without user, query, fragment or dot
-// segments, and not at or below deprecatedPurge (docs/platform.md 9), unless that is empty. Errors never quote the
-// address, which might contain a password.
-func ParseBaseURL(raw, deprecatedPurge string) (*url.URL, error) {
+// segments. Errors never quote the address, which might contain a password.
+func ParseBaseURL(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	if err != nil || strings.ContainsAny(raw, " \t\r\n") {
 		return nil, errors.New("base address is not a URL")
@@ -146,21 +145,12 @@ func ParseBaseURL(raw, deprecatedPurge string) (*url.URL, error) {
 		{u.Scheme != "https" && u.Scheme != "http", "has a scheme other than https"},
 		{strings.ContainsAny(raw, "?#"), "has a query or a fragment: remove it"},
 		{slices.ContainsFunc(strings.Split(u.Path, "/"), isDotSegment), "has a dot segment in its path: write the whole path"},
-		{isBelow(u, deprecatedPurge), "is the deprecated purge service, which will be shut down: use the delivery area's address"},
 	} {
 		if fault.found {
 			return nil, errors.New("base address " + fault.says)
 		}
 	}
 	return u, nil
-}
-
-func isBelow(u *url.URL, other string) bool {
-	o, err := url.Parse(other)
-	if err != nil || o.Host == "" || !strings.EqualFold(u.Host, o.Host) {
-		return false
-	}
-	return strings.HasPrefix(strings.TrimRight(u.Path, "/")+"/", strings.TrimRight(o.Path, "/")+"/")
 }
 
 func isDotSegment(segment string) bool { return segment == "." || segment == ".." }

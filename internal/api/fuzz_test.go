@@ -75,7 +75,7 @@ func FuzzAddress(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, base, name, workspace, uuid string) {
-		u, err := api.ParseBaseURL(base, "")
+		u, err := api.ParseBaseURL(base)
 		if err != nil {
 			if len(base) > 20 && strings.Contains(err.Error(), base) {
 				t.Fatalf("%q is quoted: %v", base, err)

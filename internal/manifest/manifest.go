@@ -144,8 +144,6 @@ type PathSource struct {
 type LoadSettings struct {
 	// Workspace is the name that metadata.namespace must have, or empty without a project.
 	Workspace string
-	// DeprecatedPurgeURL is the address of the older purge service, which manifests must not have.
-	DeprecatedPurgeURL string
 	// Undocumented are fields and values that the platform has and does not document: by kind, and by
 	// the path of their parent without indices, such as CDN and spec.upstreams. They are not misspelt.
 	Undocumented map[string]map[string][]string
@@ -166,7 +164,7 @@ type LoadSettings struct {
 
 // ruleSettings returns what rules read of the options.
 func (o LoadSettings) ruleSettings() rules.RuleSettings {
-	return rules.RuleSettings{Workspace: o.Workspace, DeprecatedPurgeURL: o.DeprecatedPurgeURL, Precedence: o.Precedence}
+	return rules.RuleSettings{Workspace: o.Workspace, Precedence: o.Precedence}
 }
 
 // newRuleSubject returns the object for rules that report to a file.

@@ -267,7 +267,7 @@ func (w *worker) applySilences(o *Object) {
 	advice, hidden := Advise(o, o.Tree(), w.options)
 	found := slices.Concat(shown, silenced, advice, hidden)
 	for _, silence := range o.Silences {
-		if rules.ByName(silence.Rule).NeedsOnlyDocument(w.options.ruleSettings()) && !slices.ContainsFunc(found, silence.Governs) {
+		if rules.ByName(silence.Rule).NeedsOnlyDocument() && !slices.ContainsFunc(found, silence.Governs) {
 			f.AddFinding(silence.Line, silence.Column, rules.IgnoreUnused, diag.Warning, "",
 				silence.Rule+" finds nothing here, so the comment has no effect", "remove the comment")
 		}

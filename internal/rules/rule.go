@@ -59,16 +59,12 @@ type check struct {
 	kind   string
 	// set checks all objects together.
 	set func([]CheckedObject, reportOn)
-	// idle reports whether the options leave nothing to check; nil for never.
-	idle func(RuleSettings) bool
 }
 
 // RuleSettings are the settings of a project that rules read.
 type RuleSettings struct {
 	// Workspace is the name that metadata.namespace must have, or empty without a project.
 	Workspace string
-	// DeprecatedPurgeURL is the address of the older purge service, which manifests must not have.
-	DeprecatedPurgeURL string
 	// Precedence is platform.precedence of the project, or empty.
 	Precedence string
 }
@@ -81,7 +77,6 @@ func checks() map[string]check {
 	ofCDN, ofPurge, ofSnapshot := of(cdn), of(purging), of(snapshot)
 	return map[string]check{
 		"cors-credentials":     ofCDN(checkCORSCredentials),
-		"deprecated-purge-url": {object: checkDeprecatedPurgeURL, idle: func(opts RuleSettings) bool { return opts.DeprecatedPurgeURL == "" }},
 		"duplicate-location":   ofCDN(duplicateCheck("", "locations", "merge the two, or change the path or host of one")),
 		"duplicate-rule":       ofCDN(duplicateCheck("firewall", "rules", "rename one of them, or remove it")),
 		"duplicate-server":     ofCDN(duplicateCheck("upstreams[]", "servers", "remove one, and raise the weight of the other")),
@@ -268,6 +263,4 @@ func (r *Rule) CanBeSilenced() bool {
 }
 
 // NeedsOnlyDocument reports whether one document is enough to know that the rule finds nothing.
-func (r *Rule) NeedsOnlyDocument(o RuleSettings) bool {
-	return r.set == nil && !r.NeedsLive && (r.idle == nil || !r.idle(o))
-}
+func (r *Rule) NeedsOnlyDocument() bool { return r.set == nil && !r.NeedsLive }
