@@ -155,7 +155,6 @@ func testCounts(t *requesttest.TestResults) safeText {
 	return view.CountSentence("no request tests", []view.Count{
 		{N: t.Failed, Words: view.Pluralize(t.Failed, "request") + " failed"},
 		{N: t.Passed, Words: "passed"},
-		{N: t.Skipped, Words: "skipped"},
 	})
 }
 

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"trueup/internal/diag"
 	"trueup/internal/kind"
 )
 
@@ -82,14 +81,8 @@ func Compare(changes []CDNChange, others *Site, precedences []Precedence) SiteEf
 	if c.others == nil {
 		c.others = NewSite()
 	}
-	renamed := map[string]bool{}
-	for _, change := range changes {
-		renamed[c.addRename(change)] = true
-	}
 	for _, host := range c.hostsOfChangedCDNs() {
-		if !renamed[host] {
-			c.addHost(host)
-		}
+		c.addHost(host)
 	}
 	told := map[string]bool{}
 	for _, l := range c.Lines {
@@ -152,19 +145,11 @@ func (c *comparison) listClaimants(side int, host string) []*CDN {
 	return list
 }
 
-// newTable returns the table of a host before, and perhaps another one after.
-func (c *comparison) newTable(before, after string, folded bool) *hostTable {
-	claimants := [][]*CDN{c.listClaimants(0, before), c.listClaimants(1, after)}
-	h := newHostTable([]string{before, after}, c.precedences, claimants, folded)
-	h.outcomes = c.outcomes
-	return h
-}
-
 // addHost compares the requests of a host.
 func (c *comparison) addHost(name string) {
-	h := c.newTable(name, name, false)
+	h := newHostTable(name, c.precedences, [][]*CDN{c.listClaimants(0, name), c.listClaimants(1, name)}, c.outcomes)
 	groups, changed := h.findChanges()
-	if len(groups) == 0 && !h.matters[CaseMatters] {
+	if len(groups) == 0 {
 		return
 	}
 	host, causes := HostPattern{Name: name, Except: c.hostsBelow(name)}, c.findCauses(h, name)
@@ -172,36 +157,12 @@ func (c *comparison) addHost(name string) {
 		class.Objects = causes
 		c.Classes = append(c.Classes, class)
 	}
-	worst := Unclear
 	for _, g := range groups {
-		worst = min(worst, g.effect())
 		c.Lines = append(c.Lines, RequestChange{Effect: g.effect(), Hosts: []HostPattern{host}, RequestPart: g.RequestPart, Objects: causes})
 		for _, paths := range h.findStops(g) {
 			c.Stops = append(c.Stops, UnansweredRequests{nameRequests([]HostPattern{host}, []PathPattern{paths}, All), name, paths, causes})
 		}
 	}
-	if instead, differs := c.compareIgnoringCase(h); differs && len(instead)+len(groups) > 0 {
-		c.Lines = append(c.Lines, RequestChange{Effect: worst, Hosts: []HostPattern{host}, IgnoringCase: true, Exceptions: instead, Objects: causes})
-	}
-}
-
-// compareIgnoringCase returns what happens to the requests of a host if the case of paths plays no part, and whether that may be
-// something else than what happens if it does: a path is then below another one, or the same.
-func (c *comparison) compareIgnoringCase(h *hostTable) (instead []RequestPart, differs bool) {
-	if !h.matters[CaseMatters] {
-		return nil, false
-	}
-	folded := c.newTable(h.names[0], h.names[1], true)
-	differs = len(folded.tree) != len(h.tree)
-	parents := map[string]string{}
-	for _, n := range folded.tree[1:] {
-		parents[n.pattern] = folded.tree[n.parent].pattern
-	}
-	for _, n := range h.tree[1:] {
-		differs = differs || parents[strings.ToLower(n.pattern)] != strings.ToLower(h.tree[n.parent].pattern)
-	}
-	groups, _ := folded.findChanges()
-	return diag.MapList(groups, func(g *nodeGroup) RequestPart { return g.RequestPart }), differs
 }
 
 // findCauses returns the changed CDNs because of which a host is answered in another way: those that answer it before and
@@ -236,53 +197,6 @@ func (c *comparison) findCauses(h *hostTable, host string) (keys []kind.Key) {
 	return keys
 }
 
-// addRename adds the line of a hostname that nothing answered before and that is now answered by a CDN which had another
-// one. It returns the host, or "" if there is no such line.
-func (c *comparison) addRename(change CDNChange) string {
-	if change.Before == nil || change.After == nil {
-		return ""
-	}
-	from, to := change.Before.Config().Hostname, change.After.Config().Hostname
-	if from == to || from == "" || to == "" || len(c.listClaimants(0, to)) > 0 {
-		return ""
-	}
-	h := c.newTable(from, to, false)
-	if _, differs := c.compareIgnoringCase(h); differs || !h.isOwnedBy(change) {
-		return ""
-	}
-	l := RequestChange{Effect: First, Hosts: []HostPattern{{Name: to}}, As: from, Objects: []kind.Key{change.After.Key}, Nothing: h.answersNothing()}
-	groups, _ := h.findChanges()
-	for _, g := range groups {
-		l.Effect = min(l.Effect, g.effect())
-		l.Exceptions = append(l.Exceptions, g.RequestPart)
-	}
-	for _, cdn := range findOwners(from, c.listClaimants(1, from), Nothing) {
-		l.Still, l.StillBy = true, append(l.StillBy, cdn.describeClaim(from))
-	}
-	c.Lines = append(c.Lines, l)
-	return to
-}
-
-// answersNothing reports whether no location answers any request afterwards.
-func (h *hostTable) answersNothing() bool {
-	for i := range h.tree {
-		if h.answer(i, 1, 0).Location != nil {
-			return false
-		}
-	}
-	return true
-}
-
-// isOwnedBy reports whether the CDN that changes answers the host before and after, under any reading, and no other one.
-func (h *hostTable) isOwnedBy(change CDNChange) bool {
-	for r := range h.readings {
-		if h.owner(0, r) != change.Before || h.owner(1, r) != change.After {
-			return false
-		}
-	}
-	return !h.matters[OneCDN]
-}
-
 // addUnnamedHosts adds what a change does to requests for hosts that nothing names, if lines do not tell the same of others.
 func (c *comparison) addUnnamedHosts(change CDNChange, told map[string]bool) {
 	if change.Before == nil || change.After == nil {
@@ -290,9 +204,7 @@ func (c *comparison) addUnnamedHosts(change CDNChange, told map[string]bool) {
 	}
 	key := change.Key()
 	isNew := func(d Difference) bool { return !told[key.String()+d.String()] }
-	h := newHostTable([]string{"", ""}, c.precedences, [][]*CDN{{change.Before}, {change.After}}, false)
-	h.outcomes = c.outcomes
-	groups, _ := h.findChanges()
+	groups, _ := newHostTable("", c.precedences, [][]*CDN{{change.Before}, {change.After}}, c.outcomes).findChanges()
 	for _, g := range groups {
 		l := RequestChange{Effect: Unclear, RequestPart: g.RequestPart, Objects: []kind.Key{key}}
 		certain := l.findCertain()

@@ -41,8 +41,8 @@ func (a Responder) describeCDN() string {
 
 // hostTable has what answers the requests of a host on some sides, under each reading that makes a difference.
 type hostTable struct {
-	// names has the host on each side: two, if a hostname changes. An empty one is a host that nothing names.
-	names []string
+	// name is empty for a host that nothing names.
+	name string
 	// claimants has the CDNs that may claim the host on each side, by name.
 	claimants [][]*CDN
 	// competing has those of several claimants that have it, if not one alone answers it.
@@ -52,26 +52,21 @@ type hostTable struct {
 	// answers has an element for each node, side and reading.
 	answers []Responder
 	// matters says which assumptions may make a difference.
-	matters  [CaseMatters + 1]bool
+	matters  [assumptions]bool
 	outcomes *knownOutcomes
 }
 
-// newHostTable returns the table of a host. Folded, it has the readings in which the case of paths plays no part.
-func newHostTable(names []string, precedences []Precedence, claimants [][]*CDN, folded bool) *hostTable {
-	h := &hostTable{names: names, claimants: claimants, competing: make([][]*CDN, len(names)), outcomes: newOutcomes()}
+// newHostTable returns the table of a host.
+func newHostTable(name string, precedences []Precedence, claimants [][]*CDN, outcomes *knownOutcomes) *hostTable {
+	h := &hostTable{name: name, claimants: claimants, competing: make([][]*CDN, len(claimants)), outcomes: outcomes}
 	h.findDecisiveAssumptions()
-	patternOf := func(l *Location) string { return l.Path }
-	if folded {
-		h.matters = [CaseMatters + 1]bool{}
-		patternOf = func(l *Location) string { return strings.ToLower(l.Path) }
-	}
-	h.tree = newTree(h.findParties(), patternOf)
-	for i := 1; i < len(h.tree) && !folded; i++ {
+	h.tree = newTree(h.findParties())
+	for i := 1; i < len(h.tree); i++ {
 		h.matters[ExactPathFirst] = h.matters[ExactPathFirst] || h.tree[i].stem == h.tree[i-1].stem
 	}
-	for a := Nothing; a < CaseMatters; a++ {
+	for a := range assumptions {
 		for _, p := range precedences {
-			if a == Nothing || h.matters[a] && !folded {
+			if a == Nothing || h.matters[a] {
 				h.readings = append(h.readings, Interpretation{p, a})
 			}
 		}
@@ -86,23 +81,23 @@ func (h *hostTable) findDecisiveAssumptions() {
 		if len(list) < 2 {
 			continue
 		}
-		owners := findOwners(h.names[side], list, Nothing)
+		owners := findOwners(h.name, list, Nothing)
 		h.matters[FirstClaimant] = h.matters[FirstClaimant] || len(owners) > 1
-		h.competing[side] = slices.DeleteFunc(slices.Clone(list), func(c *CDN) bool { return c.claimStrength(h.names[side], Nothing) == 0 })
+		h.competing[side] = slices.DeleteFunc(slices.Clone(list), func(c *CDN) bool { return c.claimStrength(h.name, Nothing) == 0 })
 		h.matters[OneCDN] = h.matters[OneCDN] || len(h.competing[side]) > 1
 		for _, a := range []Assumption{HostnameFirst, ExactHostFirst, Wildcards} {
-			h.matters[a] = h.matters[a] || !slices.Equal(owners, findOwners(h.names[side], list, a))
+			h.matters[a] = h.matters[a] || !slices.Equal(owners, findOwners(h.name, list, a))
 		}
 	}
 }
 
 // findParties returns the locations that may be for the host, and the assumptions on which that depends.
 func (h *hostTable) findParties() (parties []sideLocation) {
+	hosts := append([]string{"", h.name}, widerHosts(h.name)...)
+	if h.name == "" {
+		hosts = hosts[:1]
+	}
 	for side, list := range h.claimants {
-		hosts := append([]string{"", h.names[side]}, widerHosts(h.names[side])...)
-		if h.names[side] == "" {
-			hosts = hosts[:1]
-		}
 		for _, c := range list {
 			config := c.Config()
 			parties = slices.Grow(parties, len(config.Locations)*len(h.claimants))
@@ -116,7 +111,6 @@ func (h *hostTable) findParties() (parties []sideLocation) {
 					h.matters[AnyHost] = h.matters[AnyHost] || l.isStar
 					h.matters[AnyPath] = h.matters[AnyPath] || l.Path == "*"
 					h.matters[Units] = h.matters[Units] || l.times != [2]string{}
-					h.matters[CaseMatters] = h.matters[CaseMatters] || l.Path != strings.ToLower(l.Path)
 				}
 			}
 		}
@@ -127,8 +121,8 @@ func (h *hostTable) findParties() (parties []sideLocation) {
 // ownerOf returns the CDN that answers the host on a side under a reading, or nil.
 func (h *hostTable) ownerOf(side int, r Interpretation) *CDN {
 	owners := h.claimants[side]
-	if h.names[side] != "" {
-		owners = findOwners(h.names[side], owners, r.Without)
+	if h.name != "" {
+		owners = findOwners(h.name, owners, r.Without)
 	}
 	switch {
 	case len(owners) == 0:
@@ -170,7 +164,7 @@ func (h *hostTable) owner(side, reading int) *CDN { return h.answer(0, side, rea
 
 // mayAnswer reports whether a location that may be for the host is so under a reading in which a CDN answers the host.
 func (h *hostTable) mayAnswer(p sideLocation, owner *CDN, r Interpretation) bool {
-	isWild := p.Host != "" && p.Host != h.names[p.side]
+	isWild := p.Host != "" && p.Host != h.name
 	return (p.cdn == owner || r.Without == OneCDN && slices.Contains(h.competing[p.side], p.cdn)) &&
 		(r.Without != Wildcards || !isWild) && (r.Without != AnyHost || !p.isStar) && (r.Without != AnyPath || p.Path != "*")
 }
@@ -178,7 +172,7 @@ func (h *hostTable) mayAnswer(p sideLocation, owner *CDN, r Interpretation) bool
 // findUnclear returns the locations of a side of which no document says whether they match requests of a node.
 func (h *hostTable) findUnclear(n *pathNode, side int) (found []Responder) {
 	for _, c := range h.claimants[side] {
-		isOwner := h.names[side] == "" || h.matters[OneCDN]
+		isOwner := h.name == "" || h.matters[OneCDN]
 		for r := range h.readings {
 			isOwner = isOwner || c == h.owner(side, r)
 		}
@@ -186,7 +180,7 @@ func (h *hostTable) findUnclear(n *pathNode, side int) (found []Responder) {
 			continue
 		}
 		for _, l := range c.Config().unclear {
-			if (h.names[side] == "" || l.MayServe(h.names[side])) && l.mayOverlap(n) {
+			if (h.name == "" || l.MayServe(h.name)) && l.mayOverlap(n) {
 				found = append(found, Responder{c, l})
 			}
 		}
@@ -291,15 +285,15 @@ func (n *pathNode) matches(path string) bool { return n.prefix && strings.HasPre
 // stands before its children.
 type pathTree []pathNode
 
-// newTree returns the tree of the paths of locations, which patternOf returns. It sorts the locations.
-func newTree(parties []sideLocation, patternOf func(*Location) string) pathTree {
+// newTree returns the tree of the paths of locations. It sorts the locations.
+func newTree(parties []sideLocation) pathTree {
 	slices.SortFunc(parties, func(p, q sideLocation) int {
-		a, b := newNode(patternOf(p.Location)), newNode(patternOf(q.Location))
+		a, b := newNode(p.Path), newNode(q.Path)
 		return cmp.Or(strings.Compare(a.stem, b.stem), strings.Compare(b.pattern, a.pattern))
 	})
 	out := append(make(pathTree, 0, len(parties)+1), pathNode{prefix: true, parent: -1})
 	for i, p := range parties {
-		n := newNode(patternOf(p.Location))
+		n := newNode(p.Path)
 		if last := &out[len(out)-1]; len(out) > 1 && last.pattern == n.pattern {
 			last.own = last.own[:len(last.own)+1] // the next party
 			continue

@@ -54,13 +54,6 @@ func ReadConfigJSON(spec []byte) *CDNConfig {
 	return ReadConfig(tree)
 }
 
-// SetNote says of each CDN what else is to know.
-func (s *Site) SetNote(text string) {
-	for _, c := range s.cdns {
-		c.Note = text
-	}
-}
-
 // NewCDNFromConfig returns the CDN of a config.
 func NewCDNFromConfig(key kind.Key, config *CDNConfig) *CDN {
 	c := &CDN{Key: key, Claims: []string{config.Hostname}, Read: func(kind.Key) *CDNConfig { return config }}
@@ -164,17 +157,6 @@ func (c *CDN) claimStrength(host string, without Assumption) (most int) {
 		}
 	}
 	return most
-}
-
-// describeClaim says what gives the CDN a host: the name of the CDN for its hostname, else one of its locations.
-func (c *CDN) describeClaim(host string) string {
-	config := c.Config()
-	for _, pattern := range append([]string{host}, widerHosts(host)...) {
-		if found := config.hosts[pattern]; found != nil && config.Hostname != host {
-			return "location " + found[0].Path + " of " + c.String()
-		}
-	}
-	return c.String()
 }
 
 // hostClaimStrength returns how strong a claim by the host of a location is.

@@ -20,7 +20,7 @@ import (
 // TestExplainKnowsEveryLabel: what a plan, drift, status or a test says of an object, a line or a request is a topic
 // of trueup explain.
 func TestExplainKnowsEveryLabel(t *testing.T) {
-	labels := append(statesOfObjects(t), requesttest.Passed, requesttest.Failed, requesttest.Skipped)
+	labels := append(statesOfObjects(t), requesttest.Passed, requesttest.Failed)
 	for _, c := range tableOfCauses {
 		labels = append(labels, c.name)
 	}
