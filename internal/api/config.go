@@ -39,9 +39,9 @@ type ClientConfig struct {
 	Duplicate       DuplicateAnswer // how the platform rejects a send-once request whose name exists
 	Parallelism     int             // an eighth of the connections to a host; default 4
 	UserAgent       string
-	// Warn gets each Warning header and each pause that the platform asks for; Trace gets each request after its
-	// answer. Both may be nil, and may be called from several goroutines.
-	Warn  func(Warning)
+	// Warn gets a text for each pause that the platform asks for; Trace gets each request after its answer. Both may be nil,
+	// and may be called from several goroutines.
+	Warn  func(string)
 	Trace func(TraceEvent)
 	// Now is the clock for TraceEvent.Took, and for Retry-After dates in answers
 	// without a Date. If nil, neither is computed.
@@ -66,22 +66,14 @@ type RetryPolicy struct {
 	Second        time.Duration // the length of a second of Retry-After; tests make it shorter
 }
 
-// Warning is a Warning header of an answer: a server says in it that it dropped a field.
-type Warning struct {
-	Op, Kind, Name string // Op is list, get, create, patch or delete; Name is empty for a list
-	Text           diag.Quotation
-}
-
-// TraceEvent describes one request and the head of its answer.
+// TraceEvent describes one request and its answer.
 type TraceEvent struct {
 	Method, URL  string
-	Attempt      int         // counted from 1
-	Header       http.Header // of the request, with the token as "***"
+	Attempt      int // counted from 1
 	RequestBytes int
 	Status       int // 0 if no answer came; Err then says why
 	RequestID    diag.Quotation
-	Answer       http.Header // of the answer, without tokens and cookies
-	AnswerBytes  int64       // the Content-Length; -1 if there is none
+	AnswerBytes  int64 // the Content-Length; -1 if there is none
 	Took         time.Duration
 	Err          string
 }

@@ -140,20 +140,6 @@ func TestHopeless(t *testing.T) {
 	}
 }
 
-func TestWarningText(t *testing.T) {
-	for value, want := range map[string]string{
-		`299 - "a"`:            `a`,
-		`299 host:80 "a\"b\\"`: `a"b\`,
-		`299 - "a" "the date"`: `a`,
-		`299 - "open`:          `299 - "open`,
-		`abc - "x"`:            `abc - "x"`,
-	} {
-		if got := warningText(value).String(); got != want {
-			t.Errorf("%s became %s, want %s", value, got, want)
-		}
-	}
-}
-
 func testKind(t testing.TB) *kind.Kind {
 	k, ok := kind.FindKind("CDN")
 	if !ok {

@@ -62,7 +62,7 @@ func NewRun(env config.Env) *Run {
 	run.Options = config.Options{
 		Env: env, Dir: env.Cwd, Clean: report.Clean, Shared: &config.SharedState{}, Tool: toolName(),
 		Log: run.log, Open: run.openPlatform, Begin: run.startPhaseFuncs,
-		API: api.ClientConfig{Retry: env.Retry, UserAgent: userAgent(), Now: env.Now, Warn: run.warn},
+		API: api.ClientConfig{Retry: env.Retry, UserAgent: userAgent(), Now: env.Now, Warn: func(text string) { run.Log(slog.LevelWarn, text) }},
 	}
 	if run.out = report.NewLineWriter(run.stdout); env.Width == 0 {
 		run.out = run.out.Piped()

@@ -8,9 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"net/http"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -116,17 +114,17 @@ func (run *Run) requireYes(otherwise, format string, args ...any) error {
 func (run *Run) log(level slog.Level, text string) {
 	run.logging.Lock()
 	defer run.logging.Unlock()
-	run.writeLogLine(level, text, nil)
+	run.writeLogLine(level, text)
 }
 
-// writeLogLine is log for a caller that has locked logging. As text, the lines of more follow; as JSON, the line
-// has attrs instead. A line of one of many projects has its path.
-func (run *Run) writeLogLine(level slog.Level, text string, more []string, attrs ...slog.Attr) {
+// writeLogLine is log for a caller that has locked logging. As JSON, the line has attrs, too. A line of one of many projects
+// has its path.
+func (run *Run) writeLogLine(level slog.Level, text string, attrs ...slog.Attr) {
 	if m := run.member; m != nil { // what is neither a warning nor an error needs -v
 		if level >= slog.LevelWarn || run.Verbose {
 			m.of.logging.Lock()
 			defer m.of.logging.Unlock()
-			m.of.writeLogLine(level, m.path+": "+text, more, append(attrs, slog.String("project", m.path))...)
+			m.of.writeLogLine(level, m.path+": "+text, append(attrs, slog.String("project", m.path))...)
 		}
 		return
 	}
@@ -142,9 +140,6 @@ func (run *Run) writeLogLine(level slog.Level, text string, more []string, attrs
 	}
 	prefix := map[slog.Level]string{slog.LevelError: "trueup: ", slog.LevelWarn: "warning: "}[level]
 	_ = out.Printf("%s%s\n", prefix, text)
-	for _, line := range more {
-		_ = out.Printf("  %s\n", line)
-	}
 }
 
 // writeLostRecord writes a record that the ledger could not store to standard error, for ledger import.
@@ -159,7 +154,7 @@ func (run *Run) writeLostRecord(record []byte) {
 	_ = run.stderr().JSONLine(before, record)
 }
 
-// logRequest shows a request and the headers of its answer (-v), and never a body.
+// logRequest shows a request and how it was answered (-v), and never a body.
 func (run *Run) logRequest(e api.TraceEvent) {
 	answer := e.Err
 	if e.Status != 0 {
@@ -183,21 +178,11 @@ func (run *Run) logRequest(e api.TraceEvent) {
 	run.logging.Lock()
 	defer run.logging.Unlock()
 	run.writeLogLine(
-		slog.LevelDebug, line, append(headerLines("> ", e.Header), headerLines("< ", e.Answer)...),
+		slog.LevelDebug, line,
 		slog.String("method", e.Method), slog.String("url", e.URL), slog.Int("attempt", e.Attempt),
 		slog.Int("status", e.Status), slog.String("error", e.Err), slog.Any("requestId", e.RequestID),
 		slog.Int("requestBytes", e.RequestBytes), slog.Int64("answerBytes", e.AnswerBytes), slog.Int64("ms", took.Milliseconds()),
-		slog.Any("requestHeader", e.Header), slog.Any("answerHeader", e.Answer),
 	)
-}
-
-func headerLines(prefix string, header http.Header) (lines []string) {
-	for _, name := range slices.Sorted(maps.Keys(header)) {
-		for _, value := range header[name] {
-			lines = append(lines, prefix+name+": "+value)
-		}
-	}
-	return lines
 }
 
 // barAfter is the time before a run shows its first bar, and barEvery that between two bars. Without a
@@ -287,7 +272,7 @@ func (p *phase) showProgress() {
 			_ = run.stderr().Bar(p.progressAt(now), columns-1)
 		}
 	} else {
-		run.writeLogLine(slog.LevelInfo, p.progressAt(now).String(), nil)
+		run.writeLogLine(slog.LevelInfo, p.progressAt(now).String())
 	}
 	run.tellAt = now.Add(every)
 	p.timer.Reset(every)
