@@ -54,7 +54,7 @@ func RunProcess(env config.Env) int {
 // grows by so many percent of what is live. The collector's default is 100. A small heap would be collected often.
 const (
 	minGrowth                  = 24 << 20
-	heapGoal                   = 160 << 20
+	heapGoal                   = 128 << 20
 	growthPercent, mostPercent = 40, 600 // the collector takes the percent of 4 MiB too
 )
 
