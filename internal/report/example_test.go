@@ -41,8 +41,8 @@ func exampleRequests() []routing.RequestChange {
 	return []routing.RequestChange{
 		{Effect: routing.Dark, Hosts: all, Objects: shop, RequestPart: routing.RequestPart{Paths: []routing.PathPattern{{Pattern: "/old/*"}}, Answers: []routing.ConditionalAnswer{{Before: "a:443 over https, edge TTL 1 h", After: "nothing"}}}},
 		{
-			Effect: routing.OtherOrigin, Hosts: []routing.HostPattern{{Name: "new.example.com"}}, Objects: []kind.Key{key("CDN", "shop"), key("CDN", "legacy")},
-			RequestPart: routing.RequestPart{Paths: []routing.PathPattern{{Pattern: "/s/*"}}, Answers: []routing.ConditionalAnswer{changed("origin", "o2.net:443", "o1.net:443")}},
+			Effect: routing.OtherOrigin, Hosts: []routing.HostPattern{{Name: "new.example.com"}}, As: "old.example.com", Still: true, StillBy: []string{"location /y of CDN/shop"}, Objects: []kind.Key{key("CDN", "shop"), key("CDN", "legacy")},
+			Exceptions: []routing.RequestPart{{Paths: []routing.PathPattern{{Pattern: "/s/*"}}, Answers: []routing.ConditionalAnswer{changed("origin", "o2.net:443", "o1.net:443")}}},
 		},
 		{Effect: routing.OtherRules, Hosts: all, Objects: shop, RequestPart: routing.RequestPart{Answers: []routing.ConditionalAnswer{changed("TLS forced", "false", "true")}}},
 		{

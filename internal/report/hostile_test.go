@@ -73,6 +73,7 @@ func hostile(s string, v any, op plan.Op, class merge.ChangeKind, n int) Documen
 				"overrides": []plan.Override{{Kind: s, Path: s, Order: s, Type: s, Key: []string{s}, Undocumented: []string{s}}},
 			},
 			Requests: []routing.RequestChange{
+				{Hosts: hosts, RequestPart: part, As: s, Exceptions: []routing.RequestPart{part}, Still: true, StillBy: []string{s}, Objects: []kind.Key{k}},
 				{Hosts: hosts, RequestPart: part, Objects: []kind.Key{k, k}},
 			},
 			Format: s, Tool: s, Digest: s, Offline: n%3 == 1, Notes: []string{s}, OrderNote: s, Advice: diag.List{advice}, Silenced: diag.List{advice},

@@ -81,8 +81,14 @@ func Compare(changes []CDNChange, others *Site, precedences []Precedence) SiteEf
 	if c.others == nil {
 		c.others = NewSite()
 	}
+	renamed := map[string]bool{}
+	for _, change := range changes {
+		renamed[c.addRename(change)] = true
+	}
 	for _, host := range c.hostsOfChangedCDNs() {
-		c.addHost(host)
+		if !renamed[host] {
+			c.addHost(host)
+		}
 	}
 	told := map[string]bool{}
 	for _, l := range c.Lines {
@@ -145,9 +151,14 @@ func (c *comparison) listClaimants(side int, host string) []*CDN {
 	return list
 }
 
+// newTable returns the table of a host, which may have another name after than before.
+func (c *comparison) newTable(before, after string) *hostTable {
+	return newHostTable([]string{before, after}, c.precedences, [][]*CDN{c.listClaimants(0, before), c.listClaimants(1, after)}, c.outcomes)
+}
+
 // addHost compares the requests of a host.
 func (c *comparison) addHost(name string) {
-	h := newHostTable(name, c.precedences, [][]*CDN{c.listClaimants(0, name), c.listClaimants(1, name)}, c.outcomes)
+	h := c.newTable(name, name)
 	groups, changed := h.findChanges()
 	if len(groups) == 0 {
 		return
@@ -197,6 +208,45 @@ func (c *comparison) findCauses(h *hostTable, host string) (keys []kind.Key) {
 	return keys
 }
 
+// addRename adds the line of a hostname that nothing answered before and that is now answered by a CDN which had another
+// one. It returns the host, or "" if there is no such line.
+func (c *comparison) addRename(change CDNChange) string {
+	if change.Before == nil || change.After == nil {
+		return ""
+	}
+	from, to := change.Before.Config().Hostname, change.After.Config().Hostname
+	if from == to || from == "" || to == "" || len(c.listClaimants(0, to)) > 0 {
+		return ""
+	}
+	h := c.newTable(from, to)
+	if !h.isOwnedBy(change) {
+		return ""
+	}
+	l := RequestChange{Effect: First, Hosts: []HostPattern{{Name: to}}, As: from, Objects: []kind.Key{change.After.Key}, Nothing: true}
+	for i := range h.tree {
+		l.Nothing = l.Nothing && h.answer(i, 1, 0).Location == nil
+	}
+	groups, _ := h.findChanges()
+	for _, g := range groups {
+		l.Effect, l.Exceptions = min(l.Effect, g.effect()), append(l.Exceptions, g.RequestPart)
+	}
+	for _, cdn := range findOwners(from, c.listClaimants(1, from), Nothing) {
+		l.Still, l.StillBy = true, append(l.StillBy, cdn.describeClaim(from))
+	}
+	c.Lines = append(c.Lines, l)
+	return to
+}
+
+// isOwnedBy reports whether the CDN that changes answers the host before and after, under any reading, and no other one.
+func (h *hostTable) isOwnedBy(change CDNChange) bool {
+	for r := range h.readings {
+		if h.owner(0, r) != change.Before || h.owner(1, r) != change.After {
+			return false
+		}
+	}
+	return !h.matters[OneCDN]
+}
+
 // addUnnamedHosts adds what a change does to requests for hosts that nothing names, if lines do not tell the same of others.
 func (c *comparison) addUnnamedHosts(change CDNChange, told map[string]bool) {
 	if change.Before == nil || change.After == nil {
@@ -204,7 +254,7 @@ func (c *comparison) addUnnamedHosts(change CDNChange, told map[string]bool) {
 	}
 	key := change.Key()
 	isNew := func(d Difference) bool { return !told[key.String()+d.String()] }
-	groups, _ := newHostTable("", c.precedences, [][]*CDN{{change.Before}, {change.After}}, c.outcomes).findChanges()
+	groups, _ := newHostTable([]string{"", ""}, c.precedences, [][]*CDN{{change.Before}, {change.After}}, c.outcomes).findChanges()
 	for _, g := range groups {
 		l := RequestChange{Effect: Unclear, RequestPart: g.RequestPart, Objects: []kind.Key{key}}
 		certain := l.findCertain()

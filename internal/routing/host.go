@@ -41,8 +41,8 @@ func (a Responder) describeCDN() string {
 
 // hostTable has what answers the requests of a host on some sides, under each reading that makes a difference.
 type hostTable struct {
-	// name is empty for a host that nothing names.
-	name string
+	// names has the host on each side: two, if a hostname changes. An empty one is a host that nothing names.
+	names []string
 	// claimants has the CDNs that may claim the host on each side, by name.
 	claimants [][]*CDN
 	// competing has those of several claimants that have it, if not one alone answers it.
@@ -57,8 +57,8 @@ type hostTable struct {
 }
 
 // newHostTable returns the table of a host.
-func newHostTable(name string, precedences []Precedence, claimants [][]*CDN, outcomes *knownOutcomes) *hostTable {
-	h := &hostTable{name: name, claimants: claimants, competing: make([][]*CDN, len(claimants)), outcomes: outcomes}
+func newHostTable(names []string, precedences []Precedence, claimants [][]*CDN, outcomes *knownOutcomes) *hostTable {
+	h := &hostTable{names: names, claimants: claimants, competing: make([][]*CDN, len(names)), outcomes: outcomes}
 	h.findDecisiveAssumptions()
 	h.tree = newTree(h.findParties())
 	for i := 1; i < len(h.tree); i++ {
@@ -81,23 +81,23 @@ func (h *hostTable) findDecisiveAssumptions() {
 		if len(list) < 2 {
 			continue
 		}
-		owners := findOwners(h.name, list, Nothing)
+		owners := findOwners(h.names[side], list, Nothing)
 		h.matters[FirstClaimant] = h.matters[FirstClaimant] || len(owners) > 1
-		h.competing[side] = slices.DeleteFunc(slices.Clone(list), func(c *CDN) bool { return c.claimStrength(h.name, Nothing) == 0 })
+		h.competing[side] = slices.DeleteFunc(slices.Clone(list), func(c *CDN) bool { return c.claimStrength(h.names[side], Nothing) == 0 })
 		h.matters[OneCDN] = h.matters[OneCDN] || len(h.competing[side]) > 1
 		for _, a := range []Assumption{HostnameFirst, ExactHostFirst, Wildcards} {
-			h.matters[a] = h.matters[a] || !slices.Equal(owners, findOwners(h.name, list, a))
+			h.matters[a] = h.matters[a] || !slices.Equal(owners, findOwners(h.names[side], list, a))
 		}
 	}
 }
 
 // findParties returns the locations that may be for the host, and the assumptions on which that depends.
 func (h *hostTable) findParties() (parties []sideLocation) {
-	hosts := append([]string{"", h.name}, widerHosts(h.name)...)
-	if h.name == "" {
-		hosts = hosts[:1]
-	}
 	for side, list := range h.claimants {
+		hosts := append([]string{"", h.names[side]}, widerHosts(h.names[side])...)
+		if h.names[side] == "" {
+			hosts = hosts[:1]
+		}
 		for _, c := range list {
 			config := c.Config()
 			parties = slices.Grow(parties, len(config.Locations)*len(h.claimants))
@@ -121,8 +121,8 @@ func (h *hostTable) findParties() (parties []sideLocation) {
 // ownerOf returns the CDN that answers the host on a side under a reading, or nil.
 func (h *hostTable) ownerOf(side int, r Interpretation) *CDN {
 	owners := h.claimants[side]
-	if h.name != "" {
-		owners = findOwners(h.name, owners, r.Without)
+	if h.names[side] != "" {
+		owners = findOwners(h.names[side], owners, r.Without)
 	}
 	switch {
 	case len(owners) == 0:
@@ -164,7 +164,7 @@ func (h *hostTable) owner(side, reading int) *CDN { return h.answer(0, side, rea
 
 // mayAnswer reports whether a location that may be for the host is so under a reading in which a CDN answers the host.
 func (h *hostTable) mayAnswer(p sideLocation, owner *CDN, r Interpretation) bool {
-	isWild := p.Host != "" && p.Host != h.name
+	isWild := p.Host != "" && p.Host != h.names[p.side]
 	return (p.cdn == owner || r.Without == OneCDN && slices.Contains(h.competing[p.side], p.cdn)) &&
 		(r.Without != Wildcards || !isWild) && (r.Without != AnyHost || !p.isStar) && (r.Without != AnyPath || p.Path != "*")
 }
@@ -172,7 +172,7 @@ func (h *hostTable) mayAnswer(p sideLocation, owner *CDN, r Interpretation) bool
 // findUnclear returns the locations of a side of which no document says whether they match requests of a node.
 func (h *hostTable) findUnclear(n *pathNode, side int) (found []Responder) {
 	for _, c := range h.claimants[side] {
-		isOwner := h.name == "" || h.matters[OneCDN]
+		isOwner := h.names[side] == "" || h.matters[OneCDN]
 		for r := range h.readings {
 			isOwner = isOwner || c == h.owner(side, r)
 		}
@@ -180,7 +180,7 @@ func (h *hostTable) findUnclear(n *pathNode, side int) (found []Responder) {
 			continue
 		}
 		for _, l := range c.Config().unclear {
-			if (h.name == "" || l.MayServe(h.name)) && l.mayOverlap(n) {
+			if (h.names[side] == "" || l.MayServe(h.names[side])) && l.mayOverlap(n) {
 				found = append(found, Responder{c, l})
 			}
 		}

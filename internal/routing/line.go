@@ -50,6 +50,13 @@ type RequestChange struct {
 	// Hosts are who is meant; none are hosts that no CDN names.
 	Hosts []HostPattern `json:"hosts,omitempty"`
 	RequestPart
+	// As is the hostname that was replaced by the one of the line, which is answered as that was, with Exceptions. Still
+	// says that the old one is answered, too, by StillBy, and Nothing that no location matches the new one.
+	As         string        `json:"as,omitempty"`
+	Exceptions []RequestPart `json:"exceptions,omitempty"`
+	Still      bool          `json:"still,omitempty"`
+	StillBy    []string      `json:"stillBy,omitempty"`
+	Nothing    bool          `json:"nothing,omitempty"`
 	// Objects are the CDNs whose change does it.
 	Objects []kind.Key `json:"objects"`
 	// Drift says that before is git, and after is live.
@@ -150,7 +157,7 @@ const All = 1 << 30
 // String returns the line as a sentence.
 func (l RequestChange) String() string { return l.Sentence(All) }
 
-// Sentence returns the line as a sentence, with so many hosts and paths at most.
+// Sentence returns the line as a sentence, with so many hosts, paths and exceptions at most.
 func (l RequestChange) Sentence(most int) string {
 	return l.DescribeRequests(most) + ": " + l.DescribeEffect(most)
 }
@@ -220,18 +227,49 @@ func describePaths(paths []PathPattern, most int) string {
 
 // DescribeEffect says what happens to the requests.
 func (l RequestChange) DescribeEffect(most int) string {
-	if len(l.Answers) == 0 {
+	switch {
+	case l.As != "":
+		return l.describeRename(most)
+	case len(l.Answers) == 0:
 		return "no document says which requests such a path matches, so their answer may change"
 	}
 	return l.describe(l.Drift, most)
 }
 
-// findCertain returns the differences of a line that depend on nothing.
-func (l RequestChange) findCertain() []Difference {
-	if len(l.Answers) == 1 {
-		return l.Answers[0].Differences
+func (l RequestChange) describeRename(most int) string {
+	text, exceptions := "answered as "+l.As+" was", l.Exceptions
+	if l.Nothing {
+		text, exceptions = "not answered: no location matches; it replaces "+l.As, nil
 	}
-	return nil
+	var everywhere, except []string
+	for _, p := range exceptions {
+		says := strings.ReplaceAll(p.describe(false, most), "for the first time", "only now")
+		if coverAllPaths(p.Paths) {
+			everywhere = append(everywhere, "a difference: "+says)
+		} else {
+			except = append(except, describePaths(p.Paths, most)+": "+says)
+		}
+	}
+	if everywhere != nil {
+		text += ", with " + strings.Join(everywhere, "; and ")
+	}
+	if except != nil {
+		text += ", except " + strings.Join(except, "; and ")
+	}
+	if l.Still {
+		text += ". " + l.As + " is still answered, by " + diag.JoinFirst(l.StillBy, most)
+	}
+	return text
+}
+
+// findCertain returns the differences of a line that depend on nothing.
+func (l RequestChange) findCertain() (all []Difference) {
+	for _, p := range append([]RequestPart{l.RequestPart}, l.Exceptions...) {
+		if len(p.Answers) == 1 {
+			all = append(all, p.Answers[0].Differences...)
+		}
+	}
+	return all
 }
 
 // MergeLines sorts lines, the worst first, and makes one of those that say the same of other hosts: of the same objects, or

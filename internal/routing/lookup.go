@@ -129,7 +129,7 @@ func (l *Lookup) Find(u URL) (RequestAnswer, error) {
 	h := l.tables[u.Host]
 	if h == nil {
 		claimants := diag.MapList(l.sides, func(s Side) []*CDN { return s.Claimants(u.Host) })
-		h = newHostTable(u.Host, l.precedences, claimants, newOutcomes())
+		h = newHostTable(slices.Repeat([]string{u.Host}, len(l.sides)), l.precedences, claimants, newOutcomes())
 		l.tables[u.Host] = h
 	}
 	q := RequestAnswer{URL: u.Text, Host: u.Host, Path: u.Path, Rewritten: u.Rewritten, table: h, node: h.tree.findNode(u.Path)}

@@ -324,12 +324,79 @@ func fulfils(said, want []string, before, after reply) bool {
 
 // said returns what lines say about a request under a reading, and the answers that they compare.
 func said(lines []saying, was, is site, host, path string, r reading) (all []string, before, after reply) {
+	before, after = was.ask(host, path, r), is.ask(host, path, r)
 	for _, s := range lines {
-		if s.covers(host, path, r) {
+		if !s.covers(host, path, r) {
+			continue
+		}
+		as, rest, isRename := strings.Cut(strings.TrimPrefix(s.says, "answered as "), " was")
+		if old, ok := strings.CutPrefix(s.says, "not answered: no location matches; it replaces "); ok {
+			if after.isAnswer() {
+				all = append(all, "is answered")
+			}
+			old, by, still := strings.Cut(old, ". ")
+			if by = strings.TrimPrefix(by, old+" is still answered, by "); !is.answers(old, by, still) {
+				all = append(all, fmt.Sprintf("%s is answered by %q", old, by))
+			}
+			return append(all, changes(was.ask(old, path, r), after)...), was.ask(old, path, r), after
+		}
+		if !isRename {
 			all = append(all, under(s.says, r)...)
+			continue
+		}
+		rest, by, still := strings.Cut(rest, ". "+as+" is still answered, by ")
+		if !is.answers(as, by, still) {
+			all = append(all, fmt.Sprintf("%s is answered by %q", as, by))
+		}
+		before = was.ask(as, path, r)
+		everywhere, except, _ := strings.Cut(rest, ", except ")
+		if everywhere, ok := strings.CutPrefix(everywhere, ", with a difference: "); ok {
+			for _, part := range strings.Split(everywhere, "; and a difference: ") {
+				all = append(all, under(strings.ReplaceAll(part, "answered only now", "answered for the first time"), r)...)
+			}
+		}
+		if except != "" {
+			all = append(all, exceptions(except, path, r)...)
 		}
 	}
-	return all, was.ask(host, path, r), is.ask(host, path, r)
+	return all, before, after
+}
+
+// answers reports whether CDNs have a host, because of what the text says: hostnames, or else locations.
+func (s site) answers(host, text string, says bool) bool {
+	var owners []string
+	r, most := reading{}, 1
+	for _, c := range s { // sorted by name
+		by := "CDN/" + c.name
+		longest := -1
+		for _, l := range c.locations {
+			is := len(l.host)
+			if l.host == host {
+				is = 1000
+			}
+			if c.hostname != host && (l.host == host || isBelow(host, l.host)) && is > longest {
+				by, longest = "location "+l.path+" of CDN/"+c.name, is
+			}
+		}
+		switch claim := c.claims(host, r); {
+		case claim > most:
+			owners, most = []string{by}, claim
+		case claim == most:
+			owners = append(owners, by)
+		}
+	}
+	return says == (owners != nil) && text == strings.Join(owners, ", ")
+}
+
+// exceptions returns what "PATHS: WHAT; and PATHS: WHAT" says of a path.
+func exceptions(text, path string, r reading) (all []string) {
+	for _, part := range strings.Split(text, "; and ") {
+		paths, says, _ := strings.Cut(part, ": ")
+		if slices.ContainsFunc(readPaths(paths), func(p pathList) bool { return p.has(path) }) {
+			all = append(all, under(strings.ReplaceAll(says, "answered only now", "answered for the first time"), r)...)
+		}
+	}
+	return all
 }
 
 // The sites.
@@ -481,6 +548,9 @@ func compare(was, is site) (probes int, problem string) {
 		if len(l.Hosts) > 0 {
 			texts, sayings = append(texts, l.String()), append(sayings, read(l.String()))
 		}
+	}
+	if said := strings.Join(texts, "\n"); strings.Contains(said, "except every path") {
+		return 0, "an exception of everything: " + said
 	}
 	for _, host := range probedHosts {
 		for _, path := range probedPaths {

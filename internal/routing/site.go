@@ -159,6 +159,17 @@ func (c *CDN) claimStrength(host string, without Assumption) (most int) {
 	return most
 }
 
+// describeClaim says what gives the CDN a host: the name of the CDN for its hostname, else one of its locations.
+func (c *CDN) describeClaim(host string) string {
+	config := c.Config()
+	for _, pattern := range append([]string{host}, widerHosts(host)...) {
+		if found := config.hosts[pattern]; found != nil && config.Hostname != host {
+			return "location " + found[0].Path + " of " + c.String()
+		}
+	}
+	return c.String()
+}
+
 // hostClaimStrength returns how strong a claim by the host of a location is.
 func hostClaimStrength(host string, without Assumption) int {
 	isWild := strings.HasPrefix(host, "*") && without != Wildcards
