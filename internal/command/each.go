@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -143,6 +144,9 @@ func runEach(ctx context.Context, run *Run, o eachOptions, line projectCommandLi
 	return doc, nil
 }
 
+// listCommand stands for --list, which runs nothing.
+const listCommand = ""
+
 // findFleet returns the projects that the command runs in, and what is known of all.
 func findFleet(ctx context.Context, run *Run, o eachOptions, line projectCommandLine) (found config.Fleet, err error) {
 	dir, err := searchedFolder(run)
@@ -153,7 +157,7 @@ func findFleet(ctx context.Context, run *Run, o eachOptions, line projectCommand
 	if isCompared {
 		base = findBase(ctx, run, *cmp.Or(line.base, new(string)))
 	}
-	isLocal := line.command == "validate" || line.command == "test" || run.Sandbox
+	isLocal := run.Sandbox || slices.Contains([]string{listCommand, "validate", "test"}, line.command)
 	if found, err = o.FindFleet(ctx, dir, base); err != nil {
 		return found, err
 	}
@@ -161,6 +165,18 @@ func findFleet(ctx context.Context, run *Run, o eachOptions, line projectCommand
 		_, err = readProjectContents(ctx, run, &found) // projects of one hostname would undo each other's changes
 	}
 	return found, err
+}
+
+// searchedFolder returns the folder in which to search for projects.
+func searchedFolder(run *Run) (string, error) {
+	info, err := os.Stat(run.Dir)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("-C %s: %w", run.chdir, files.WithoutPath(err))
+	case !info.IsDir():
+		return "", fmt.Errorf("-C %s is not a folder: name the folder that has the projects", run.chdir)
+	}
+	return filepath.EvalSymlinks(run.Dir) // a search follows no link
 }
 
 // findBase returns the commit to compare with. What the newest commit removed counts everywhere.

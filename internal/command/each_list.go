@@ -7,18 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"path"
-	"path/filepath"
-	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"trueup/internal/config"
 	"trueup/internal/diag"
-	"trueup/internal/files"
 	"trueup/internal/kind"
 	"trueup/internal/report"
 )
@@ -38,23 +33,15 @@ func (o eachOptions) checkList(cmd *cobra.Command, words []string) error {
 		errorIf(len(words) > 0, "--list runs nothing: remove it, or what is after --"),
 		errorIf(o.matrix && o.Shard.Of > 0, "--matrix lists all shards: remove --shard"),
 	}
-	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
-		isUseful := slices.Contains([]string{"list", "matrix", "changed-since", "shard", "select", "exclude"}, f.Name)
-		wrong = append(wrong, errorIf(f.Changed && !isUseful, "--%s does nothing with --list: remove it", f.Name))
-	})
+	for _, name := range []string{"results", "jobs", "max-failures"} {
+		wrong = append(wrong, errorIf(cmd.Flags().Changed(name), "--%s does nothing with --list: remove it", name))
+	}
 	return errors.Join(wrong...)
 }
 
 // listProjects lists projects with what their manifests have. A project that can't be read fails alone.
 func listProjects(ctx context.Context, run *Run, o eachOptions) (doc report.Document, err error) {
-	dir, err := searchedFolder(run)
-	if err != nil {
-		return doc, err
-	}
-	found, err := o.FindFleet(ctx, dir, "")
-	if err == nil {
-		err = checkPins(run, o, &found, true)
-	}
+	found, err := findFleet(ctx, run, o, projectCommandLine{command: listCommand})
 	if err != nil {
 		return doc, err
 	}
@@ -70,11 +57,10 @@ func listProjects(ctx context.Context, run *Run, o eachOptions) (doc report.Docu
 	}
 	list, rows := []listedProject{}, [][]string{{"PROJECT", "WORKSPACE", "OBJECTS", "LEDGER"}}
 	for i, p := range found.Projects {
-		row := listedProject{Path: p.Path, Ledger: p.Settings.Ledger.Store}
+		row, objects := listedProject{Path: p.Path, Ledger: p.Settings.Ledger.Store}, "?"
 		if p.Err == nil {
 			row.Workspace = &p.Settings.Workspace
 		}
-		objects := "?"
 		if err := cmp.Or(contents[i].Err, p.Err); err != nil {
 			row.Error, doc.ExitCode = err.Error(), diag.ExitInvalid
 			run.Log(slog.LevelError, row.Error)
@@ -112,10 +98,7 @@ func shardMatrix(projects int) report.Document {
 	for i := range shards {
 		shards[i] = config.Shard{Index: i + 1, Of: len(shards)}.String()
 	}
-	line, err := json.Marshal(shards)
-	if err != nil {
-		panic(err) // it is text
-	}
+	line, _ := json.Marshal(shards) // they are text
 	return report.Document{Data: shards, Text: func(out report.LineWriter, _ report.FormatOptions) { out.JSONLine("", line) }}
 }
 
@@ -124,16 +107,4 @@ func readProjectContents(ctx context.Context, run *Run, found *config.Fleet) ([]
 	reading := run.startPhase("reading manifests")
 	defer reading.end()
 	return found.ReadContents(ctx, run.API.Parallelism)
-}
-
-// searchedFolder returns the folder in which to search for projects.
-func searchedFolder(run *Run) (string, error) {
-	info, err := os.Stat(run.Dir)
-	switch {
-	case err != nil:
-		return "", fmt.Errorf("-C %s: %w", run.chdir, files.WithoutPath(err))
-	case !info.IsDir():
-		return "", fmt.Errorf("-C %s is not a folder: name the folder that has the projects", run.chdir)
-	}
-	return filepath.EvalSymlinks(run.Dir) // a search follows no link
 }

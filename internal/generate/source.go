@@ -298,34 +298,17 @@ func (g *gatherer) findHost(host string) (purge.WantedPath, error) {
 	case len(g.known) == 0:
 		return purge.WantedPath{Hostname: host}, nil
 	case !ok:
-		return purge.WantedPath{}, fmt.Errorf("no CDN in git serves %s%s", host, g.suggestHost(host))
+		const most = 100 // each is compared with every hostname, and so many unknown ones are not misspelt
+		if len(g.Unplaced) < most {
+			if meant := diag.Corrections(host, g.known); len(meant) == 1 {
+				host += ": did you mean " + meant[0] + "?"
+			}
+		}
+		return purge.WantedPath{}, fmt.Errorf("no CDN in git serves %s", host)
 	case subdomain != "":
 		g.beside[host] = hostname
 	}
 	return purge.WantedPath{Hostname: hostname, Subdomain: subdomain}, nil
-}
-
-// suggestHost ends a message about a host that no CDN serves with the one that was probably meant. Another host of the
-// same domain, or another number, is no slip.
-func (g *gatherer) suggestHost(host string) string {
-	const most = 100 // each is compared with every hostname, and so many unknown ones are not misspelt
-	if len(g.Unplaced) >= most {
-		return ""
-	}
-	label, domain, _ := strings.Cut(host, ".")
-	var labels []string
-	for _, known := range g.known {
-		if l, same := strings.CutSuffix(known, "."+domain); same {
-			labels = append(labels, l)
-		}
-	}
-	if labels == nil {
-		label, domain, labels = host, "", g.known
-	}
-	if meant := diag.Corrections(label, labels); len(meant) == 1 {
-		return fmt.Sprintf(": did you mean %s?", strings.TrimSuffix(meant[0]+"."+domain, "."))
-	}
-	return ""
 }
 
 // oneLine is a text that stays within the line of a comment.
