@@ -16,7 +16,6 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/generate"
 	"trueup/internal/kind"
-	"trueup/internal/manifest"
 	"trueup/internal/report"
 )
 
@@ -33,11 +32,9 @@ func newPull(run *Run) *cobra.Command {
 		}
 		err := parsePastFlags(run, &opts, before, runOf)
 		return cmp.Or(err,
-			errorIf(opts.File != "" && (opts.Dir != "" || opts.Stdout), "--dir writes one file per object and --file one for all: use one of them"),
 			errorIf(opts.Diff && opts.Replace, "--diff writes nothing and --replace overwrites manifests: use one of them"),
 			errorIf(opts.Stdout && (opts.Diff || opts.Replace), "--dir - reads no file: remove --diff and --replace"),
 			errorIf(opts.Stdout && run.Format != "text", "--dir - writes manifests to standard output: remove -o"),
-			errorIf(opts.File != "" && !manifest.IsYAML(opts.File), "--file must end in .yaml or .yml; --dir - writes to standard output"),
 		)
 	}
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
@@ -45,7 +42,6 @@ func newPull(run *Run) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&opts.Dir, "dir", "", "write one file per object in `DIR`, or all to standard output with - (default the project's folder of manifests)")
-	f.StringVar(&opts.File, "file", "", "write all objects to one new `FILE`")
 	f.BoolVar(&opts.AllFields, "all-fields", false, "write every live field, including those that the schema does not know")
 	f.BoolVar(&opts.Diff, "diff", false, "write nothing, and show how the objects in git differ from live")
 	f.BoolVar(&opts.Replace, "replace", false, "take live into manifests that differ; if more than values differs, their comments, labels and annotations are lost")
@@ -72,7 +68,7 @@ func parsePastFlags(run *Run, opts *generate.PullOptions, before string, runOf i
 		past.Time, err = parseSince(run, before)
 	}
 	opts.Replace = !opts.Diff
-	return cmp.Or(err, errorIf(opts.Stdout || opts.Dir != "" || opts.File != "", "--before and --run write the manifests that are there: remove --dir and --file"))
+	return cmp.Or(err, errorIf(opts.Stdout || opts.Dir != "", "--before and --run write the manifests that are there: remove --dir"))
 }
 
 // commitID matches the beginning of a commit's id.
@@ -97,8 +93,11 @@ func runPull(ctx context.Context, run *Run, opts generate.PullOptions, args []st
 			run.Log(levelOf(f), strings.TrimSuffix(f.Message+"; "+f.Fix, "; "))
 		}
 		doc.Text = func(out report.LineWriter, _ report.FormatOptions) {
-			for _, text := range generate.JoinManifests(r.New()) {
-				out.Source(text)
+			for n, i := range r.New() {
+				if n > 0 {
+					out.Source([]byte("---\n"))
+				}
+				out.Source(i.After)
 			}
 		}
 	}

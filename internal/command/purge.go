@@ -42,7 +42,6 @@ func newNewPurge(run *Run) *cobra.Command {
 	})
 	f := cmd.Flags()
 	f.StringArrayVar(&opts.Hostnames, "hostname", nil, "the `HOST` of paths without one (default the only CDN in git); repeatable")
-	f.StringArrayVar(&opts.Subdomains, "subdomain", nil, "also purge paths without a host on the subdomain `PART`; repeatable")
 	f.StringVar(&opts.FromGit, "from-git", "", "purge the files that differ in `RANGE`: BASE..HEAD, or BASE...HEAD for what HEAD changed since it branched from BASE")
 	f.StringArrayVar(&opts.Maps, "map", nil, "where --from-git finds files and the path that serves them, as `'FROM -> TO'`; FROM starts at the top of the repository; repeatable")
 	f.StringVar(&opts.Pages, "pages", purge.IndexPages, "how the site serves `PAGES` of --from-git: index (/a/index.html also as /a/ and /a), clean (/b.html also as /b) or files")

@@ -25,15 +25,14 @@ import (
 
 // PurgeOptions are what a user asks for.
 type PurgeOptions struct {
-	// Hostnames and Subdomains are where paths without a host are purged.
-	Hostnames, Subdomains []string
-	FromGit               string // a range of commits, whose files Maps serve
-	Maps                  []string
-	Lists                 []string // files of lists of addresses, also of the older purge service
-	Query                 string   // what Lists do with a query: purge.QueryDropped, QueryPrefix, QueryKept, or empty to refuse it
-	Pages                 string   // how the site serves pages of FromGit
-	Name, Dir             string   // Name begins the names of manifests, and Dir is where to write them
-	SkipUnplaced          bool
+	Hostnames    []string // where paths without a host are purged
+	FromGit      string   // a range of commits, whose files Maps serve
+	Maps         []string
+	Lists        []string // files of lists of addresses, also of the older purge service
+	Query        string   // what Lists do with a query: purge.QueryDropped, QueryPrefix, QueryKept, or empty to refuse it
+	Pages        string   // how the site serves pages of FromGit
+	Name, Dir    string   // Name begins the names of manifests, and Dir is where to write them
+	SkipUnplaced bool
 }
 
 // ToStdout is the Dir of manifests that are not written to a file.
@@ -178,17 +177,6 @@ func (g *gatherer) chooseDefaultSource() error {
 			return err
 		}
 		g.usual = append(g.usual, w)
-		for _, part := range g.Subdomains {
-			part = strings.ToLower(part)
-			if w.Subdomain != "" {
-				part += "." + w.Subdomain
-			}
-			to := purge.WantedPath{Hostname: w.Hostname, Subdomain: part}
-			if hostname, sub, ok := g.hosts.FindHostname(part + "." + w.Hostname); ok { // perhaps a CDN of its own
-				to = purge.WantedPath{Hostname: hostname, Subdomain: sub}
-			}
-			g.usual = append(g.usual, to)
-		}
 	}
 	return nil
 }
@@ -328,9 +316,6 @@ func (g *gatherer) checkUnplaced() error {
 			in = ", which in git are " + diag.JoinFirst(g.known, 5)
 		}
 		return fmt.Errorf("a path without a hostname: add --hostname HOST%s, or name addresses (https://HOST/PATH)", in)
-	}
-	if len(g.Subdomains) > 0 && len(g.Wanted) > 0 && !g.toUsual {
-		return errors.New("--subdomain applies to paths without a host, and every path has one: also name addresses on the subdomain (https://PART.HOST/PATH)")
 	}
 	for _, text := range g.Unplaced[:min(maxShown, len(g.Unplaced))] {
 		g.logWarning("%s", text)

@@ -41,7 +41,7 @@ func hostileOutput() []hostileCase {
 // format; each run checks what it prints.
 func everyOutput(p *place) {
 	p.Helper()
-	for _, args := range [][]string{{"pull", "--diff"}, {"pull", "--diff", "-o", "json"}, {"pull", "--file", "-", "--all-fields"}} {
+	for _, args := range [][]string{{"pull", "--diff"}, {"pull", "--diff", "-o", "json"}, {"pull", "--dir", "-", "--all-fields"}} {
 		p.run(args...)
 	}
 	for _, args := range [][]string{{"fmt", "--check", "--diff"}, {"fmt", "--check", "--fix", "-o", "json"}} {
