@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -45,6 +46,22 @@ func content(t *testing.T, dir, name string) string {
 		t.Fatal(err)
 	}
 	return string(text)
+}
+
+// TestInitKeepsAnswers: a failure after the last question repeats the answers as flags.
+func TestInitKeepsAnswers(t *testing.T) {
+	answers := []string{"acme", "5a1d", "file:.trueup/ledger", "examples", "no"}
+	var errs bytes.Buffer
+	if code := Main(t.Context(), []string{"init"}, config.Env{
+		Stdin: strings.NewReader(strings.Join(answers, "\n") + "\n"), Stdout: io.Discard, Stderr: &errs,
+		Getenv: addressed(nil), Now: time.Now, Sleep: blob.Sleep, Cwd: t.TempDir(), StdinIsTTY: true,
+	}); code != diag.ExitError {
+		t.Errorf("exit %d", code)
+	}
+	want := "to give these answers again: trueup init --workspace acme --uuid 5a1d --ledger file:.trueup/ledger --manifests examples\n"
+	if !strings.Contains(errs.String(), want) {
+		t.Error(errs.String())
+	}
 }
 
 // TestInitAsks: what no flag says is asked, with what is usual as the proposal,

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -21,6 +23,9 @@ type initOptions struct {
 	generate.SetupChoices
 	yes bool
 }
+
+// mostDoubt limits the look at a workspace by an init that could do without.
+const mostDoubt = 10 * time.Second
 
 func newInit(run *Run) *cobra.Command {
 	var o initOptions
@@ -62,15 +67,16 @@ func runInit(ctx context.Context, run *Run, o initOptions) (doc report.Document,
 	if !s.HasChanges() {
 		return nothingToSetUp(ctx, run, s)
 	}
-	return setUp(ctx, run, s, o)
+	if doc, err = setUp(ctx, run, s, o); err != nil && run.StdinIsTTY && s.IsNew {
+		run.Log(slog.LevelInfo, "to give these answers again: "+o.commandLine())
+	}
+	return doc, err
 }
 
 // setUp asks, and writes what init adds.
 func setUp(ctx context.Context, run *Run, s *generate.Setup, o initOptions) (doc report.Document, err error) {
-	if !o.yes {
-		if doc, err = confirmSetup(run, s); err != nil {
-			return doc, err
-		}
+	if doc, err = confirmInit(ctx, run, s, o.yes); err != nil {
+		return doc, err
 	}
 	var id string
 	ready := func() error { return nil }
@@ -97,6 +103,26 @@ func setUp(ctx context.Context, run *Run, s *generate.Setup, o initOptions) (doc
 		return doc, ready()
 	}
 	return initFromLive(ctx, run, s, doc.Messages, ready)
+}
+
+// commandLine returns the command line that has the answers.
+func (o initOptions) commandLine() string {
+	text := "trueup init"
+	for _, f := range [][2]string{
+		{"workspace", o.Workspace},
+		{"uuid", o.UUID},
+		{"ledger", o.Ledger},
+		{"adopt", o.Adopt},
+		{"manifests", o.Manifests},
+		{"ci", o.CI},
+		{"trueup", o.Source},
+		{"branch", o.Branch},
+	} {
+		if f[1] != "" {
+			text += " --" + f[0] + " " + ledger.ShellQuote(f[1])
+		}
+	}
+	return text
 }
 
 // nothingToSetUp is the result of an init that has nothing to do. The ledger may still lack an address.
@@ -174,6 +200,21 @@ func prepareSetup(ctx context.Context, run *Run, o *initOptions) (*generate.Setu
 	return s, err
 }
 
+// confirmInit shows what init will do and asks, unless yes is true, and looks whether the workspace may be the wrong one.
+func confirmInit(ctx context.Context, run *Run, s *generate.Setup, yes bool) (doc report.Document, err error) {
+	if !yes {
+		if doc, err = confirmSetup(run, s); err != nil {
+			return doc, err
+		}
+	}
+	if !run.Sandbox {
+		if err = confirmWorkspace(ctx, run, s, yes); err != nil {
+			err = fmt.Errorf("nothing was written: %w", err)
+		}
+	}
+	return doc, err
+}
+
 // confirmSetup shows what init will do, and asks. Without a terminal, the result shows it.
 func confirmSetup(run *Run, s *generate.Setup) (doc report.Document, err error) {
 	addMessage(&doc, "In %s:", s.Top.Name())
@@ -201,6 +242,37 @@ func confirmSetup(run *Run, s *generate.Setup) (doc report.Document, err error) 
 	}
 	writeLines(run.stderr(), doc.Messages)
 	return report.Document{}, run.requireYes("nothing was written", "\nType yes to do this [no]: ")
+}
+
+// confirmWorkspace asks before init goes on with a workspace that has none of the objects that most have: its UUID may
+// be wrong. If yes is true, it warns, unless pull will.
+func confirmWorkspace(ctx context.Context, run *Run, s *generate.Setup, yes bool) error {
+	doubt, fix, err := emptyWorkspaceQuestion(ctx, run, s)
+	switch {
+	case s.FromLive && (err != nil || yes):
+		return err
+	case doubt == "": // without FromLive, init needs no platform
+	case yes:
+		run.Log(slog.LevelWarn, doubt+" If not, "+fix)
+	default:
+		return run.requireYes("the workspace may be another one", "\n%s\nIf not, %s.\nType yes to go on [no]: ", doubt, fix)
+	}
+	return nil
+}
+
+// emptyWorkspaceQuestion returns what to ask if the workspace has none of the objects that most have.
+func emptyWorkspaceQuestion(ctx context.Context, run *Run, s *generate.Setup) (doubt, fix string, err error) {
+	if !s.FromLive {
+		limited, cancel := context.WithTimeout(ctx, mostDoubt)
+		defer cancel()
+		ctx = limited
+	}
+	w, err := run.Open(ctx, s.Project, &manifest.Set{})
+	if err != nil {
+		return "", "", err
+	}
+	defer w.Close()
+	return generate.EmptyWorkspaceQuestion(ctx, w)
 }
 
 // addSetupMessages lists the files with what init did, and shows what to add to files that it left alone.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"trueup/internal/api"
+	"trueup/internal/config"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
@@ -182,6 +183,26 @@ func (r *pullRun) warnOfLists(listed []*kind.Kind, lists map[string]kind.ListInf
 			r.Doubts = append(r.Doubts, question+" If not, "+fix+".")
 		}
 	}
+}
+
+// EmptyWorkspaceQuestion returns what to ask, and what to do if the answer is no, if a workspace has none of the objects that most have.
+func EmptyWorkspaceQuestion(ctx context.Context, w *config.Platform) (question, fix string, err error) {
+	reader := api.NewReader(w.API)
+	defer reader.Close()
+	for _, k := range ReadableKinds() {
+		question, fix := w.Workspace.EmptyListQuestion(k)
+		// The ledger of the environment must be created before it admits a token.
+		if question == "" || w.API.Endpoints[k.Area].Base == nil || w.AdmitAreas(ctx, k.Area) != nil {
+			continue
+		}
+		switch hasAny, err := reader.HasAny(ctx, k); {
+		case err != nil:
+			return "", "", err
+		case !hasAny:
+			return question, fix, nil
+		}
+	}
+	return "", "", nil
 }
 
 // chooseItems makes an item of each selected live object, under the name that git has for it.
