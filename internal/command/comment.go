@@ -100,11 +100,11 @@ func postText(ctx context.Context, run *Run, ci forge.CIContext, p forge.StickyT
 	if err != nil {
 		return doc, fmt.Errorf("%w: %w", errNotPosted, err)
 	}
-	write, what, where := host.PutComment, "comment", "pull request "+strconv.Itoa(p.Pull)
+	what, where := "comment", "pull request "+strconv.Itoa(p.Pull)
 	if p.Title != "" {
-		write, what, where = host.PutIssue, "issue", ci.Repository
+		what, where = "issue", ci.Repository
 	}
-	res, err := write(ctx, p)
+	res, err := host.Put(ctx, p)
 	switch {
 	case errors.Is(err, forge.ErrText):
 		return doc, err

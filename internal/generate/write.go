@@ -48,11 +48,14 @@ func (r *pullRun) makeDrafts(ctx context.Context) error {
 			failed[n] = r.draftReplacement(ctx, i)
 		}
 		r.noteDifferenceFromPast(i)
-		if i.Verdict == InGit { // there may be many
+		switch { // there may be many
+		case i.Verdict == InGit:
 			i.live.Spec = nil
 			if bytes.Equal(i.draft.Spec, i.manifest.Spec) {
 				i.draft.Spec = i.manifest.Spec
 			}
+		case i.Verdict == Differs && !r.opts.Replace:
+			i.live.Spec, i.draft = nil, yamledit.Draft{}
 		}
 		progress(int(done.Add(1)), len(r.Items))
 	})
