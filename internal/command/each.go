@@ -162,7 +162,9 @@ func findFleet(ctx context.Context, run *Run, o eachOptions, line projectCommand
 		return found, err
 	}
 	if err = checkPins(run, o, &found, isLocal); err == nil && (isCompared || line.command == "validate") {
-		_, err = readProjectContents(ctx, run, &found) // projects of one hostname would undo each other's changes
+		reading := run.startPhase("reading manifests")
+		defer reading.end()
+		err = found.CompareHosts(ctx, run.API.Parallelism) // projects of one hostname would undo each other's changes
 	}
 	return found, err
 }
