@@ -44,8 +44,6 @@ func newInit(run *Run) *cobra.Command {
 	f.BoolVar(&o.yes, "auto-approve", false, "do not ask before writing")
 	restrictFlag(f, "manifests", manifestChoices()...)
 	restrictFlag(f, "ci", ciChoices()...)
-	_ = cmd.RegisterFlagCompletionFunc("ledger", CompleteWords(generate.GitLedger, generate.FileLedger, generate.None)) // the flag exists
-	_ = cmd.RegisterFlagCompletionFunc("adopt", CompleteWords("all", "none"))                                           // the flag exists
 	return cmd
 }
 

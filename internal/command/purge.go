@@ -52,11 +52,6 @@ func newNewPurge(run *Run) *cobra.Command {
 	f.StringVar(&opts.Name, "name", "", "start the name with `BASE`, such as a release (default the commit and number of the CI run, or the time)")
 	f.StringVar(&opts.Dir, "dir", "", "write to `DIR`, or - for standard output (default the folder with most purges, or purges/)")
 	f.BoolVar(&opts.SkipUnplaced, "skip-unplaced", false, "skip what can't be purged as named")
-	completeHosts := func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-		hosts := generate.HostingObjects(run.KnownObjects(cmd.Context(), nil))
-		return Candidates(hosts, func(o *manifest.Object) (string, string) { return o.Host, o.Key().String() }), NoFiles
-	}
-	_ = cmd.RegisterFlagCompletionFunc("hostname", completeHosts) // it is there
 	return cmd
 }
 

@@ -96,23 +96,15 @@ type gatherer struct {
 	beside  map[string]string // the subdomains that are purged together with their hostname
 }
 
-// HostingObjects returns the objects whose hostnames a purge may name, the first of those that share one.
-func HostingObjects(set *manifest.Set) []*manifest.Object {
-	seen := map[string]bool{}
-	return slices.DeleteFunc(slices.Clone(set.Objects), func(o *manifest.Object) bool {
-		host := kind.HostKey(o.Host)
-		if o.Kind.IsSendOnce() || o.Host == "" || seen[host] {
-			return true
-		}
-		seen[host] = true
-		return false
-	})
-}
-
 // gatherSource collects what the arguments and the options name. stdin is the list that the argument - stands for.
 func gatherSource(ctx context.Context, env PurgeEnv, o PurgeOptions, args []string, stdin func() io.Reader) (purgeSource, error) {
 	g := &gatherer{PurgeEnv: env, PurgeOptions: o, beside: map[string]string{}}
-	g.known = diag.MapList(HostingObjects(env.Set), func(o *manifest.Object) string { return o.Host })
+	seen := map[string]bool{"": true}
+	for _, o := range env.Set.Objects {
+		if host := kind.HostKey(o.Host); !o.Kind.IsSendOnce() && !seen[host] {
+			g.known, seen[host] = append(g.known, o.Host), true
+		}
+	}
 	g.hosts = purge.NewHosts(g.known)
 	if len(g.known) == 0 {
 		g.logInfo("git has no CDN to check the hostname against; plan checks it against live CDNs")

@@ -107,7 +107,9 @@ func PlaceInFleet(doc *Document) {
 	for i := range doc.Messages {
 		doc.Messages[i] = at + ": " + doc.Messages[i]
 	}
-	isElsewhere := !slices.ContainsFunc(pl.Items, isOfThisChange)
+	isElsewhere := !slices.ContainsFunc(pl.Items, func(item plan.Item) bool { // this change has no part in any item
+		return item.By == plan.ByThisChange || slices.ContainsFunc(item.Lines(), func(l plan.ChangeLine) bool { return l.By == plan.ByThisChange })
+	})
 	pl.Items = slices.Clone(slices.DeleteFunc(pl.Items, func(item plan.Item) bool { return view.IsHidden(item, view.TextOptions{}) }))
 	for i := range pl.Items {
 		item := &pl.Items[i]
@@ -298,11 +300,6 @@ func noteElsewhere(pl *plan.Plan) []string {
 		return nil
 	}
 	return []string{"waiting in other projects: " + nameProjects(slices.Compact(projects))}
-}
-
-// isOfThisChange reports whether this change has a part in an item.
-func isOfThisChange(item plan.Item) bool {
-	return item.By == plan.ByThisChange || slices.ContainsFunc(item.Lines(), func(l plan.ChangeLine) bool { return l.By == plan.ByThisChange })
 }
 
 // movedObjectWarnings returns a warning for each object that is created in one project and stays live in another: both have one
