@@ -119,25 +119,18 @@ func pullResult(r *generate.PullResult, diff, sandbox bool) report.Document {
 		ExitCode: r.ExitCode(diff), Annotations: pullFindings(r, diff),
 		Text: func(out report.LineWriter, shown report.FormatOptions) { writePull(out, r, diff, sandbox, shown) },
 	}
-	doc.Data = pullDocument{
-		Format: "trueup.pull/v1", Command: "pull", Result: diag.ExitName(doc.ExitCode), ExitCode: doc.ExitCode, Sandbox: sandbox,
-		Objects: append([]*generate.PulledObject{}, r.Items...), Ledger: r.Problem, Notes: r.Doubts,
+	data := map[string]any{ // schemas/pull.schema.json
+		"format": "trueup.pull/v1", "command": "pull", "result": diag.ExitName(doc.ExitCode), "exitCode": doc.ExitCode, "sandbox": sandbox,
+		"objects": append([]*generate.PulledObject{}, r.Items...),
 	}
+	if r.Problem != "" {
+		data["ledger"] = r.Problem // why nothing was adopted
+	}
+	if r.Doubts != nil {
+		data["notes"] = r.Doubts
+	}
+	doc.Data = data
 	return doc
-}
-
-// pullDocument is the result as JSON (schemas/pull.schema.json).
-type pullDocument struct {
-	Format   string                   `json:"format"`
-	Command  string                   `json:"command"`
-	Result   string                   `json:"result"`
-	ExitCode int                      `json:"exitCode"`
-	Sandbox  bool                     `json:"sandbox"`
-	Objects  []*generate.PulledObject `json:"objects"`
-	// Ledger says why nothing was adopted, or is empty.
-	Ledger string `json:"ledger,omitempty"`
-	// Notes ask whether the workspace is right.
-	Notes []string `json:"notes,omitempty"`
 }
 
 // pullFindings returns the objects that pull did not write or that differ from git, and its notes.

@@ -143,17 +143,17 @@ func (s Selection) matchesPath(path string) bool {
 
 // Describe returns the flags of a selection without its shard, with the commit that it compared with.
 func (s Selection) Describe(since string) string {
-	var words []string
+	text := ""
 	if s.ChangedSince != "" {
-		words = append(words, "--changed-since "+since)
+		text = " --changed-since " + since
 	}
 	for _, glob := range s.Select {
-		words = append(words, "--select "+glob)
+		text += " --select " + glob
 	}
 	for _, glob := range s.Exclude {
-		words = append(words, "--exclude "+glob)
+		text += " --exclude " + glob
 	}
-	return strings.Join(words, " ")
+	return strings.TrimPrefix(text, " ")
 }
 
 func matchesAny(globs []string, path string) bool {
