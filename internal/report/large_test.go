@@ -47,7 +47,7 @@ func TestPageOfManyObjects(t *testing.T) {
 		t.Skip("-short: large, and slow with the race detector")
 	}
 	const most = 15_000_000
-	n := long.Choose(3000, 10_000)
+	n := long.Choose(4000, 10_000)
 	pl := ofDifferent(n)
 	out := render(t, "html", Document{Command: "plan", Plan: pl}, view.TextOptions{})
 	if len(out) > most {

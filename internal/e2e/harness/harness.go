@@ -127,6 +127,7 @@ func setup(e *testscript.Env) error {
 	e.Setenv("USER", "tester")
 	e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, ".state"))
 	e.Setenv("GORACE", "atexit_sleep_ms=0")
+	e.Setenv("GOGC", "800") // a run is too short to collect garbage
 	e.Setenv("GIT_CONFIG_GLOBAL", os.Getenv("GIT_CONFIG_GLOBAL"))
 	e.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 	e.Setenv(TranscriptVar, filepath.Join(e.WorkDir, ".transcript"))
