@@ -39,7 +39,7 @@ func Run(m *testing.M) int {
 	err = errors.Join(
 		os.Chmod(dir, 0o711), // tests play other users, who may enter the directory
 		os.Setenv("TMPDIR", dir),
-		os.Mkdir(template, 0o755),
+		os.MkdirAll(filepath.Join(template, "hooks"), 0o755),
 		os.WriteFile(filepath.Join(template, "config"), []byte(repositoryConfig), 0o644),
 		os.WriteFile(config, []byte(gitConfig+template+"\n"), 0o644),
 		os.Setenv("GIT_CONFIG_GLOBAL", config), os.Setenv("GIT_CONFIG_NOSYSTEM", "1"),
