@@ -77,7 +77,7 @@ type indexLine struct {
 	AcceptedAt *time.Time `json:"acceptedAt,omitempty"`
 	// text is the record's JSON, or nil once rec is decoded. If held is set, heldMark stands for it there.
 	text, held []byte
-	rec        Record
+	rec        *Record // a pointer, because it is large, and what a run writes it decodes only at its end
 }
 
 func (r Record) indexLine(at int) indexLine {
@@ -95,8 +95,8 @@ func (l *indexLine) isSince(then time.Time) bool {
 }
 
 func (l *indexLine) decodeRecord() (Record, error) {
-	if l.text == nil {
-		return l.rec, nil
+	if l.rec != nil {
+		return *l.rec, nil
 	}
 	rec, err := l.decodeText()
 	if err == nil && (rec.Key != l.Key || rec.Seq != l.Seq) {
@@ -105,7 +105,7 @@ func (l *indexLine) decodeRecord() (Record, error) {
 	if err != nil {
 		return Record{}, fmt.Errorf("read record of %s in entry %d of the ledger's log: %w", l.Key, l.At, err)
 	}
-	l.rec, l.text, l.held = rec, nil, nil
+	l.rec, l.text, l.held = &rec, nil, nil
 	return rec, nil
 }
 
@@ -130,25 +130,27 @@ func (l *indexLine) setText(text, held []byte) {
 	}
 }
 
-// wholeText returns the text with its spec.
-func (l *indexLine) wholeText() []byte {
+// textParts returns the text with its spec, in parts.
+func (l *indexLine) textParts() [][]byte {
 	if l.held == nil {
-		return l.text
+		return [][]byte{l.text}
 	}
-	return bytes.Replace(l.text, []byte(heldMark), l.held, 1)
+	before, after, _ := bytes.Cut(l.text, []byte(heldMark))
+	return [][]byte{before, l.held, after}
 }
 
 func (l *indexLine) decodeText() (Record, error) {
-	if l.held != nil {
-		rec, err := decodeRecord(l.text)
-		for _, own := range []*CanonicalJSON{&rec.Spec, &rec.Applied} {
-			if err == nil && string(*own) == heldMark {
-				*own = l.held
-				return rec, nil
-			}
+	rec, err := decodeRecord(l.text)
+	if l.held == nil {
+		return rec, err
+	}
+	for _, own := range []*CanonicalJSON{&rec.Spec, &rec.Applied} {
+		if err == nil && string(*own) == heldMark {
+			*own = l.held
+			return rec, nil
 		}
 	}
-	return decodeRecord(l.wholeText())
+	return decodeRecord(slices.Concat(l.textParts()...))
 }
 
 // entryBefore returns the entry that the segment follows.
@@ -161,7 +163,8 @@ func (p segment) encodePiece(packed bool) ([]byte, error) {
 		for i := 0; i < len(p.lines) && err == nil; i++ {
 			l := &p.lines[i]
 			if err = writeLine(out, l); err == nil && l.text != nil {
-				_, _ = fmt.Fprintf(out, "%s\n", addChecksum(l.wholeText()))
+				writeSealed(out, l.textParts()...)
+				_, _ = io.WriteString(out, "\n")
 			} else if err == nil {
 				err = writeLine(out, l.rec)
 			}
@@ -195,17 +198,26 @@ func encodeFile(packed bool, write func(io.Writer) error) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// decodeFile parses a file. The function next returns the next line, or nil after the last one.
-func decodeFile(content []byte, parse func(next func() []byte) error) error {
+// unpackFile returns a reader of a file's lines.
+func unpackFile(content []byte) (*bufio.Reader, error) {
 	in, packed := bufio.NewReader(bytes.NewReader(content)), bytes.HasPrefix(content, []byte{0x1f, 0x8b})
 	if packed {
 		zip, err := gzip.NewReader(in)
 		if err != nil {
-			return asDamaged(err)
+			return nil, asDamaged(err)
 		}
 		in = bufio.NewReader(io.LimitReader(zip, maxPiece))
 	}
-	err := parse(func() []byte {
+	return in, nil
+}
+
+// decodeFile parses a file. The function next returns the next line, or nil after the last one.
+func decodeFile(content []byte, parse func(next func() []byte) error) error {
+	in, err := unpackFile(content)
+	if err != nil {
+		return err
+	}
+	err = parse(func() []byte {
 		text, err := in.ReadBytes('\n')
 		if err != nil {
 			return nil
@@ -219,9 +231,19 @@ func decodeFile(content []byte, parse func(next func() []byte) error) error {
 	return asDamaged(cmp.Or(broken, err))
 }
 
-// decodePiece parses the file of an entry, but not its records. held returns the spec that the caller has of an object, or
-// nil.
-func decodePiece(content []byte, entry int, held func(kind.Key) []byte) (p segment, err error) {
+// decodeHead parses only the head of an entry's file.
+func decodeHead(content []byte, entry int) (p segment, err error) {
+	in, err := unpackFile(content)
+	if err != nil {
+		return p, err
+	}
+	head, _ := in.ReadBytes('\n')
+	err = cmp.Or(decodeSealed(bytes.TrimSuffix(head, []byte("\n")), &p), p.checkHead(entry))
+	return p, asDamaged(err)
+}
+
+// decodePiece parses the file of an entry, but not its records.
+func (s *logStore) decodePiece(content []byte, entry int) (p segment, err error) {
 	err = decodeFile(content, func(next func() []byte) error {
 		if err := cmp.Or(decodeSealed(next(), &p), p.checkHead(entry)); err != nil {
 			return err
@@ -235,7 +257,7 @@ func decodePiece(content []byte, entry int, held func(kind.Key) []byte) (p segme
 			if text == nil {
 				return fmt.Errorf("record of %s: %w", l.Key, cmp.Or(err, errors.New("cut short")))
 			}
-			l.setText(text, held(l.Key))
+			l.setText(text, s.held(l.Key))
 			p.lines = append(p.lines, l)
 		}
 		return nil
