@@ -178,7 +178,7 @@ func (w *worker) buildObject(k *kind.Kind, root *yaml.Node, doc map[string]any) 
 }
 
 // dropGeneralFindings drops general findings about fields that have a more specific one, so that no two ask for
-// different values. Then it reports how many more there are.
+// different values.
 func dropGeneralFindings(f *FileState) {
 	best := map[string]int{}
 	for _, x := range f.DocumentFindings() {
@@ -187,7 +187,6 @@ func dropGeneralFindings(f *FileState) {
 	f.SetCurrentDocumentFindings(slices.DeleteFunc(f.DocumentFindings(), func(x diag.Finding) bool {
 		return slices.Contains([]string{RuleUnknownField, ruleSchema, ruleUnquoted, ruleEmpty}, x.Rule) && precisionOf(x) < best[x.Field]
 	}))
-	f.EndDocument()
 }
 
 // precisionOf ranks findings about one field, from general to specific: a warning, then errors about the

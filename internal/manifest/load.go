@@ -124,7 +124,7 @@ func (w *worker) readFile(t FileText) {
 	}
 	w.total.Add(int64(len(data)))
 	f := NewFileState(t.Path, data)
-	f.MaxFindings, f.MaxValues, f.Pool = w.options.Findings, limits.Values, &w.pool
+	f.MaxValues, f.Pool = limits.Values, &w.pool
 	w.file = f
 	if int64(len(data)) > limits.File {
 		f.AddError(1, 1, RuleSize, "", "the file is larger than "+bytesOf(limits.File), "split it into several files")
@@ -205,8 +205,8 @@ func (l *loader) exceededLimit() string {
 	switch {
 	case l.total.Load() > limits.Total:
 		return "the manifests are larger in total than " + bytesOf(limits.Total)
-	case l.reported.Load() > MaxOfAll:
-		return fmt.Sprintf("there are more than %d findings in the manifests", MaxOfAll)
+	case l.reported.Load() > maxOfAll:
+		return fmt.Sprintf("there are more than %d findings in the manifests", maxOfAll)
 	case l.count.Load() > int64(limits.Objects):
 		return fmt.Sprintf("the manifests have more than %d objects in total", limits.Objects)
 	}

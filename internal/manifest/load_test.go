@@ -223,12 +223,12 @@ func TestAliasBombIsRefusedAndABigPurgeIsNot(t *testing.T) {
 
 func TestManyFindingsAreCounted(t *testing.T) {
 	unknown := ""
-	for i := range 3 * maxFindings {
+	for i := range 2 * maxOfFile {
 		unknown += fmt.Sprintf("  odd%d: x\n", i)
 	}
 	spec := "  hostname: a.example.com\n  paths: [/a]\n"
 	_, findings := loadText(t, inputs.PurgeOf(spec+unknown), LoadSettings{Workspace: "acme"})
-	if len(findings) != maxFindings+1 || findings.HasErrors() {
+	if len(findings) != maxOfFile+1 || findings.HasErrors() {
 		t.Errorf("%d findings, errors: %v", len(findings), findings.HasErrors())
 	}
 	_, findings = loadText(t, inputs.PurgeOf(spec+unknown+"  subdomains: [1]\n"), LoadSettings{Workspace: "acme"})
@@ -239,10 +239,10 @@ func TestManyFindingsAreCounted(t *testing.T) {
 
 // TestManyFindingsOfAFileAreCounted over its documents, and over all files.
 func TestManyFindingsOfAFileAreCounted(t *testing.T) {
-	many := strings.Repeat("a: 1\n---\n", 2*MaxOfFile)
+	many := strings.Repeat("a: 1\n---\n", 2*maxOfFile)
 	_, findings := loadText(t, many, LoadSettings{})
 	last := findings[len(findings)-1]
-	if len(findings) != MaxOfFile+1 || last.Severity != diag.Error || last.Message != "the file has more than 1000 findings; the rest is not shown" {
+	if len(findings) != maxOfFile+1 || last.Severity != diag.Error || last.Message != "the file has more than 100 findings; the rest is not shown" {
 		t.Errorf("%d findings, the last is %+v", len(findings), last)
 	}
 	// Behind warnings alone everything is read.
@@ -254,14 +254,14 @@ func TestManyFindingsOfAFileAreCounted(t *testing.T) {
 		}
 	}
 	set, findings := loadText(t, warned.String(), LoadSettings{Workspace: "acme"})
-	if len(set.Objects) != 20 || findings.HasErrors() || len(findings) != MaxOfFile+1 {
+	if len(set.Objects) != 20 || findings.HasErrors() || len(findings) != maxOfFile+1 {
 		t.Errorf("%d objects, %d findings", len(set.Objects), len(findings))
 	}
 	if testing.Short() {
 		t.Skip("-short: a hundred thousand findings are slow with the race detector")
 	}
 	files := fstest.MapFS{}
-	for i := range MaxOfAll/MaxOfFile + 1 {
+	for i := range maxOfAll/maxOfFile + 1 {
 		files[fmt.Sprintf("f%03d.yaml", i)] = &fstest.MapFile{Data: []byte(many[:len(many)/2])}
 	}
 	_, all, err := Load(t.Context(), []PathSource{{FS: files, Path: "."}}, LoadSettings{})

@@ -261,7 +261,7 @@ func (w *worker) applySilences(o *Object) {
 	shown, silenced := o.SplitSilenced(slices.Clone(f.DocumentFindings()))
 	f.SetCurrentDocumentFindings(shown)
 	w.silenced = append(w.silenced, silenced...)
-	if shown.HasErrors() || f.HasDroppedFindings() {
+	if shown.HasErrors() || f.dropped {
 		return
 	}
 	advice, hidden := Advise(o, o.Tree(), w.options)

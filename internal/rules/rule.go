@@ -204,8 +204,6 @@ type RuleSubject struct {
 	Full   func(diag.Severity) bool
 	// Line returns the line of a field.
 	Line func(field string) int
-	// Begin, if set, is called before each rule.
-	Begin func()
 
 	rule  *Rule                       // the running one
 	names []specName                  // the result of specNames
@@ -221,9 +219,7 @@ func (s *RuleSubject) Run(advice bool) {
 		if rule.object == nil || advice != (rule.Severity == diag.Advice) || !general && (rule.kind != s.Kind.Name || s.Tree == nil) {
 			continue
 		}
-		if s.rule = rule; s.Begin != nil {
-			s.Begin()
-		}
+		s.rule = rule
 		rule.object(s)
 	}
 }

@@ -177,7 +177,7 @@ const maxRounds = 100
 // and paths of a purge that another path covers. It ignores silenced findings. It returns the new text
 // and the resolved findings, with their places in the old text.
 func fixFile(ctx context.Context, t manifest.FileText, opts manifest.LoadSettings) (text []byte, fixed diag.List, err error) {
-	opts.Strict, opts.Parallelism, opts.Findings = false, 1, manifest.MaxOfFile
+	opts.Strict, opts.Parallelism = false, 1
 	text = t.Data
 	for range maxRounds {
 		set, findings, err := manifest.Load(ctx, []manifest.PathSource{{Data: text, Display: t.Path}}, opts)
