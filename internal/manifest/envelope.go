@@ -47,7 +47,7 @@ func (w *worker) convertDocument(doc *yaml.Node) {
 	if root == nil || w.file.HasTooManyErrors() {
 		return
 	}
-	marks := w.file.TakeMarks(w.file.DocumentEnd(root.Line))
+	marks := w.file.takeMarks(w.file.documentEnd(root.Line))
 	if root.Kind != yaml.MappingNode {
 		w.file.AddError(root.Line, root.Column, ruleUnknownKind, "", "the document is not a mapping",
 			"write apiVersion, kind, metadata and spec")

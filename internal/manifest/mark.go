@@ -53,8 +53,8 @@ func findMarks(data []byte) [][]int {
 	return markHead().FindAllIndex(data, maxMarks)
 }
 
-// TakeMarks removes the marks before a line from the file, and returns them.
-func (f *FileState) TakeMarks(until int) []CommentMark {
+// takeMarks removes the marks before a line from the file, and returns them.
+func (f *FileState) takeMarks(until int) []CommentMark {
 	var out []CommentMark
 	for len(f.marks) > 0 {
 		offset := f.marks[0][0]
@@ -93,8 +93,8 @@ func (m *CommentMark) readComment(text string) {
 	}
 }
 
-// DocumentEnd returns the line at which the document at a line ends.
-func (f *FileState) DocumentEnd(line int) int {
+// documentEnd returns the line at which the document at a line ends.
+func (f *FileState) documentEnd(line int) int {
 	if len(f.marks) == 0 {
 		return line
 	}
@@ -117,9 +117,9 @@ type fieldLines struct {
 
 type span struct{ from, to int }
 
-// CommentsWithLines returns those of the marks of a document that are comments, with the lines that they cover: From is 0 if
+// commentsWithLines returns those of the marks of a document that are comments, with the lines that they cover: From is 0 if
 // one belongs to no field.
-func CommentsWithLines(root *yaml.Node, marks []CommentMark) []CommentMark {
+func commentsWithLines(root *yaml.Node, marks []CommentMark) []CommentMark {
 	l := &fieldLines{root: root}
 	l.last = l.addLines(root)
 	placed := l.commentsOnly(marks)
@@ -208,7 +208,7 @@ func (o *Object) SplitSilenced(found diag.List) (shown, silenced diag.List) {
 // readSilences reads the comments of a document. It reports those that can't work, which silence nothing.
 func (w *worker) readSilences(root *yaml.Node, marks []CommentMark) []CommentMark {
 	var out []CommentMark
-	for _, m := range CommentsWithLines(root, marks) {
+	for _, m := range commentsWithLines(root, marks) {
 		if m.Word == "" {
 			continue
 		}

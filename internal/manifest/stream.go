@@ -319,7 +319,7 @@ func (f *FileState) dropDirectives(data []byte) []byte {
 func (f *FileState) resumeAfter(line int) ([]byte, bool) {
 	for line++; line <= f.Lines.Count(); line++ {
 		if startLine().Match(f.Lines.Bytes(line)) {
-			f.TakeMarks(line) // they are in the document that can't be read
+			f.takeMarks(line) // they are in the document that can't be read
 			return append(bytes.Repeat([]byte("\n"), line-1), f.Lines.Data[f.Lines.LineStart(line):]...), true
 		}
 	}

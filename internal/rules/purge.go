@@ -176,22 +176,16 @@ func checkPurgePathOdd(s *RuleSubject) {
 	}
 }
 
-// CoveredPaths returns the paths of a purge, their fields, and for each path the indices of those that it
-// covers.
-func CoveredPaths(spec map[string]any) (paths, places []string, covered [][]int) {
-	for at, path := range textElements(spec, "paths") {
+// checkPurgePathCovered reports each path that covers others once.
+func checkPurgePathCovered(s *RuleSubject) {
+	var paths, places []string
+	for at, path := range textElements(s.Tree, "paths") {
 		paths, places = append(paths, path), append(places, at)
 	}
-	covered = make([][]int, len(paths))
+	covered := make([][]int, len(paths))
 	for _, r := range purge.FindRedundant(paths) {
 		covered[r.By] = append(covered[r.By], r.Index)
 	}
-	return paths, places, covered
-}
-
-// checkPurgePathCovered reports each path that covers others once.
-func checkPurgePathCovered(s *RuleSubject) {
-	paths, places, covered := CoveredPaths(s.Tree)
 	for by, indices := range covered {
 		if len(indices) == 0 {
 			continue

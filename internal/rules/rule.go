@@ -20,7 +20,6 @@ const (
 	IgnoreOdd    = "ignore-odd"
 	IgnoreUnused = "ignore-unused"
 	Namespace    = "namespace"
-	PathCovered  = "purge-path-covered"
 
 	// The plan checks these, because they need live objects or the ledger.
 	HostnameTaken   = "hostname-taken" // this package checks it, too, among manifests
@@ -103,7 +102,7 @@ func checks() map[string]check {
 		"purge-limits-set":     {set: checkPurgeLimitsSet},
 		"purge-name-generic":   ofPurge(checkPurgeNameGeneric),
 		"purge-path":           ofPurge(checkPurgePath),
-		PathCovered:            ofPurge(checkPurgePathCovered),
+		"purge-path-covered":   ofPurge(checkPurgePathCovered),
 		"purge-path-odd":       ofPurge(checkPurgePathOdd),
 		"purge-subdomain":      ofPurge(checkPurgeSubdomain),
 		"ratelimit-locks-out":  ofCDN(checkRatelimitLocksOut),

@@ -76,44 +76,6 @@ func scalarEdit(n *yaml.Node, from, to int, text, value string) textEdit {
 	return textEdit{from, to, text, []*yaml.Node{n}, []*yaml.Node{&is}}
 }
 
-// cutElement returns the edit that removes a member or element, whose scalars it gets, and reports whether that
-// removes nothing else. In brackets it also removes a comma: that after the one that leads, or that
-// before. Otherwise, it removes whole lines.
-func (e *editor) cutElement(in *yaml.Node, leads bool, scalars ...*yaml.Node) (textEdit, bool) {
-	const space = " \t\r\n"
-	from, _, ok := e.scalarRange(scalars[0])
-	_, to, alsoOK := e.scalarRange(scalars[len(scalars)-1])
-	data := e.file.Lines.Data
-	switch {
-	case !ok || !alsoOK:
-		return textEdit{}, false
-	case in.Style&yaml.FlowStyle != 0 && leads:
-		var after []byte
-		after, ok = bytes.CutPrefix(bytes.TrimLeft(data[to:], space), []byte(","))
-		after = bytes.TrimLeft(after, space)
-		to, ok = len(data)-len(after), ok && !bytes.HasPrefix(after, []byte("#"))
-	case in.Style&yaml.FlowStyle != 0:
-		before, found := bytes.CutSuffix(bytes.TrimRight(data[:from], space), []byte(","))
-		from, ok = len(before), found
-	default:
-		from, to, ok = e.wholeLines(from, to)
-	}
-	return textEdit{from: from, to: to, was: scalars}, ok
-}
-
-// wholeLines returns the lines of a part, and reports whether these hold nothing else but a hyphen.
-func (e *editor) wholeLines(from, to int) (start, end int, alone bool) {
-	l := &e.file.Lines
-	first, _ := l.Position(from)
-	last, _ := l.Position(to)
-	start, end = l.LineStart(first), l.LineStart(last+1)
-	alone = strings.Trim(e.text(start, from), " -") == "" && strings.TrimSpace(e.text(to, end)) == ""
-	if end == len(l.Data) && end == l.LineEnd(last) && first > 1 { // the last line has no line break
-		start = l.LineEnd(first - 1)
-	}
-	return start, end, alone
-}
-
 // applyEdits returns the file with the edits, and reports whether they change nothing else.
 func (e *editor) applyEdits(edits []textEdit) ([]byte, bool) {
 	slices.SortFunc(edits, func(a, b textEdit) int { return cmp.Compare(a.from, b.from) })

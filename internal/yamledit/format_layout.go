@@ -7,7 +7,6 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"trueup/internal/kind"
 	"trueup/internal/manifest"
 )
 
@@ -42,18 +41,15 @@ type layoutLine struct {
 	tokens  []token // from left to right
 	// value is the column of the value after the last token, or 0.
 	value int
-	// shift is how far an inner line moves to the right, and level the column of a comment.
-	shift, level int
+	shift int // how far an inner line moves to the right
 	// open reports whether a value in quotes or brackets continues on the next line.
 	open bool
 }
 
 // textLayout is a text while it is laid out; lines count from 0.
 type textLayout struct {
-	text     manifest.LineIndex
-	lines    []layoutLine
-	order    []int // the lines in the order of the result
-	mappings []sortableMapping
+	text  manifest.LineIndex
+	lines []layoutLine
 	// ended reports whether the last line has a line break, and unended whether adding one would change
 	// the value on that line.
 	ended, unended bool
@@ -64,11 +60,10 @@ type textLayout struct {
 func newSheet(text []byte) *textLayout {
 	body, ended := strings.CutSuffix(string(text), "\n")
 	n := strings.Count(body, "\n") + 1
-	l := &textLayout{text: manifest.LineIndex{Data: text}, ended: ended, lines: make([]layoutLine, 0, n), order: make([]int, 0, n)}
+	l := &textLayout{text: manifest.LineIndex{Data: text}, ended: ended, lines: make([]layoutLine, 0, n)}
 	tokens := make([]token, n) // most lines have one
 	for line := range strings.SplitSeq(body, "\n") {
 		at := len(l.lines)
-		l.order = append(l.order, at)
 		next := layoutLine{in: line, tokens: tokens[at : at : at+1]}
 		switch trimmed := strings.TrimLeft(line, " \t"); {
 		case trimmed == "":
@@ -84,7 +79,7 @@ func newSheet(text []byte) *textLayout {
 }
 
 // layOutDocument sets the columns of everything in a document.
-func (l *textLayout) layOutDocument(doc *yaml.Node, ordered bool) error {
+func (l *textLayout) layOutDocument(doc *yaml.Node) error {
 	root := manifest.RootNode(doc)
 	if root == nil {
 		return nil
@@ -95,12 +90,7 @@ func (l *textLayout) layOutDocument(doc *yaml.Node, ordered bool) error {
 	if l.lines[root.Line-1].kind == markerLine {
 		return leftError(root.Line, "a mapping starts on the line of ---")
 	}
-	var field *kind.Field
-	k, ok := manifest.KindOf(root)
-	if ok && ordered && !hasAnchor(root) {
-		field = k.Root()
-	}
-	return l.layOutMapping(root, 0, field)
+	return l.layOutMapping(root, 0)
 }
 
 // keepLines leaves a document unchanged that is not a block mapping.
@@ -126,7 +116,7 @@ func isBlockCollection(n *yaml.Node) bool {
 	return (n.Kind == yaml.MappingNode || n.Kind == yaml.SequenceNode) && n.Style&yaml.FlowStyle == 0 && len(n.Content) > 0
 }
 
-// hasAnchor reports whether a node has an anchor at or below it: aliases may stand for it, and the order of fields matters.
+// hasAnchor reports whether a node has an anchor at or below it: aliases may stand for it.
 func hasAnchor(n *yaml.Node) bool {
 	return n.Anchor != "" || slices.ContainsFunc(n.Content, hasAnchor)
 }
@@ -138,9 +128,8 @@ func (l *textLayout) addToken(at, from, to int) {
 }
 
 // layOutMapping lays out a mapping with its keys at column to.
-func (l *textLayout) layOutMapping(n *yaml.Node, to int, field *kind.Field) error {
+func (l *textLayout) layOutMapping(n *yaml.Node, to int) error {
 	from := n.Content[0].Column - 1
-	own := sortableMapping{column: to, root: l.depth == 0, field: field}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		at := key.Line - 1
@@ -148,12 +137,10 @@ func (l *textLayout) layOutMapping(n *yaml.Node, to int, field *kind.Field) erro
 			return leftError(key.Line, "the key is not written as KEY:")
 		}
 		l.addToken(at, from, to)
-		own.entries = append(own.entries, fieldLines{line: at, name: key.Value})
-		if err := l.layOutValue(value, at, token{from, to}, kind.DocumentedMember(field, key.Value)); err != nil {
+		if err := l.layOutValue(value, at, token{from, to}); err != nil {
 			return err
 		}
 	}
-	l.mappings = append(l.mappings, own)
 	return nil
 }
 
@@ -165,7 +152,7 @@ func (l *textLayout) startsLine(at, column int, text string) bool {
 }
 
 // layOutSequence lays out a list, which is below the line owner, with its hyphens at column to.
-func (l *textLayout) layOutSequence(n *yaml.Node, owner, to int, item *kind.Field) error {
+func (l *textLayout) layOutSequence(n *yaml.Node, owner, to int) error {
 	_, column := l.text.Position(l.text.ValueOffset(n))
 	from := column - 1 // of the first hyphen
 	for _, e := range n.Content {
@@ -177,7 +164,7 @@ func (l *textLayout) layOutSequence(n *yaml.Node, owner, to int, item *kind.Fiel
 			return leftError(e.Line, "the element does not follow a hyphen of its list")
 		}
 		l.addToken(at, from, to)
-		if err := l.layOutValue(e, at, token{from, to}, item); err != nil {
+		if err := l.layOutValue(e, at, token{from, to}); err != nil {
 			return err
 		}
 	}
@@ -185,7 +172,7 @@ func (l *textLayout) layOutSequence(n *yaml.Node, owner, to int, item *kind.Fiel
 }
 
 // layOutValue lays out the value after a key or a hyphen.
-func (l *textLayout) layOutValue(v *yaml.Node, at int, owner token, field *kind.Field) error {
+func (l *textLayout) layOutValue(v *yaml.Node, at int, owner token) error {
 	start, below := v.Line-1, owner.to+levelIndent
 	switch {
 	case manifest.IsEmpty(v) && v.Anchor == "":
@@ -204,9 +191,9 @@ func (l *textLayout) layOutValue(v *yaml.Node, at int, owner token, field *kind.
 	}
 	defer func() { l.depth-- }()
 	if v.Kind == yaml.SequenceNode {
-		return l.layOutSequence(v, at-1, below, kind.DocumentedItem(field))
+		return l.layOutSequence(v, at-1, below)
 	}
-	return l.layOutMapping(v, below, field)
+	return l.layOutMapping(v, below)
 }
 
 func (l *textLayout) layOutLines() error {
@@ -220,9 +207,8 @@ func (l *textLayout) layOutLines() error {
 		case markerLine:
 			open, line.out = nil, line.in
 		case commentLine:
-			spare = commentedHyphen(line.in, at > 0 && l.isComment(at-1), spare)
-			line.level = commentLevel(line.in, spare >= 0, below[at], open)
-			line.out = strings.Repeat(" ", line.level) + strings.Trim(line.in, " \t")
+			spare = commentedHyphen(line.in, at > 0 && l.lines[at-1].kind == commentLine, spare)
+			line.out = strings.Repeat(" ", commentLevel(line.in, spare >= 0, below[at], open)) + strings.Trim(line.in, " \t")
 		case innerLine:
 			// A comment below a value of several lines would be a line of the value.
 			open = openTokens(open, []token{{math.MaxInt, math.MaxInt}})

@@ -1,10 +1,8 @@
 package yamledit
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -29,9 +27,7 @@ type ReroutedDocument struct {
 	Key      kind.Key
 	Line     int
 	From, To string // values of apiVersion
-	// Namespace is what Convert did with metadata.namespace: added, removed, or kept, because the API does
-	// not need it, but nothing else names the workspace, or Convert can't remove it alone.
-	Namespace string
+	Added    bool   // metadata.namespace was added
 }
 
 // CheckVendor returns an error unless a kind has an envelope with the vendor's name.
@@ -49,40 +45,35 @@ func CheckVendor(vendor string) error {
 // String says what was done to the document.
 func (d ReroutedDocument) String() string {
 	namespace := ""
-	if d.Namespace != "" {
-		namespace = ", metadata.namespace " + d.Namespace
+	if d.Added {
+		namespace = ", metadata.namespace added"
 	}
 	return d.Key.String() + ": " + d.From + " became " + d.To + namespace
 }
 
-// Convert edits apiVersion and metadata.namespace of the documents of a file, and nothing else. If it
-// can't, it returns findings and no text.
+// Convert edits apiVersion of the documents of a file, and adds metadata.namespace for the command line. It changes nothing
+// else: trueup does not send a namespace. If it can't, it returns findings and no text.
 func (r SubmitRoute) Convert(t manifest.FileText) ([]byte, []ReroutedDocument, diag.List) {
-	var e *rerouter
-	for _, remove := range []bool{true, false} { // of metadata.namespace
-		e = &rerouter{editor: newEditor(t.Path, t.Data), route: r, remove: remove}
-		for _, doc := range e.docs {
-			if root := manifest.RootNode(doc); root != nil && root.Kind == yaml.MappingNode {
-				e.convertDocument(root)
-			}
+	e := &rerouter{editor: newEditor(t.Path, t.Data), route: r}
+	for _, doc := range e.docs {
+		if root := manifest.RootNode(doc); root != nil && root.Kind == yaml.MappingNode {
+			e.convertDocument(root)
 		}
-		if e.file.Findings.HasErrors() {
-			return nil, nil, e.file.Findings
-		}
+	}
+	if !e.file.Findings.HasErrors() {
 		if out, ok := e.applyEdits(e.edits); ok {
 			return out, e.done, nil
 		}
+		e.file.AddError(1, 1, "", "", "its envelope can't be changed without changing more", "write apiVersion and metadata as plain text, without anchors")
 	}
-	e.file.AddError(1, 1, "", "", "its envelope can't be changed without changing more", "write apiVersion and metadata as plain text, without anchors")
 	return nil, nil, e.file.Findings
 }
 
 type rerouter struct {
 	*editor
-	route  SubmitRoute
-	remove bool
-	done   []ReroutedDocument
-	edits  []textEdit
+	route SubmitRoute
+	done  []ReroutedDocument
+	edits []textEdit
 }
 
 func (e *rerouter) fail(n *yaml.Node, rule, field, message, fix string) bool {
@@ -106,7 +97,7 @@ func (e *rerouter) convertDocument(root *yaml.Node) {
 		e.fail(root, "", "", fmt.Sprintf("the envelope of %s %s", done.Key, problem), "write apiVersion, kind, metadata and its name once each, as plain text")
 		return
 	}
-	if e.checkWorkspace(metadata) && e.editEnvelope(root, metadata, &done) && (done.From != done.To || done.Namespace != "") {
+	if e.checkWorkspace(metadata) && e.editEnvelope(root, metadata, &done) && (done.From != done.To || done.Added) {
 		e.done = append(e.done, done)
 	}
 }
@@ -149,25 +140,15 @@ func (e *rerouter) checkWorkspace(metadata *yaml.Node) bool {
 }
 
 func (e *rerouter) editEnvelope(root, metadata *yaml.Node, done *ReroutedDocument) bool {
-	toAPI, changes, named := e.route.Vendor == "", done.From != done.To, manifest.MemberValue(metadata, "namespace") != nil
-	if version := manifest.MemberValue(root, "apiVersion"); changes {
+	if version := manifest.MemberValue(root, "apiVersion"); done.From != done.To {
 		from, to, ok := e.scalarRange(version)
 		if !ok {
 			return e.fail(version, "", "apiVersion", "apiVersion is not written as plain text", "write apiVersion: "+done.From)
 		}
 		e.edits = append(e.edits, scalarEdit(version, from, to, requote(e.text(from, to), done.To), done.To))
 	}
-	switch {
-	case !toAPI && !named:
-		done.Namespace = "added"
-		return e.addNamespace(metadata)
-	case toAPI && named && changes:
-		done.Namespace = "kept"
-		if e.remove && e.route.Workspace != "" && e.removeNamespace(metadata) {
-			done.Namespace = "removed"
-		}
-	}
-	return true
+	done.Added = e.route.Vendor != "" && manifest.MemberValue(metadata, "namespace") == nil
+	return !done.Added || e.addNamespace(metadata)
 }
 
 // requote returns a text in the same quotes as another.
@@ -186,7 +167,7 @@ func (e *rerouter) addNamespace(metadata *yaml.Node) bool {
 	}
 	key, value := manifest.MemberPair(metadata, "name")
 	from, keyEnd, isKey := e.scalarRange(key)
-	valueAt, to, isText := e.scalarRange(value)
+	_, to, isText := e.scalarRange(value)
 	if !isKey || !isText {
 		return e.fail(value, "", "metadata.name", "the name is not written as plain text", "write name: "+value.Value)
 	}
@@ -195,36 +176,11 @@ func (e *rerouter) addNamespace(metadata *yaml.Node) bool {
 		name = string(canon.Append(nil, name))
 	}
 	added := []*yaml.Node{value, {Kind: yaml.ScalarNode, Value: "namespace"}, {Kind: yaml.ScalarNode, Value: e.route.Workspace}}
-	text := "," + e.gapBefore(from, keyEnd) + written + e.text(keyEnd, valueAt) + name
+	text := ", " + written + ": " + name
 	if metadata.Style&yaml.FlowStyle == 0 {
 		to, text = e.file.Lines.LineEnd(value.Line), "\n"+e.text(e.file.Lines.LineStart(key.Line), from)+written+": "+name
 		text = string(newSource(e.file.Lines.Data).breakLines([]byte(text)))
 	}
 	e.edits = append(e.edits, textEdit{to, to, text, added[:1], added})
 	return true
-}
-
-// gapBefore returns the white space to write after a comma in brackets: the same as before the current
-// key. If that follows a bracket, it returns a space if the key's colon has one.
-func (e *rerouter) gapBefore(from, keyEnd int) string {
-	data := e.file.Lines.Data
-	before := bytes.TrimRight(data[:from], " \t\r\n")
-	gap := string(data[len(before):from])
-	switch {
-	case bytes.HasSuffix(before, []byte(",")), strings.Contains(gap, "\n"):
-		return gap
-	case bytes.HasPrefix(data[keyEnd:], []byte(": ")):
-		return " "
-	}
-	return ""
-}
-
-// removeNamespace removes metadata.namespace, if nothing else is on its lines.
-func (e *rerouter) removeNamespace(metadata *yaml.Node) bool {
-	key, value := manifest.MemberPair(metadata, "namespace")
-	cut, ok := e.cutElement(metadata, key == metadata.Content[0], key, value)
-	if ok {
-		e.edits = append(e.edits, cut)
-	}
-	return ok
 }

@@ -12,7 +12,6 @@ import (
 
 	"trueup/internal/diag"
 	"trueup/internal/manifest"
-	"trueup/internal/rules"
 )
 
 // TidiedFile is a file as fmt writes it.
@@ -126,7 +125,7 @@ func formatFile(text manifest.FileText, f *manifest.FileState, fix bool) TidiedF
 	}
 	if fix {
 		f.EachDocument(count)
-	} else if laid := newFormatting(f, true, count); !f.Findings.HasErrors() {
+	} else if laid := newFormatting(f, count); !f.Findings.HasErrors() {
 		t.setLayout(laid.format())
 	}
 	if f.Findings.HasErrors() {
@@ -158,7 +157,7 @@ func fixAll(ctx context.Context, list []TidiedFile, opts manifest.LoadSettings) 
 	}
 	found := map[string]bool{}
 	for _, f := range findings {
-		found[f.Path] = found[f.Path] || f.Write != "" || f.Rule == rules.PathCovered
+		found[f.Path] = found[f.Path] || f.Write != ""
 	}
 	for i := range list {
 		if t := &list[i]; found[t.Path] {
@@ -173,18 +172,17 @@ func fixAll(ctx context.Context, list []TidiedFile, opts manifest.LoadSettings) 
 // maxRounds limits how often fix checks a file again. A corrected field can show more mistakes below it.
 const maxRounds = 100
 
-// fixFile resolves the findings of a file whose fix is certain: missing quotes, misspelt fields and values,
-// and paths of a purge that another path covers. It ignores silenced findings. It returns the new text
-// and the resolved findings, with their places in the old text.
+// fixFile resolves the findings of a file whose fix is certain: missing quotes, and misspelt fields and
+// values. It ignores silenced findings. It returns the new text and the resolved findings, with their places in the old text.
 func fixFile(ctx context.Context, t manifest.FileText, opts manifest.LoadSettings) (text []byte, fixed diag.List, err error) {
 	opts.Strict, opts.Parallelism = false, 1
 	text = t.Data
 	for range maxRounds {
-		set, findings, err := manifest.Load(ctx, []manifest.PathSource{{Data: text, Display: t.Path}}, opts)
+		_, findings, err := manifest.Load(ctx, []manifest.PathSource{{Data: text, Display: t.Path}}, opts)
 		if err != nil {
 			return nil, nil, err
 		}
-		next, done := fixOnce(text, set, findings)
+		next, done := fixOnce(text, findings)
 		if len(done) == 0 {
 			break
 		}
@@ -194,31 +192,34 @@ func fixFile(ctx context.Context, t manifest.FileText, opts manifest.LoadSetting
 }
 
 // fixOnce makes all changes of one round or, if they don't fit together, the first that is safe alone.
-func fixOnce(text []byte, set *manifest.Set, findings diag.List) ([]byte, diag.List) {
-	f := newFixedFile(text, set)
+func fixOnce(text []byte, findings diag.List) ([]byte, diag.List) {
+	f := &fixedFile{newEditor("", text), map[[2]int]*yaml.Node{}}
+	for _, doc := range f.docs {
+		f.noteScalars(doc)
+	}
 	if f.file.Findings.HasErrors() {
 		return nil, nil
 	}
-	var changes [][]textEdit
+	var changes []textEdit
 	var done diag.List
 	used := map[[2]int]bool{}
 	for _, x := range findings {
 		at := [2]int{x.Line, x.Column}
-		edits, how := f.resolveFinding(x, at)
-		if edits == nil || used[at] {
+		edit, how := f.resolveFinding(x, at)
+		if how == "" || used[at] {
 			continue // a finding about too many findings has the place of the last one
 		}
 		used[at], x.Fix = true, how
-		changes, done = append(changes, edits), append(done, x)
+		changes, done = append(changes, edit), append(done, x)
 	}
 	if len(done) == 0 {
 		return nil, nil
 	}
-	if fixed, ok := f.applyEdits(slices.Concat(changes...)); ok {
+	if fixed, ok := f.applyEdits(slices.Clone(changes)); ok {
 		return fixed, done
 	}
 	for i := range changes {
-		if fixed, ok := f.applyEdits(changes[i]); ok {
+		if fixed, ok := f.applyEdits(changes[i : i+1]); ok {
 			return fixed, done[i : i+1]
 		}
 	}
@@ -227,24 +228,7 @@ func fixOnce(text []byte, set *manifest.Set, findings diag.List) ([]byte, diag.L
 
 type fixedFile struct {
 	*editor
-	// scalars are the scalars by place, and parents what contains each node.
-	scalars map[[2]int]*yaml.Node
-	parents map[*yaml.Node]*yaml.Node
-	// drops are the edits that drop covered paths of purges, by the place of the first.
-	drops map[[2]int][]textEdit
-}
-
-func newFixedFile(text []byte, set *manifest.Set) *fixedFile {
-	f := &fixedFile{
-		editor: newEditor("", text), scalars: map[[2]int]*yaml.Node{}, parents: map[*yaml.Node]*yaml.Node{}, drops: map[[2]int][]textEdit{},
-	}
-	for _, doc := range f.docs {
-		f.noteScalars(doc)
-	}
-	for _, o := range set.Objects {
-		f.noteCovered(o)
-	}
-	return f
+	scalars map[[2]int]*yaml.Node // by place
 }
 
 // noteScalars adds the scalars below a node, except below an anchor: aliases repeat these elsewhere, where they
@@ -257,64 +241,21 @@ func (f *fixedFile) noteScalars(n *yaml.Node) {
 		f.scalars[[2]int{n.Line, n.Column}] = n
 	}
 	for _, below := range n.Content {
-		f.parents[below] = n
 		f.noteScalars(below)
 	}
 }
 
-// noteCovered adds the changes that drop covered paths of a purge. If one path can't be dropped, for
-// example because of a comment, all paths that the same path covers stay.
-func (f *fixedFile) noteCovered(o *manifest.Object) {
-	_, fields, covered := rules.CoveredPaths(o.Tree())
-	places := o.Positions(fields)
-	gone := map[int]bool{}
-	for _, i := range slices.Concat(covered...) {
-		gone[i] = true
-	}
-	leading := 0
-	for gone[leading] {
-		leading++
-	}
-	for _, indices := range covered {
-		var drop []textEdit
-		for _, i := range indices {
-			n := f.scalars[places[i]]
-			if cut, ok := f.dropElement(n, i < leading); ok {
-				drop = append(drop, cut)
-			}
-		}
-		if len(drop) > 0 && len(drop) == len(indices) {
-			f.drops[places[indices[0]]] = drop
-		}
-	}
-}
-
-// dropElement removes an element of a list. One that leads the list, before any that stays, takes the comma after
-// it, so that no two edits overlap.
-func (f *fixedFile) dropElement(n *yaml.Node, leads bool) (textEdit, bool) {
-	list := f.parents[n]
-	if list == nil || list.Kind != yaml.SequenceNode {
-		return textEdit{}, false
-	}
-	cut, ok := f.cutElement(list, leads, n)
-	hasComment := list.Style&yaml.FlowStyle == 0 && bytes.HasPrefix(bytes.TrimSpace(f.file.Lines.Bytes(n.Line-1)), []byte("#"))
-	return cut, ok && !hasComment
-}
-
-// resolveFinding returns the edits that resolve a finding, and says what they do.
-func (f *fixedFile) resolveFinding(x diag.Finding, at [2]int) (edits []textEdit, how string) {
-	if x.Rule == rules.PathCovered {
-		return f.drops[at], x.Fix + "; a purge that was posted must not change: undo this there"
-	}
+// resolveFinding returns the edit that resolves a finding, and says what it does; "" if the fix is not certain.
+func (f *fixedFile) resolveFinding(x diag.Finding, at [2]int) (edit textEdit, how string) {
 	n := f.scalars[at]
 	from, to, ok := f.scalarRange(n)
 	if !ok || x.Write == "" {
-		return nil, ""
+		return edit, ""
 	}
 	value, err := strconv.Unquote(x.Write)
 	if err != nil {
 		value = x.Write
 	}
 	text, old := formatInStyle(n, value, err == nil), f.text(from, to)
-	return []textEdit{scalarEdit(n, from, to, text, value)}, "write " + text + " instead of " + diag.Shorten(old)
+	return scalarEdit(n, from, to, text, value), "write " + text + " instead of " + diag.Shorten(old)
 }
