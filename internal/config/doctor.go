@@ -6,13 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"trueup/internal/diag"
-	"trueup/internal/git"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
@@ -52,7 +50,7 @@ type DoctorReport struct {
 
 // DoctorCheck is a check, and how it ended.
 type DoctorCheck struct {
-	// Group is project, an area, ledger or machine.
+	// Group is project, an area or ledger.
 	Group  string      `json:"group"`
 	Name   string      `json:"check"`
 	Status CheckStatus `json:"status"`
@@ -168,7 +166,6 @@ func (e *doctorChecker) checkAll(ctx context.Context) {
 			e.addCheck("ledger", "duplicates, "+string(area), e.checkProof(area))
 		}
 	}
-	e.addCheck("machine", "git", e.checkGit(ctx))
 }
 
 func (e *doctorChecker) addCheck(group, check string, f DoctorCheck) {
@@ -262,22 +259,6 @@ func (e *doctorChecker) checkProof(area kind.Area) DoctorCheck {
 		return skippedCheck("unknown; trueup doctor --probe-duplicates HOSTNAME finds out")
 	}
 	return skippedCheck("unknown, and there is no harmless way to test it")
-}
-
-// checkGit looks for the programs that a ledger in git needs.
-func (e *doctorChecker) checkGit(ctx context.Context) DoctorCheck {
-	needed := e.platform != nil && strings.HasPrefix(e.platform.Ledger.Store, "git:")
-	says, err := git.Version(ctx)
-	switch {
-	case err != nil && needed:
-		return failedCheck(diag.ExitError, "git is not installed or not in PATH, and the ledger needs it", "install git")
-	case err != nil:
-		return skippedCheck("git is not installed, and is not needed here")
-	}
-	if _, err := exec.LookPath("ssh"); err != nil && needed {
-		return warnedCheck(says+", and there is no ssh", "install ssh if the remote's address needs it")
-	}
-	return passedCheck(says)
 }
 
 // openAll opens the platform and the ledger, and continues after what is wrong. For a sandbox it reads

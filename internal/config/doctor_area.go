@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
 	"trueup/internal/api"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
@@ -88,7 +86,7 @@ func (c *areaChecks) checkConnection(ctx context.Context) DoctorCheck {
 	defer reader.Close()
 	var err error
 	if c.seen, err = reader.CheckReachability(ctx, c.area); err != nil {
-		return failedCheck(diag.ExitError, c.withProxy(err.Error()),
+		return failedCheck(diag.ExitError, err.Error(),
 			"check the address; HTTPS_PROXY or proxy in a profile names a proxy, TRUEUP_CA_FILE or caFile a certificate authority to trust")
 	}
 	c.connected = true
@@ -96,14 +94,10 @@ func (c *areaChecks) checkConnection(ctx context.Context) DoctorCheck {
 	if c.seen.TLS != "" {
 		says += ", " + c.seen.TLS
 	}
-	return passedCheck(c.withProxy(says))
-}
-
-func (c *areaChecks) withProxy(says string) string {
-	if c.seen.Proxy != "" && !strings.Contains(says, "proxy") {
+	if c.seen.Proxy != "" {
 		says += ", through the proxy " + c.seen.Proxy
 	}
-	return says
+	return passedCheck(says)
 }
 
 func (c *areaChecks) checkCertificate(context.Context) DoctorCheck {
@@ -146,7 +140,7 @@ func (c *areaChecks) checkClock(context.Context) DoctorCheck {
 
 func (c *areaChecks) checkKind(ctx context.Context, k *kind.Kind) DoctorCheck {
 	switch {
-	case !k.Documents(kind.List) && !k.Documents(kind.Get):
+	case !k.Documents(kind.List):
 		return skippedCheck(untriedVerbs(k))
 	case !c.connected || !c.hasToken:
 		return skippedDependentCheck("needs a connection and a token")
@@ -157,9 +151,15 @@ func (c *areaChecks) checkKind(ctx context.Context, k *kind.Kind) DoctorCheck {
 	cfg.Retry.Tries = 1
 	reader := api.NewReader(cfg)
 	defer reader.Close()
-	may, isEmpty, err := tryReads(ctx, reader, k)
-	if err == nil {
-		return c.readableCheck(k, may, isEmpty)
+	hasAny, err := reader.HasAny(ctx, k)
+	if question, fix := c.report.Workspace.EmptyListQuestion(k); err == nil && question != "" && !hasAny && !c.Sandbox {
+		return warnedCheck(question, fix)
+	}
+	switch {
+	case err == nil && hasAny:
+		return passedCheck("may list; " + untriedVerbs(k))
+	case err == nil:
+		return passedCheck("may list (the list is empty); " + untriedVerbs(k))
 	}
 	f := failedCheck(diag.ExitOf(err), err.Error(), "")
 	switch answer := api.AsError(err); {
@@ -169,37 +169,6 @@ func (c *areaChecks) checkKind(ctx context.Context, k *kind.Kind) DoctorCheck {
 		f.Fix = "compare workspace: in trueup.yaml with the workspaces section of your profile in the web console, and the address with the platform's documentation"
 	}
 	return f
-}
-
-// readableCheck is the check of a kind that can be read. It doubts the workspace if that has none of the kind.
-func (c *areaChecks) readableCheck(k *kind.Kind, may []string, isEmpty bool) DoctorCheck {
-	if question, fix := c.report.Workspace.EmptyListQuestion(k); question != "" && isEmpty && !c.Sandbox {
-		return warnedCheck(question, fix)
-	}
-	return passedCheck("may " + strings.Join(may, " and ") + "; " + untriedVerbs(k))
-}
-
-// tryReads returns the reads that succeed. isEmpty is true if the list has no object.
-func tryReads(ctx context.Context, reader *api.Reader, k *kind.Kind) (may []string, isEmpty bool, err error) {
-	if k.Documents(kind.List) {
-		hasAny, err := reader.HasAny(ctx, k)
-		if err != nil {
-			return nil, false, err
-		}
-		if isEmpty = !hasAny; isEmpty {
-			may = append(may, "list (the list is empty)")
-		} else {
-			may = append(may, "list")
-		}
-	}
-	if k.Documents(kind.Get) {
-		_, err := reader.Get(ctx, k, "trueup-doctor-"+uuid.NewString()[:8])
-		if err != nil && !api.AsError(err).NotFound() {
-			return nil, false, err
-		}
-		may = append(may, "get")
-	}
-	return may, isEmpty, nil
 }
 
 // untriedVerbs names the verbs that were not tried, and the role that they need.

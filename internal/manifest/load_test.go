@@ -113,7 +113,7 @@ func TestFindings(t *testing.T) {
 		{"binary", inputs.PurgeOf("  hostname: !!binary aGk=\n  paths: [/a]\n"), "[yaml-tag]", "remove the tag"},
 		{"custom tag", inputs.PurgeOf("  hostname: a.example.com\n  paths: !Ref [/a]\n"), "[yaml-tag]", "remove the tag"},
 		{"invisible in name", "apiVersion: delivery/v2.1\nkind: Purge\nmetadata: {name: \"a\\u202eb\"}\nspec: {hostname: a.example.com, paths: [/a]}\n", "has invisible characters [name-shape]", "lower-case"},
-		{"nul escape", inputs.PurgeOf("  hostname: \"a\\0\"\n  paths: [/a]\n"), "has invisible characters [hostname-shape]", "write only the domain"},
+		{"nul escape", inputs.PurgeOf("  hostname: \"a\\0\"\n  paths: [/a]\n"), "has the character '\\x00' [hostname-shape]", "write only the domain"},
 		{"colon in an anchor", "apiVersion: delivery/v2.1\nkind: CDN\nmetadata: {name: a}\nspec:\n  hostname: &h:1 a.example.com\n", "5:13: error: parsers disagree where the name of this anchor ends", "letters"},
 		{"raw control", "a: \x01\n", "1:4: error: the control character U+0001", "remove"},
 		{"not UTF-8", "a: b\nc: \xff\n", "2:4: error: the byte 0xFF", "UTF-8"},

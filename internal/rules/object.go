@@ -293,8 +293,6 @@ func (h hostField) problem() (problem, fix string) {
 	switch problem = hostnameProblem(h.text); {
 	case h.server && isBracketedIPv6(h.text):
 		return "", ""
-	case h.server && problem == isIPv6:
-		return "is neither a name nor an address", "write the address alone, such as 2001:db8::7"
 	case problem == "" && endsInNumber(h.text) && !isIPAddress(h.text):
 		return "ends in a number and is not an address, but some programs read it as one", fix
 	}
@@ -317,37 +315,14 @@ func toASCII(name string) string {
 	return ascii
 }
 
-const isIPv6 = "is an IPv6 address"
-
 // hostnameProblem returns what makes a hostname invalid, or "". It allows underscores and stars.
 func hostnameProblem(host string) string {
 	at := strings.IndexFunc(host, func(r rune) bool { return !isHostnameRune(r) && r != '_' && r != '*' })
 	if at < 0 {
 		return ""
 	}
-	for _, p := range []struct{ part, problem string }{
-		{"://", "has a scheme"},
-		{"/", "has a path"},
-		{`\`, "has a path"},
-		{"?", "has a query"},
-		{"#", "has a fragment"},
-		{"@", "has a user name"},
-	} {
-		if strings.Contains(host, p.part) {
-			return p.problem
-		}
-	}
 	r, _ := utf8.DecodeRuneInString(host[at:])
-	switch {
-	case strings.HasPrefix(host, "["), strings.Count(host, ":") > 1:
-		return isIPv6
-	case strings.Contains(host, ":"):
-		return "has a port"
-	case strings.ContainsFunc(host, unicode.IsSpace):
-		return "has white space"
-	case strings.ContainsFunc(host, diag.IsInvisible):
-		return "has invisible characters"
-	case r > unicode.MaxASCII:
+	if r > unicode.MaxASCII && !diag.IsInvisible(r) && !unicode.IsSpace(r) {
 		return fmt.Sprintf("has the character %q (U+%04X), which is not ASCII and may look like one that is", r, r)
 	}
 	return fmt.Sprintf("has the character %q", r)

@@ -93,50 +93,13 @@ func (e *rerouter) convertDocument(root *yaml.Node) {
 	if done.To = k.APIVersion; e.route.Vendor != "" {
 		done.To, _ = k.AliasVersion(e.route.Vendor)
 	}
-	if problem := envelopeProblem(root, metadata); problem != "" {
-		e.fail(root, "", "", fmt.Sprintf("the envelope of %s %s", done.Key, problem), "write apiVersion, kind, metadata and its name once each, as plain text")
+	if done.Key.Name == "" || slices.ContainsFunc(metadata.Content, manifest.IsMerge) {
+		e.fail(root, "", "", fmt.Sprintf("the envelope of %s has no metadata with a name, or a merge key (<<) there", done.Key), "write metadata and its name as plain text")
 		return
 	}
-	if e.checkWorkspace(metadata) && e.editEnvelope(root, metadata, &done) && (done.From != done.To || done.Added) {
+	if e.editEnvelope(root, metadata, &done) && (done.From != done.To || done.Added) {
 		e.done = append(e.done, done)
 	}
-}
-
-// envelopeProblem says why the envelope of a document can't be edited, or "".
-func envelopeProblem(root, metadata *yaml.Node) string {
-	if manifest.ScalarText(manifest.MemberValue(metadata, "name")) == "" {
-		return "has no metadata with a name"
-	}
-	for _, n := range []*yaml.Node{root, metadata} {
-		seen := map[string]bool{}
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			key := n.Content[i]
-			if manifest.IsMerge(key) || key.Kind != yaml.ScalarNode {
-				return "has a merge key (<<), or a key that is not text"
-			}
-			if seen[key.Value] {
-				return "has " + diag.Quote(key.Value) + " twice"
-			}
-			seen[key.Value] = true
-		}
-	}
-	return ""
-}
-
-// checkWorkspace rejects a manifest of another workspace: without its namespace, it would belong to this
-// one.
-func (e *rerouter) checkWorkspace(metadata *yaml.Node) bool {
-	n := manifest.MemberValue(metadata, "namespace")
-	switch namespace := manifest.ScalarText(n); {
-	case n == nil:
-	case namespace == "" || n.Tag != "!!str":
-		return e.fail(n, rules.Namespace, "metadata.namespace", "the workspace is not text", "write its name, or remove metadata.namespace")
-	case e.route.Workspace != "" && namespace != e.route.Workspace:
-		return e.fail(n, rules.Namespace, "metadata.namespace",
-			fmt.Sprintf("the workspace is %s here, and you asked for %s", diag.Quote(namespace), diag.Quote(e.route.Workspace)),
-			"convert it in the project of that workspace")
-	}
-	return true
 }
 
 func (e *rerouter) editEnvelope(root, metadata *yaml.Node, done *ReroutedDocument) bool {
