@@ -59,7 +59,7 @@ func (s *logStore) Close() error { return errors.Join(s.blobs.Close(), s.folded.
 // logState is a log as of its last entry.
 type logState struct {
 	last int
-	// pieces have all entries, oldest first. Their lines are in lines.
+	// pieces have all entries, oldest first. lines points at the newest line of each key in them.
 	pieces    []segment
 	genesis   *Genesis
 	genesisAt int
@@ -87,9 +87,12 @@ func (t *logState) addPiece(p segment) error {
 		t.genesis, t.genesisAt = p.Genesis, p.GenesisAt
 	}
 	for i := range p.lines {
-		t.lines[p.lines[i].Key] = &p.lines[i]
+		l := &p.lines[i]
+		if old := t.lines[l.Key]; old != nil {
+			*old = indexLine{} // frees its text, which its piece would keep
+		}
+		t.lines[l.Key] = l
 	}
-	p.lines = nil
 	t.last, t.pieces = p.Entry, append(slices.Clip(kept), p)
 	return nil
 }
@@ -122,9 +125,11 @@ func (t *logState) continuePieces(p *segment, kept []segment) {
 	for _, l := range p.lines {
 		newer[l.Key] = true
 	}
-	for key, l := range t.lines {
-		if l.At > before && !newer[key] {
-			p.lines = append(p.lines, *l)
+	for _, absorbed := range t.pieces[len(kept):] {
+		for i := range absorbed.lines {
+			if l := &absorbed.lines[i]; l == t.lines[l.Key] && !newer[l.Key] {
+				p.lines = append(p.lines, *l)
+			}
 		}
 	}
 	p.Records = len(p.lines)
