@@ -32,12 +32,7 @@ func subdomainProblem(sub, host string) (problem, fix string) {
 		return "contains the hostname", "write " + strings.TrimSuffix(sub, "."+host)
 	case host != "" && strings.Contains(sub, host):
 		return "contains the hostname", "write only the part before it"
-	case strings.Trim(sub, ".") != sub:
-		return "has a dot at its start or end", "write " + strings.Trim(sub, ".")
 	case len(hostnameOddities(sub)) > 0 || hostnameProblem(sub) != "":
-		if ascii := toASCII(sub); ascii != "" {
-			return "is not the start of a hostname", "write " + ascii + ", which is this name in ASCII"
-		}
 		return "is not the start of a hostname", "write letters, digits and hyphens, such as www"
 	}
 	return "", ""
