@@ -113,7 +113,7 @@ func TestConvertSays(t *testing.T) {
 	out, done, findings := byLine.Convert(manifest.FileText{Path: "-", Data: []byte(text)})
 	got := ""
 	for _, d := range done {
-		got += fmt.Sprintf("%d: %s\n", d.Line, d)
+		got += fmt.Sprintf("%d: %s\n", d.Line, d.Fix)
 	}
 	want := "10: Purge/rel-42: delivery/v2.1 became " + lineVersion + ", metadata.namespace added\n" +
 		"17: Purge/rel-43: delivery.other.cloud/v1beta1 became " + lineVersion + ", metadata.namespace added\n"

@@ -22,7 +22,7 @@ func fixed(t interface {
 }, text string, ctx *testing.T,
 ) (string, []string) {
 	t.Helper()
-	got, repaired, err := fixFile(ctx.Context(), manifest.FileText{Path: "a.yaml", Data: []byte(text)}, manifest.LoadSettings{})
+	got, repaired, err := fixFile(ctx.Context(), "a.yaml", []byte(text), manifest.LoadSettings{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func TestFixChangesWhatARuleSaysAndNothingElse(t *testing.T) {
 			text.WriteString("  paths:\n    - " + strings.Join(list, "\n    - ") + "\n")
 		}
 		in := []byte(text.String())
-		out, repaired, err := fixFile(t.Context(), manifest.FileText{Data: in}, manifest.LoadSettings{})
+		out, repaired, err := fixFile(t.Context(), "", in, manifest.LoadSettings{})
 		if err != nil {
 			rt.Fatal(err)
 		}

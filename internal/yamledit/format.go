@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -221,21 +220,6 @@ func sameNodes(was, is *yaml.Node, becomes map[*yaml.Node][]*yaml.Node) bool {
 
 // sameDocuments reports whether two texts have the same documents.
 func sameDocuments(was, is []byte) bool {
-	next, stop := iter.Pull(documentsOf(is))
-	defer stop()
-	ok := true
-	for doc := range documentsOf(was) {
-		other, more := next()
-		ok = ok && more && sameNodes(doc, other, nil)
-	}
-	_, more := next()
-	return ok && !more
-}
-
-// documentsOf iterates over the documents of a text.
-func documentsOf(text []byte) iter.Seq[*yaml.Node] {
-	return func(yield func(*yaml.Node) bool) {
-		more := true
-		manifest.NewFileState("", text).EachDocument(func(doc *yaml.Node) { more = more && yield(doc) })
-	}
+	return slices.EqualFunc(manifest.NewFileState("", was).DocumentNodes(), manifest.NewFileState("", is).DocumentNodes(),
+		func(was, is *yaml.Node) bool { return sameNodes(was, is, nil) })
 }

@@ -3,10 +3,10 @@ package yamledit
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
-	"trueup/internal/canon"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
@@ -22,14 +22,6 @@ type SubmitRoute struct {
 	Workspace string
 }
 
-// ReroutedDocument is a document that Convert changed.
-type ReroutedDocument struct {
-	Key      kind.Key
-	Line     int
-	From, To string // values of apiVersion
-	Added    bool   // metadata.namespace was added
-}
-
 // CheckVendor returns an error unless a kind has an envelope with the vendor's name.
 func CheckVendor(vendor string) error {
 	isVendor := func(k *kind.Kind) bool {
@@ -42,18 +34,10 @@ func CheckVendor(vendor string) error {
 	return nil
 }
 
-// String says what was done to the document.
-func (d ReroutedDocument) String() string {
-	namespace := ""
-	if d.Added {
-		namespace = ", metadata.namespace added"
-	}
-	return d.Key.String() + ": " + d.From + " became " + d.To + namespace
-}
-
 // Convert edits apiVersion of the documents of a file, and adds metadata.namespace for the command line. It changes nothing
-// else: trueup does not send a namespace. If it can't, it returns findings and no text.
-func (r SubmitRoute) Convert(t manifest.FileText) ([]byte, []ReroutedDocument, diag.List) {
+// else: trueup does not send a namespace. It also returns what it did to
+// each document. If it can't, it returns findings and no text.
+func (r SubmitRoute) Convert(t manifest.FileText) (out []byte, done, findings diag.List) {
 	e := &rerouter{editor: newEditor(t.Path, t.Data), route: r}
 	for _, doc := range e.docs {
 		if root := manifest.RootNode(doc); root != nil && root.Kind == yaml.MappingNode {
@@ -72,7 +56,7 @@ func (r SubmitRoute) Convert(t manifest.FileText) ([]byte, []ReroutedDocument, d
 type rerouter struct {
 	*editor
 	route SubmitRoute
-	done  []ReroutedDocument
+	done  diag.List
 	edits []textEdit
 }
 
@@ -83,43 +67,43 @@ func (e *rerouter) fail(n *yaml.Node, rule, field, message, fix string) bool {
 
 // convertDocument edits one document, if its kind has another envelope.
 func (e *rerouter) convertDocument(root *yaml.Node) {
-	from, name := manifest.ScalarText(manifest.MemberValue(root, "apiVersion")), manifest.ScalarText(manifest.MemberValue(root, "kind"))
-	metadata := manifest.MemberValue(root, "metadata")
-	done := ReroutedDocument{Key: kind.Key{Kind: name, Name: manifest.ScalarText(manifest.MemberValue(metadata, "name"))}, Line: root.Line, From: from}
-	k, ok := kind.FindByEnvelope(from, name)
+	version, metadata := manifest.MemberValue(root, "apiVersion"), manifest.MemberValue(root, "metadata")
+	key := kind.Key{Kind: manifest.ScalarText(manifest.MemberValue(root, "kind")), Name: manifest.ScalarText(manifest.MemberValue(metadata, "name"))}
+	was := manifest.ScalarText(version)
+	k, ok := kind.FindByEnvelope(was, key.Kind)
 	if !ok || k.Alias == nil {
 		return
 	}
-	if done.To = k.APIVersion; e.route.Vendor != "" {
-		done.To, _ = k.AliasVersion(e.route.Vendor)
+	is := k.APIVersion
+	if e.route.Vendor != "" {
+		is, _ = k.AliasVersion(e.route.Vendor)
 	}
-	if done.Key.Name == "" || slices.ContainsFunc(metadata.Content, manifest.IsMerge) {
-		e.fail(root, "", "", fmt.Sprintf("the envelope of %s has no metadata with a name, or a merge key (<<) there", done.Key), "write metadata and its name as plain text")
+	if key.Name == "" || slices.ContainsFunc(metadata.Content, manifest.IsMerge) {
+		e.fail(root, "", "", fmt.Sprintf("the envelope of %s has no metadata with a name, or a merge key (<<) there", key), "write metadata and its name as plain text")
 		return
 	}
-	if e.editEnvelope(root, metadata, &done) && (done.From != done.To || done.Added) {
-		e.done = append(e.done, done)
-	}
-}
-
-func (e *rerouter) editEnvelope(root, metadata *yaml.Node, done *ReroutedDocument) bool {
-	if version := manifest.MemberValue(root, "apiVersion"); done.From != done.To {
+	var done []string
+	if was != is {
 		from, to, ok := e.scalarRange(version)
 		if !ok {
-			return e.fail(version, "", "apiVersion", "apiVersion is not written as plain text", "write apiVersion: "+done.From)
+			e.fail(version, "", "apiVersion", "apiVersion is not written as plain text", "write apiVersion: "+was)
+			return
 		}
-		e.edits = append(e.edits, scalarEdit(version, from, to, requote(e.text(from, to), done.To), done.To))
+		e.edits = append(e.edits, scalarEdit(version, from, to, formatInStyle(version, is, true), is))
+		done = append(done, was+" became "+is)
 	}
-	done.Added = e.route.Vendor != "" && manifest.MemberValue(metadata, "namespace") == nil
-	return !done.Added || e.addNamespace(metadata)
-}
-
-// requote returns a text in the same quotes as another.
-func requote(old, text string) string {
-	if quote := old[:1]; quote == `"` || quote == "'" {
-		return quote + text + quote
+	if e.route.Vendor != "" && manifest.MemberValue(metadata, "namespace") == nil {
+		if !e.addNamespace(metadata) {
+			return
+		}
+		done = append(done, "metadata.namespace added")
 	}
-	return text
+	if done != nil {
+		e.done = append(e.done, diag.Finding{
+			Rule: "fmt/envelope", Path: e.file.Path, Line: root.Line, Column: 1,
+			Message: "the envelope is of the other route", Fix: key.String() + ": " + strings.Join(done, ", "),
+		})
+	}
 }
 
 // addNamespace adds metadata.namespace after the name, in the same style.
@@ -129,19 +113,16 @@ func (e *rerouter) addNamespace(metadata *yaml.Node) bool {
 			"name it as workspace: in trueup.yaml")
 	}
 	key, value := manifest.MemberPair(metadata, "name")
-	from, keyEnd, isKey := e.scalarRange(key)
+	from, _, isKey := e.scalarRange(key)
 	_, to, isText := e.scalarRange(value)
 	if !isKey || !isText {
 		return e.fail(value, "", "metadata.name", "the name is not written as plain text", "write name: "+value.Value)
 	}
-	written, name := requote(e.text(from, keyEnd), "namespace"), e.route.Workspace
-	if written[0] == '"' || manifest.ResolveScalar(name) != manifest.PlainText {
-		name = string(canon.Append(nil, name))
-	}
+	member := formatInStyle(key, "namespace", true) + ": " + formatInStyle(key, e.route.Workspace, true)
 	added := []*yaml.Node{value, {Kind: yaml.ScalarNode, Value: "namespace"}, {Kind: yaml.ScalarNode, Value: e.route.Workspace}}
-	text := ", " + written + ": " + name
+	text := ", " + member
 	if metadata.Style&yaml.FlowStyle == 0 {
-		to, text = e.file.Lines.LineEnd(value.Line), "\n"+e.text(e.file.Lines.LineStart(key.Line), from)+written+": "+name
+		to, text = e.file.Lines.LineEnd(value.Line), "\n"+e.text(e.file.Lines.LineStart(key.Line), from)+member
 		text = string(newSource(e.file.Lines.Data).breakLines([]byte(text)))
 	}
 	e.edits = append(e.edits, textEdit{to, to, text, added[:1], added})

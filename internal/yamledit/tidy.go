@@ -22,12 +22,10 @@ type TidiedFile struct {
 	// Fixed are the resolved findings. Left says why the layout stays as it is, if it does.
 	Fixed diag.List
 	Left  *UnformattedError
-	// Objects counts its manifests, also those with a misspelt kind. unread says why it can't be read.
-	Objects int
-	unread  diag.List
-	// was is the content before its envelopes were changed, as rerouted says.
-	was      []byte
-	rerouted diag.List
+	// Objects counts its manifests, also those with a misspelt kind. unread says why it can't be read, and refused why its
+	// envelopes can't be changed.
+	Objects         int
+	unread, refused diag.List
 }
 
 // TidyOptions says what to do with files beside their layout.
@@ -42,82 +40,43 @@ func (t TidiedFile) Changes() bool { return !bytes.Equal(t.Data, t.To) }
 // FormatFiles formats files with manifests, after it has changed their envelopes and fixed them. It returns findings
 // about files that it can't format or, if it fixes, all findings about the new content.
 func FormatFiles(ctx context.Context, texts []manifest.FileText, how TidyOptions, opts manifest.LoadSettings) (list []TidiedFile, findings diag.List, err error) {
-	all, refused := make([]TidiedFile, len(texts)), make([]diag.List, len(texts))
+	all := make([]TidiedFile, len(texts))
 	manifest.EachFile(ctx, opts, len(texts), func(pool *manifest.NodePool, i int) (more bool) {
-		text := texts[i]
-		var rerouted diag.List
-		text.Data, rerouted, refused[i] = how.convertEnvelopes(text)
-		f := manifest.NewFileState(text.Path, text.Data)
-		f.Pool = pool
-		all[i] = formatFile(text, f, how.Fix)
-		if all[i].unread != nil { // and says the same
-			refused[i] = nil
+		t := &all[i]
+		*t = TidiedFile{FileText: texts[i], To: texts[i].Data}
+		if how.Route != nil {
+			to, done, wrong := how.Route.Convert(t.FileText)
+			if to != nil {
+				t.To, t.Fixed = to, done
+			} else if how.Route.Vendor != "" {
+				t.refused = wrong
+			}
 		}
-		all[i].was, all[i].rerouted = texts[i].Data, rerouted
+		t.readContent(pool, how.Fix)
 		return true
 	})
-	list, findings, err = formatAll(ctx, all, how.Fix, opts)
-	for i := range list {
-		t := &list[i]
-		t.Data, t.Fixed = t.was, slices.Concat(t.rerouted, t.Fixed)
-	}
-	return list, slices.Concat(slices.Concat(refused...), findings), err
-}
-
-// convertEnvelopes changes the envelopes of a file. It refuses those that it can't change if a vendor's were asked for;
-// other findings say what is wrong with the rest.
-func (how TidyOptions) convertEnvelopes(t manifest.FileText) (data []byte, done, refused diag.List) {
-	if how.Route == nil {
-		return t.Data, nil, nil
-	}
-	to, changed, wrong := how.Route.Convert(t)
-	if wrong.HasErrors() && how.Route.Vendor != "" {
-		return t.Data, nil, wrong
-	}
-	if to == nil {
-		return t.Data, nil, nil
-	}
-	for _, d := range changed {
-		done = append(done, diag.Finding{Rule: "fmt/envelope", Path: t.Path, Line: d.Line, Column: 1, Message: "the envelope is of the other route", Fix: d.String()})
-	}
-	return to, done, nil
-}
-
-func formatAll(ctx context.Context, all []TidiedFile, fix bool, opts manifest.LoadSettings) (list []TidiedFile, findings diag.List, err error) {
-	for _, t := range all {
-		if t.Objects > 0 || t.unread != nil || t.FS == nil {
-			list = append(list, t)
-		}
-	}
-	opts.Progress = nil
-	if fix {
-		if err := fixAll(ctx, list, opts); err != nil {
-			return nil, nil, err
-		}
-		manifest.EachFile(ctx, opts, len(list), func(_ *struct{}, i int) (more bool) {
-			list[i].setLayout(Format(list[i].To))
-			return true
-		})
-	}
 	if err := ctx.Err(); err != nil {
 		return nil, nil, fmt.Errorf("format manifests: %w", err)
 	}
-	if !fix {
-		for _, t := range list {
+	for _, t := range all {
+		if findings = append(findings, t.refused...); t.Objects > 0 || t.unread != nil || t.FS == nil {
+			list = append(list, t)
+		}
+		if !how.Fix {
 			findings = append(findings, t.unread...)
 		}
-		return list, findings, nil
 	}
-	set, findings, err := manifest.Load(ctx, newContent(list), opts)
-	if err != nil {
-		return nil, nil, err
+	if how.Fix {
+		found, err := fixAll(ctx, list, opts)
+		return list, append(findings, found...), err
 	}
-	return list, slices.Concat(findings, manifest.CheckSet(set, opts)), nil
+	return list, findings, nil
 }
 
-// formatFile reads a file and, unless it is to be repaired first, formats it.
-func formatFile(text manifest.FileText, f *manifest.FileState, fix bool) TidiedFile {
-	t := TidiedFile{FileText: text, To: text.Data}
+// readContent reads the new content of a file and, unless it is to be repaired first, formats it.
+func (t *TidiedFile) readContent(pool *manifest.NodePool, fix bool) {
+	f := manifest.NewFileState(t.Path, t.To)
+	f.Pool = pool
 	count := func(doc *yaml.Node) {
 		if manifest.NearestKind(manifest.ScalarText(manifest.MemberValue(manifest.RootNode(doc), "kind"))) != nil {
 			t.Objects++
@@ -129,9 +88,8 @@ func formatFile(text manifest.FileText, f *manifest.FileState, fix bool) TidiedF
 		t.setLayout(laid.format())
 	}
 	if f.Findings.HasErrors() {
-		t.unread = f.Findings
+		t.unread, t.refused = f.Findings, nil // which say the same
 	}
-	return t
 }
 
 // setLayout sets the new content, or why the layout stays.
@@ -149,11 +107,13 @@ func newContent(list []TidiedFile) []manifest.PathSource {
 	return diag.MapList(list, func(t TidiedFile) manifest.PathSource { return manifest.PathSource{Data: t.To, Display: t.Path} })
 }
 
-// fixAll resolves findings in the files that have some with a fix.
-func fixAll(ctx context.Context, list []TidiedFile, opts manifest.LoadSettings) error {
+// fixAll resolves findings in the files that have some with a fix, and formats all. It returns all findings about the new
+// content.
+func fixAll(ctx context.Context, list []TidiedFile, opts manifest.LoadSettings) (diag.List, error) {
+	opts.Progress = nil
 	_, findings, err := manifest.Load(ctx, newContent(list), opts)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	found := map[string]bool{}
 	for _, f := range findings {
@@ -161,12 +121,22 @@ func fixAll(ctx context.Context, list []TidiedFile, opts manifest.LoadSettings) 
 	}
 	for i := range list {
 		if t := &list[i]; found[t.Path] {
-			if t.To, t.Fixed, err = fixFile(ctx, t.FileText, opts); err != nil {
-				return err
+			text, fixed, err := fixFile(ctx, t.Path, t.To, opts)
+			if err != nil {
+				return nil, err
 			}
+			t.To, t.Fixed = text, append(t.Fixed, fixed...)
 		}
 	}
-	return nil
+	manifest.EachFile(ctx, opts, len(list), func(_ *struct{}, i int) (more bool) {
+		list[i].setLayout(Format(list[i].To))
+		return true
+	})
+	set, findings, err := manifest.Load(ctx, newContent(list), opts)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(findings, manifest.CheckSet(set, opts)), nil
 }
 
 // maxRounds limits how often fix checks a file again. A corrected field can show more mistakes below it.
@@ -174,11 +144,10 @@ const maxRounds = 100
 
 // fixFile resolves the findings of a file whose fix is certain: missing quotes, and misspelt fields and
 // values. It ignores silenced findings. It returns the new text and the resolved findings, with their places in the old text.
-func fixFile(ctx context.Context, t manifest.FileText, opts manifest.LoadSettings) (text []byte, fixed diag.List, err error) {
+func fixFile(ctx context.Context, path string, text []byte, opts manifest.LoadSettings) (_ []byte, fixed diag.List, err error) {
 	opts.Strict, opts.Parallelism = false, 1
-	text = t.Data
 	for range maxRounds {
-		_, findings, err := manifest.Load(ctx, []manifest.PathSource{{Data: text, Display: t.Path}}, opts)
+		_, findings, err := manifest.Load(ctx, []manifest.PathSource{{Data: text, Display: path}}, opts)
 		if err != nil {
 			return nil, nil, err
 		}
