@@ -76,14 +76,6 @@ func KindOf(root *yaml.Node) (*kind.Kind, bool) {
 
 func (w *worker) reportUnknownKind(root, apiVersion, name *yaml.Node) {
 	version, kindName := ScalarText(apiVersion), ScalarText(name)
-	if version == "" && kindName == "" {
-		before := len(w.file.Findings)
-		w.convert.reset(w.file)
-		w.convert.convertValue(root, root, nil)
-		if len(w.file.Findings) > before {
-			return
-		}
-	}
 	report := func(at *yaml.Node, field, message, fix string) *diag.Finding {
 		at = cmp.Or(at, root)
 		return w.file.AddError(at.Line, at.Column, ruleUnknownKind, field, message, fix)

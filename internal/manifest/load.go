@@ -176,8 +176,8 @@ const MaxFile = 16 << 20
 type Limits struct {
 	// File and Total are bytes of one file and of all files.
 	File, Total int64
-	// Values counts the keys and values of a document, and Folders the depth of directories.
-	Files, Objects, Values, Folders int
+	// Values counts the keys and values of a document.
+	Files, Objects, Values int
 }
 
 func (l Limits) orDefault() Limits {
@@ -187,7 +187,6 @@ func (l Limits) orDefault() Limits {
 		Files:   cmp.Or(l.Files, 200_000),
 		Objects: cmp.Or(l.Objects, 200_000),
 		Values:  cmp.Or(l.Values, maxValues),
-		Folders: cmp.Or(l.Folders, 64),
 	}
 }
 

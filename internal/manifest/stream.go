@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -328,18 +329,12 @@ func (f *FileState) resumeAfter(line int) ([]byte, bool) {
 
 // FirstAlias returns the line of the first alias of a YAML text, or 0. A parser without limits must not
 // expand aliases, because a few lines can fill the memory. A text that is not YAML has none.
-func FirstAlias(text []byte) int {
-	line := 0
-	var visit func(n *yaml.Node)
-	visit = func(n *yaml.Node) {
-		if n.Kind == yaml.AliasNode && line == 0 {
-			line = n.Line
+func FirstAlias(text []byte) (line int) {
+	NewFileState("", text).EachDocument(func(doc *yaml.Node) {
+		if alias := aliasOfEarlier(doc, math.MaxInt); alias != nil && line == 0 {
+			line = alias.Line
 		}
-		for _, below := range n.Content {
-			visit(below)
-		}
-	}
-	_ = decodeDocuments(jsonToYAML(text), nil, visit) // the caller's parser reports a syntax error
+	})
 	return line
 }
 

@@ -166,20 +166,16 @@ func firstByHost(all []CheckedObject) map[string]CheckedObject {
 }
 
 func checkServerOwned(s *RuleSubject) {
-	metadata := mappingField(s.Doc, "metadata")
-	for _, field := range []string{
-		"status", "metadata.uid", "metadata.resourceVersion", "metadata.generation", "metadata.creationTimestamp", "metadata.managedFields",
-		"metadata.selfLink", "metadata.deletionTimestamp", "metadata.deletionGracePeriodSeconds", "metadata.ownerReferences",
-	} {
-		owner := s.Doc
-		name, below := strings.CutPrefix(field, "metadata.")
-		if below {
-			owner = metadata
-		}
-		if _, has := owner[name]; has {
-			s.report(field, field+" is a field that the server owns", "remove it: it was copied from an answer of the platform")
+	check := func(owner map[string]any, path string, names ...string) {
+		for _, name := range names {
+			if _, has := owner[name]; has {
+				s.report(path+name, path+name+" is a field that the server owns", "remove it: it was copied from an answer of the platform")
+			}
 		}
 	}
+	check(s.Doc, "", "status")
+	check(mappingField(s.Doc, "metadata"), "metadata.", "uid", "resourceVersion", "generation", "creationTimestamp", "managedFields",
+		"selfLink", "deletionTimestamp", "deletionGracePeriodSeconds", "ownerReferences")
 }
 
 const (

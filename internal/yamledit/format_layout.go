@@ -55,17 +55,13 @@ type textLayout struct {
 	// the value on that line.
 	ended, unended bool
 	depth          int
-	scratch        []byte // for the line that is laid out
 }
 
 func newSheet(text []byte) *textLayout {
 	body, ended := strings.CutSuffix(string(text), "\n")
-	n := strings.Count(body, "\n") + 1
-	l := &textLayout{text: manifest.LineIndex{Data: text}, ended: ended, lines: make([]layoutLine, 0, n)}
-	tokens := make([]token, n) // most lines have one
+	l := &textLayout{text: manifest.LineIndex{Data: text}, ended: ended, lines: make([]layoutLine, 0, strings.Count(body, "\n")+1)}
 	for line := range strings.SplitSeq(body, "\n") {
-		at := len(l.lines)
-		next := layoutLine{in: line, tokens: tokens[at : at : at+1]}
+		next := layoutLine{in: line}
 		switch trimmed := strings.TrimLeft(line, " \t"); {
 		case trimmed == "":
 			next.kind = emptyLine
@@ -216,7 +212,7 @@ func (l *textLayout) layOutLines() error {
 			line.out = line.shifted()
 		case tokenLine:
 			open = openTokens(open, line.tokens)
-			l.layOutTokens(line)
+			line.layOutTokens()
 		case emptyLine:
 		}
 	}
@@ -249,22 +245,18 @@ func (l *textLayout) tokensBelow() []token {
 }
 
 // layOutTokens writes the hyphens, the key and the value of a line.
-func (l *textLayout) layOutTokens(line *layoutLine) {
-	in, tokens := line.in, line.tokens
-	l.scratch = append(l.scratch[:0], strings.Repeat(" ", tokens[0].to)...)
-	for i, t := range tokens[1:] {
-		l.scratch = append(append(l.scratch, '-'), strings.Repeat(" ", t.to-tokens[i].to-1)...)
+func (line *layoutLine) layOutTokens() {
+	var out strings.Builder
+	out.WriteString(strings.Repeat(" ", line.tokens[0].to))
+	for i, t := range line.tokens[1:] {
+		out.WriteString("-" + strings.Repeat(" ", t.to-line.tokens[i].to-1))
 	}
-	rest := manifest.ColumnOffset(in, tokens[len(tokens)-1].from)
-	if value := manifest.ColumnOffset(in, line.value); value > rest {
-		l.scratch = append(append(l.scratch, strings.TrimRight(in[rest:value], " \t")...), ' ')
+	rest := manifest.ColumnOffset(line.in, line.tokens[len(line.tokens)-1].from)
+	if value := manifest.ColumnOffset(line.in, line.value); value > rest {
+		out.WriteString(strings.TrimRight(line.in[rest:value], " \t") + " ")
 		rest = value
 	}
-	if l.scratch = append(l.scratch, in[rest:]...); string(l.scratch) == in {
-		line.out = in
-	} else {
-		line.out = string(l.scratch)
-	}
+	line.out = out.String() + line.in[rest:]
 }
 
 // shifted returns an inner line, moved by its shift.
