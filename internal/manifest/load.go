@@ -90,7 +90,7 @@ func (l *loader) readAll(ctx context.Context) {
 // say, each with a W of its own. A panic is passed on to the caller.
 func EachFile[W any](ctx context.Context, o LoadSettings, n int, do func(w *W, i int) (more bool)) {
 	var done atomic.Int64
-	diag.InParallelWith(o.countWorkers(), n, func(w *W, i int) (more bool) {
+	diag.InParallelWith(cmp.Or(max(o.Parallelism, 0), runtime.GOMAXPROCS(0)), n, func(w *W, i int) (more bool) {
 		if ctx.Err() != nil || !do(w, i) {
 			return false
 		}
@@ -99,14 +99,6 @@ func EachFile[W any](ctx context.Context, o LoadSettings, n int, do func(w *W, i
 		}
 		return true
 	})
-}
-
-// countWorkers is how many files are read at once.
-func (o LoadSettings) countWorkers() int {
-	if o.Parallelism > 0 {
-		return o.Parallelism
-	}
-	return runtime.GOMAXPROCS(0)
 }
 
 // readFile sets the result of one file. A panic becomes its error.

@@ -162,17 +162,13 @@ type LoadSettings struct {
 	Progress func(done, of int)
 }
 
-// ruleSettings returns what rules read of the options.
-func (o LoadSettings) ruleSettings() rules.RuleSettings {
-	return rules.RuleSettings{Workspace: o.Workspace, DeprecatedPurgeURL: o.DeprecatedPurgeURL, Precedence: o.Precedence}
-}
-
 // newRuleSubject returns the object for rules that report to a file.
 func (o *Object) newRuleSubject(doc, tree map[string]any, opts LoadSettings, f *FileState) *rules.RuleSubject {
 	return &rules.RuleSubject{
-		Kind: o.Kind, Name: o.Name, Host: o.Host, Doc: doc, Tree: tree, Options: opts.ruleSettings(),
-		Report: func(x diag.Finding) { f.AddFinding(0, 0, x.Rule, x.Severity, x.Field, x.Message, x.Fix) },
-		Full:   f.Full,
+		Kind: o.Kind, Name: o.Name, Host: o.Host, Doc: doc, Tree: tree,
+		Options: rules.RuleSettings{Workspace: opts.Workspace, DeprecatedPurgeURL: opts.DeprecatedPurgeURL, Precedence: opts.Precedence},
+		Report:  func(x diag.Finding) { f.AddFinding(0, 0, x.Rule, x.Severity, x.Field, x.Message, x.Fix) },
+		Full:    f.Full,
 		Line: func(field string) int {
 			line, _ := o.Position(field)
 			return line

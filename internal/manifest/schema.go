@@ -219,7 +219,10 @@ func (c *converter) reportUnknownMember(p mappingMember, tree map[string]any, f 
 		if _, used := tree[meant[0]]; used && len(meant) == 1 {
 			fix = "remove it: " + right + " is already set"
 		}
-		x := c.reportMember(p, ruleMisspeltField, diag.Error, resemblesMessage("field", p.name, right), fix+fixUnlessKnown(f))
+		if !f.Closed {
+			fix += unlessUndocumented + ruleMisspeltField
+		}
+		x := c.reportMember(p, ruleMisspeltField, diag.Error, resemblesMessage("field", p.name, right), fix)
 		x.Write = matchIgnoringCase(p.name, f.Names)
 		for other := range tree {
 			if other != p.name && strings.EqualFold(other, p.name) {
@@ -239,14 +242,6 @@ func (c *converter) reportUnknownMember(p mappingMember, tree map[string]any, f 
 		rule, severity, message = ruleSchema, diag.Error, "there is no field "
 	}
 	c.reportMember(p, rule, severity, message+diag.Quote(p.name)+" here", fix)
-}
-
-// fixUnlessKnown ends the fix of a misspelt field of an object that may have undocumented fields.
-func fixUnlessKnown(object *kind.Field) string {
-	if object.Closed {
-		return ""
-	}
-	return unlessUndocumented + ruleMisspeltField
 }
 
 // unlessUndocumented ends the fix of a misspelling, before the name of the rule.

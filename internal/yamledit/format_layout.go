@@ -289,15 +289,10 @@ func commentLevel(line string, spare bool, best token, open []token) int {
 			best.to += levelIndent
 		}
 	}
-	return commentColumn(below, column, best.to)
-}
-
-// commentColumn returns the new column of a comment, of which a list that begins below in the same column may be.
-func commentColumn(below token, column, to int) int {
 	if below.from == column {
-		return max(to, below.to)
+		return max(best.to, below.to) // it may be of the list that begins below
 	}
-	return to
+	return best.to
 }
 
 // commentedHyphen returns the column of the hyphen of a commented-out element, or -1. A comment below another
