@@ -238,7 +238,7 @@ func (s *logStore) stateIsCurrent(ctx context.Context) (bool, error) {
 	if s.state.last == 0 {
 		return true, nil
 	}
-	p, err := s.getPiece(ctx, s.state.last)
+	p, err := s.getPieceWith(ctx, s.state.last, s.blobs.Get, decodeHead)
 	if errors.Is(err, ErrDamaged) {
 		return false, nil
 	}
@@ -247,16 +247,18 @@ func (s *logStore) stateIsCurrent(ctx context.Context) (bool, error) {
 
 // getPiece reads the file of an entry. A missing one is an error.
 func (s *logStore) getPiece(ctx context.Context, entry int) (segment, error) {
-	return s.getPieceWith(ctx, entry, s.blobs.Get)
+	return s.getPieceWith(ctx, entry, s.blobs.Get, s.decodePiece)
 }
 
-func (s *logStore) getPieceWith(ctx context.Context, entry int, get func(ctx context.Context, name string) ([]byte, error)) (p segment, err error) {
+func (s *logStore) getPieceWith(
+	ctx context.Context, entry int, get func(ctx context.Context, name string) ([]byte, error), decode func(content []byte, entry int) (segment, error),
+) (p segment, err error) {
 	name := entryFile(entry)
 	b, err := get(ctx, name)
 	if errors.Is(err, blob.ErrAbsent) {
 		err = errMissing
 	} else if err == nil {
-		p, err = decodePiece(b, entry, s.held)
+		p, err = decode(b, entry)
 	}
 	if err != nil {
 		return segment{}, fmt.Errorf("read ledger file %s: %w", s.blobs.Location(name), damagedIfIrregular(err))
@@ -319,11 +321,15 @@ func (s *logStore) Read(ctx context.Context, keys []kind.Key) (map[kind.Key]Reco
 				return nil
 			}
 			_, err := lines[i].decodeRecord()
-			s.shareSpecs(&lines[i].rec)
+			if err == nil {
+				s.shareSpecs(lines[i].rec)
+			}
 			return err
 		})
 		for key, l := range wanted {
-			records[key] = l.rec
+			if err == nil {
+				records[key] = *l.rec
+			}
 		}
 		return err
 	})
