@@ -57,10 +57,10 @@ func TestNoTokenIsGivenElsewhere(t *testing.T) {
 		reads := 0 // of the token
 		a.Getenv = func(name string) string {
 			key, value, _ := strings.Cut(c.vars, "=")
-			switch {
-			case name == key:
+			switch name {
+			case key:
 				return value
-			case name == "TRUEUP_DELIVERY_TOKEN":
+			case "TRUEUP_DELIVERY_TOKEN":
 				reads++
 				return canary
 			}
