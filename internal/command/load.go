@@ -63,12 +63,7 @@ func (run *Run) noProjectError() error {
 
 // openSources opens PATHs, or else the manifests of the project.
 func (run *Run) openSources(p config.Project, paths []string) ([]manifest.PathSource, error) {
-	return p.OpenSources(run.Dir, paths, func() (io.Reader, error) {
-		if err := run.RefuseTokenOnStdin(); err != nil {
-			return nil, err
-		}
-		return run.stdin("manifests"), nil
-	})
+	return p.OpenSources(run.Dir, paths, func() io.Reader { return run.stdin("manifests") })
 }
 
 // splitObjects separates PATHs from names of objects, KIND/NAME with wildcards. A name of a file is a PATH.
