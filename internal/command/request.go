@@ -6,8 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"trueup/internal/diag"
-	"trueup/internal/generate"
-	"trueup/internal/manifest"
 	"trueup/internal/reconcile"
 	"trueup/internal/report"
 	"trueup/internal/routing"
@@ -18,11 +16,6 @@ func newRequest(run *Run) *cobra.Command {
 	cmd := newCommand(run, "request URL...", func(ctx context.Context, urls []string) (report.Document, error) {
 		return runRequest(ctx, run, live, urls)
 	})
-	cmd.ValidArgsFunction = func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-		hosts := generate.HostingObjects(run.KnownObjects(cmd.Context(), nil))
-		address := func(o *manifest.Object) (string, string) { return "https://" + o.Host + "/", o.Key().String() }
-		return Candidates(hosts, address), NoFiles | cobra.ShellCompDirectiveNoSpace
-	}
 	cmd.Flags().BoolVar(&live, "live", false, "also show what live CDNs do, and mark what differs")
 	return cmd
 }
