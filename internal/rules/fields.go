@@ -23,7 +23,29 @@ const (
 // eachMapping yields the path and the value of every mapping at a place of the spec, such as
 // "upstreams[].servers[]"; "" is the spec itself. Values of other types are left to the schema.
 func (s *RuleSubject) eachMapping(place string) iter.Seq2[string, map[string]any] {
-	return mappingsAt("spec", s.Tree, place)
+	if s.found == nil {
+		s.found = map[string][]locatedMapping{}
+	}
+	found, known := s.found[place]
+	if !known { // several rules look at most places
+		for at, m := range mappingsAt("spec", s.Tree, place) {
+			found = append(found, locatedMapping{at, m})
+		}
+		s.found[place] = found
+	}
+	return func(yield func(string, map[string]any) bool) {
+		for _, l := range found {
+			if !yield(l.at, l.mapping) {
+				return
+			}
+		}
+	}
+}
+
+// locatedMapping is a mapping with its path.
+type locatedMapping struct {
+	at      string
+	mapping map[string]any
 }
 
 // mappingsAt yields the path and the value of every mapping at a place below v.
@@ -203,14 +225,29 @@ const namingFields = " name namespace hostname subdomains host persistentVolumeC
 
 // reportPlaceholders reports placeholders in fields that name something, or in all others.
 func (s *RuleSubject) reportPlaceholders(inNames bool) {
-	if !mayHavePlaceholder(s.Doc) { // paths of texts are expensive
-		return
-	}
-	s.eachText("", "", s.Doc, func(at, field, text string) {
-		if found := diag.FindPlaceholder(text); found != "" && inNames == strings.Contains(namingFields, " "+field+" ") {
-			s.report(at, "the placeholder "+diag.Quote(found)+" was not filled in", "write the value, or render the template first")
+	for _, p := range s.findPlaceholders() {
+		if inNames == strings.Contains(namingFields, " "+p.field+" ") {
+			s.report(p.at, "the placeholder "+diag.Quote(p.text)+" was not filled in", "write the value, or render the template first")
 		}
-	})
+	}
+}
+
+// placeholderText is a placeholder in the text of a field, and its path.
+type placeholderText struct{ at, field, text string }
+
+// findPlaceholders finds them for both rules. Paths of texts are expensive, and few objects have a placeholder.
+func (s *RuleSubject) findPlaceholders() []placeholderText {
+	if s.placeholders == nil {
+		s.placeholders = []placeholderText{}
+		if mayHavePlaceholder(s.Doc) {
+			s.eachText("", "", s.Doc, func(at, field, text string) {
+				if found := diag.FindPlaceholder(text); found != "" {
+					s.placeholders = append(s.placeholders, placeholderText{at, field, found})
+				}
+			})
+		}
+	}
+	return s.placeholders
 }
 
 // eachText calls visit with every text below v, in the order of keys, its path, and the name of its field.

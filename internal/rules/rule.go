@@ -201,7 +201,12 @@ type RuleSubject struct {
 	// Line returns the line of a field.
 	Line func(field string) int
 
-	rule *Rule // the running one
+	rule  *Rule                       // the running one
+	names []specName                  // the result of specNames
+	hosts []hostField                 // the result of unusualHosts
+	found map[string][]locatedMapping // the results of eachMapping, by place
+	// placeholders is the result of findPlaceholders.
+	placeholders []placeholderText
 }
 
 // Run applies the rules that check one object: those of advice or the others.
