@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"bytes"
 	"fmt"
 	"iter"
 	"net/url"
@@ -225,29 +226,14 @@ const namingFields = " name namespace hostname subdomains host persistentVolumeC
 
 // reportPlaceholders reports placeholders in fields that name something, or in all others.
 func (s *RuleSubject) reportPlaceholders(inNames bool) {
-	for _, p := range s.findPlaceholders() {
-		if inNames == strings.Contains(namingFields, " "+p.field+" ") {
-			s.report(p.at, "the placeholder "+diag.Quote(p.text)+" was not filled in", "write the value, or render the template first")
-		}
+	if !mayHavePlaceholder(s.JSON) { // paths of texts are expensive
+		return
 	}
-}
-
-// placeholderText is a placeholder in the text of a field, and its path.
-type placeholderText struct{ at, field, text string }
-
-// findPlaceholders finds them for both rules. Paths of texts are expensive, and few objects have a placeholder.
-func (s *RuleSubject) findPlaceholders() []placeholderText {
-	if s.placeholders == nil {
-		s.placeholders = []placeholderText{}
-		if mayHavePlaceholder(s.Doc) {
-			s.eachText("", "", s.Doc, func(at, field, text string) {
-				if found := diag.FindPlaceholder(text); found != "" {
-					s.placeholders = append(s.placeholders, placeholderText{at, field, found})
-				}
-			})
+	s.eachText("", "", s.Doc, func(at, field, text string) {
+		if found := diag.FindPlaceholder(text); found != "" && inNames == strings.Contains(namingFields, " "+field+" ") {
+			s.report(at, "the placeholder "+diag.Quote(found)+" was not filled in", "write the value, or render the template first")
 		}
-	}
-	return s.placeholders
+	})
 }
 
 // eachText calls visit with every text below v, in the order of keys, its path, and the name of its field.
@@ -266,19 +252,7 @@ func (s *RuleSubject) eachText(at, field string, v any, visit func(at, field, te
 	}
 }
 
-// mayHavePlaceholder reports whether a text below v has a character that a placeholder begins with.
-func mayHavePlaceholder(v any) bool {
-	switch t := v.(type) {
-	case string:
-		return strings.ContainsAny(t, "$%<{")
-	case []any:
-		return slices.ContainsFunc(t, mayHavePlaceholder)
-	case map[string]any:
-		for _, e := range t {
-			if mayHavePlaceholder(e) {
-				return true
-			}
-		}
-	}
-	return false
+// mayHavePlaceholder reports whether a JSON text has what a placeholder begins with.
+func mayHavePlaceholder(json []byte) bool {
+	return bytes.IndexByte(json, '$') >= 0 || bytes.IndexByte(json, '%') >= 0 || bytes.IndexByte(json, '<') >= 0 || bytes.Contains(json, []byte("{{"))
 }
