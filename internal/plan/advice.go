@@ -133,27 +133,15 @@ func hostsOf(hostname string, subdomains []string) map[string]bool {
 
 // adviseOnPurgeAll advises on a request that invalidates all of a hostname.
 func adviseOnPurgeAll(o *manifest.Object, spec purge.Spec, by servingCDN, hosts map[string]bool) diag.List {
-	locations := locationsOf(by.after, hosts)
 	at := slices.Index(spec.Paths, allPaths)
 	if at < 0 {
-		at = widestPath(spec.Paths, locations)
+		at = widestPath(spec.Paths, locationsOf(by.after, hosts))
 	}
 	if at < 0 {
 		return nil
 	}
-	message, servers := fmt.Sprintf("%s invalidates everything cached for %s", spec.Paths[at], diag.JoinFirst(slices.Sorted(maps.Keys(hosts)), 5)), map[string]bool{}
-	if len(locations) > 0 {
-		message += fmt.Sprintf(", which is %s of %s", countNoun(len(locations), "location"), by.key)
-	}
-	for _, l := range locations {
-		for _, name := range l.Servers() {
-			servers[name] = true
-		}
-	}
-	if len(servers) > 0 {
-		message += " and comes from " + countNoun(len(servers), "server")
-	}
-	return diag.List{newAdvice(o, rules.PurgeEverything, fmt.Sprintf("spec.paths[%d]", at), message,
+	return diag.List{newAdvice(o, rules.PurgeEverything, fmt.Sprintf("spec.paths[%d]", at),
+		fmt.Sprintf("%s invalidates everything cached for %s", spec.Paths[at], diag.JoinFirst(slices.Sorted(maps.Keys(hosts)), 5)),
 		"name the paths that changed, or send it when the servers can handle every request")}
 }
 

@@ -133,11 +133,9 @@ type htmlPageData struct {
 	// Outcomes has those that need a person first, without Untouched ones.
 	Outcomes  []apply.ItemOutcome
 	Untouched int
-	// Base is why the plan was compared with no commit.
-	Base    safeText
-	Notes   []safeText
-	ItemsOf safeText
-	Items   []htmlItem
+	Notes     []safeText
+	ItemsOf   safeText
+	Items     []htmlItem
 	// Requests has no lines if it says nothing.
 	Requests view.RequestSection
 	Filters  []htmlFilter
@@ -194,10 +192,7 @@ func newHTMLPage(doc Document, opts view.TextOptions) *htmlPageData {
 
 func (p *htmlPageData) addPlan(pl *plan.Plan, opts view.TextOptions) {
 	p.Context = clean(pl.Target.Workspace.Name).Truncate(view.MaxPath)
-	p.Notices, p.Facts, p.Notes = view.Notices(pl), factsOfRun(p.Document), diag.MapList(pl.Notes, view.CleanMessage)
-	if _, problem, fix := view.DescribeBase(pl.Blame); !problem.Empty() {
-		p.Base = safetext.F("base: %s", safetext.Join(safetext.NonEmpty(problem, fix), " - fix: "))
-	}
+	p.Notices, p.Facts, p.Notes = view.Notices(pl), factsOfRun(p.Document), view.NotesOf(pl, view.TextOptions{})
 	p.addObjects(pl, opts)
 	p.Requests = view.NewRequestSection(pl, view.TextOptions{})
 	manifests := view.ManifestsOf(pl)
@@ -207,14 +202,13 @@ func (p *htmlPageData) addPlan(pl *plan.Plan, opts view.TextOptions) {
 	}
 	p.Advice, p.MoreAdvice = firstFindings(p.Advice)
 	p.FoundBelow = len(p.Found) > 0 && !p.Findings.HasErrors()
-	notes := len(p.Notes) + view.OneIf(!p.Base.Empty())
 	for _, l := range []struct {
 		isThere bool
 		link    htmlLink
 	}{
 		{len(p.Requests.Lines) > 0, htmlLink{"requests", p.Requests.Title}},
 		{p.FoundBelow, htmlLink{"findings", safetext.Count(len(p.Findings), "finding")}},
-		{notes > 0, htmlLink{"notes", safetext.Count(notes, "note")}},
+		{len(p.Notes) > 0, htmlLink{"notes", safetext.Count(len(p.Notes), "note")}},
 		{len(p.Advice) > 0, htmlLink{"advice", view.CountAdvice(len(pl.Advice))}},
 	} {
 		if l.isThere {

@@ -105,6 +105,7 @@ func markdownBlocks(doc Document, opts view.TextOptions) []section {
 		blocks = append(blocks, outcomeBlocks(doc.Apply)...)
 	}
 	if doc.Plan != nil {
+		blocks = append(blocks, section{rank: view.RankNotes, pieces: toPieces(unrelatedWarnings(doc, opts))})
 		blocks = append(blocks, planBlocks(doc.Plan, opts)...)
 	}
 	blocks = slices.DeleteFunc(blocks, func(s section) bool { return len(s.pieces) == 0 })
@@ -125,17 +126,9 @@ func markdownBlocks(doc Document, opts view.TextOptions) []section {
 }
 
 func planBlocks(pl *plan.Plan, opts view.TextOptions) []section {
-	_, problem, fix := view.DescribeBase(pl.Blame)
-	notes := diag.MapList(pl.Notes, view.CleanMessage)
-	if !fix.Empty() {
-		notes = slices.Insert(notes, 0, safetext.F("fix: %s", fix))
-	}
-	if !problem.Empty() {
-		notes = slices.Insert(notes, 0, safetext.F("base: %s", problem))
-	}
 	blocks := []section{
 		{rank: view.RankSettings, summary: safetext.Constant(clean(view.SettingsTitle)), diff: true, pieces: settingPieces(pl)},
-		{rank: view.RankNotes, pieces: toPieces(notes)},
+		{rank: view.RankNotes, pieces: toPieces(view.NotesOf(pl, opts))},
 		{rank: view.RankAdvice, summary: safetext.Constant(view.CountAdvice(len(pl.Advice))), pieces: findingPieces(groupEqualFindings(pl.Advice))},
 	}
 	if requests := view.NewRequestSection(pl, opts); len(requests.Lines) > 0 {

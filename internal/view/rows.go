@@ -63,15 +63,15 @@ type Row struct {
 	Moved, Stops bool
 }
 
-// lineRow returns the row of a line, with what a rename and the request do. spec is that of a new object.
-func lineRow(item plan.Item, l plan.ChangeLine, spec map[string]any, opts TextOptions) Row {
+// lineRow returns the row of a line, with what a rename and the request do.
+func lineRow(item plan.Item, l plan.ChangeLine, opts TextOptions) Row {
 	if l.Class == plan.Stays {
 		return Row{Text: safetext.F("live only: %s = %s (it stays)", clean(l.Path).Truncate(MaxPath), FormatValue(l.Live, false))}
 	}
 	if l.Class == plan.NotSent {
 		return notSentRow(item, l)
 	}
-	r := rowOf(item, l.Change, spec, opts)
+	r := rowOf(item, l.Change)
 	r.Facts = factsOfLine(item, l)
 	if l.Class == plan.Added { // the row of the object has the cause
 		return r
@@ -144,12 +144,11 @@ func cleanAll(texts []string) []safetext.Text {
 	return diag.MapList(texts, func(text string) safetext.Text { return Shorten(CollapseSpaces(clean(text))) })
 }
 
-// rowOf returns the row of a change, from live to git as apply sends it, perhaps in the spec of a new object. What happened
-// outside git goes from git to live.
-func rowOf(item plan.Item, c plan.Change, spec map[string]any, opts TextOptions) Row {
+// rowOf returns the row of a change, from live to git as apply sends it. What happened outside git goes from git to live.
+func rowOf(item plan.Item, c plan.Change) Row {
 	alarming := []merge.ChangeKind{merge.DriftOverwrite, plan.ServerNormalised, merge.Conflict, merge.RemovedConflict, plan.Lost}
 	r := Row{
-		Reason: Reason{Mark: MarkRemove, Cause: causeLabel(item, c, opts), Alarm: slices.Contains(alarming, c.Class)}, Path: CollapseSpaces(clean(c.Path)),
+		Reason: Reason{Mark: MarkRemove, Cause: causeLabel(item, c), Alarm: slices.Contains(alarming, c.Class)}, Path: CollapseSpaces(clean(c.Path)),
 		Field: c.Path, Moved: c.Moved, Why: c.Cause, Line: c.Line, Column: c.Column,
 	}
 	from, to, units := c.Live, c.Desired, c.Units
@@ -157,7 +156,7 @@ func rowOf(item plan.Item, c plan.Change, spec map[string]any, opts TextOptions)
 		from, to, units = to, from, plan.Units{Live: units.Desired, Desired: units.Live}
 	}
 	from, to = matchTextType(from, to), matchTextType(to, from)
-	of := valueContext{item.Kind, c.Path, spec}
+	of := valueContext{item.Kind, c.Path}
 	switch r.Whole = MustShow(c.Risk); {
 	case c.Moved:
 		r.Mark, r.After = MarkChange, describeMove(item, c)
@@ -183,7 +182,7 @@ func rowOf(item plan.Item, c plan.Change, spec map[string]any, opts TextOptions)
 func LoggedRows(e plan.LoggedChanges, values bool) []Row {
 	rows := make([]Row, len(e.Changes))
 	for i, c := range e.Changes {
-		r := rowOf(plan.Item{Key: e.Key}, c, nil, TextOptions{})
+		r := rowOf(plan.Item{Key: e.Key}, c)
 		if r.Cause = (safetext.Text{}); !values {
 			r.Before, r.After, r.Details = safetext.Text{}, safetext.Text{}, nil
 		}
@@ -273,17 +272,14 @@ func isVisible(c merge.ChangeKind, opts TextOptions) bool {
 // changeRows returns the rows about what differs in an object, which begin with what is served no longer, and the sentences about
 // the object.
 func changeRows(item plan.Item, opts TextOptions) (changes, notes []Row) {
-	said, spec := map[string]bool{}, map[string]any(nil)
-	if item.Op == plan.Create {
-		spec = item.BodySpec()
-	}
+	said := map[string]bool{}
 	lines := slices.DeleteFunc(item.AllLines(), func(l plan.ChangeLine) bool { return !isVisible(l.Class, opts) })
 	slices.SortStableFunc(lines, func(a, b plan.ChangeLine) int { return OneIf(len(b.Unserved) > 0) - OneIf(len(a.Unserved) > 0) })
 	for _, l := range lines {
 		if l.Commit != nil && said[l.Commit.ID] {
 			l.Commit = &plan.Commit{ID: l.Commit.ID} // the first line says the rest
 		}
-		r := lineRow(item, l, spec, opts)
+		r := lineRow(item, l, opts)
 		if l.Commit != nil && strings.Contains(r.Cause.String(), ShortCommit(l.Commit.ID).String()) {
 			said[l.Commit.ID] = true
 		}
@@ -309,8 +305,8 @@ func riskAt(kindName, path string, v any) kind.Risk {
 func isKeptUnchanged(item plan.Item) bool { return item.Op == plan.Kept && len(item.Changes) == 0 }
 
 // whyKept says why an object is kept.
-func whyKept(item plan.Item, opts TextOptions) safetext.Text {
-	why := safetext.Join(safetext.NonEmpty(describeObjectCause(item, opts), CleanMessage(item.Reason)), "; ")
+func whyKept(item plan.Item) safetext.Text {
+	why := safetext.Join(safetext.NonEmpty(describeObjectCause(item), CleanMessage(item.Reason)), "; ")
 	if item.Fix != "" {
 		why = safetext.F("%s (%s)", why, CleanMessage(item.Fix))
 	}
@@ -347,18 +343,18 @@ func opRows(item plan.Item, opts TextOptions) []Row {
 	case plan.Create:
 		risk := describeRisk(item, item.Risk)
 		r.After, r.Alarm = describeCreation(item), item.Resend || item.Recreate || item.Deleted || !risk.Empty()
-		r.Cause = safetext.Join(safetext.NonEmpty(risk, whySent(item, opts)), "; ")
+		r.Cause = safetext.Join(safetext.NonEmpty(risk, whySent(item)), "; ")
 	case plan.Post:
-		r.After, r.Cause, r.Alarm = countInvalidated(item.Purge), describePurgeCause(item, opts), item.Resend
+		r.After, r.Cause, r.Alarm = countInvalidated(item.Purge), describePurgeCause(item), item.Resend
 		r.Facts = wholeObjectFacts(item)
 	case plan.Delete:
-		r.Before, r.Cause, r.Alarm = describeCreation(item), safetext.F("%s; this can't be undone", DescribeRemoval(item.By, item.Commit, opts)), true
+		r.Before, r.Cause, r.Alarm = describeCreation(item), safetext.F("%s; this can't be undone", DescribeRemoval(item.By, item.Commit)), true
 		r.Facts = wholeObjectFacts(item)
 	case plan.Deferred:
 		r.After, r.Cause = countInvalidated(item.Purge), reason
 	case plan.Blocked, plan.InFlight, plan.Kept:
 		if isKeptUnchanged(item) {
-			r.Path = whyKept(item, opts)
+			r.Path = whyKept(item)
 			break
 		}
 		r.Path, r.Alarm = safetext.F("%s%s", op.title, reason), item.Op != plan.InFlight
@@ -390,7 +386,7 @@ func describeCreation(item plan.Item) safetext.Text {
 }
 
 // whySent returns why an object is created or sent, perhaps once more.
-func whySent(item plan.Item, opts TextOptions) safetext.Text {
+func whySent(item plan.Item) safetext.Text {
 	switch {
 	case item.Resend:
 		return clean("sent again: the platform rejects the name if it was executed")
@@ -399,13 +395,13 @@ func whySent(item plan.Item, opts TextOptions) safetext.Text {
 	case item.Deleted:
 		return clean("adds back what was deleted outside git")
 	}
-	return describeObjectCause(item, opts)
+	return describeObjectCause(item)
 }
 
 // describePurgeCause returns the cause of a purge, and the objects that it waits for.
-func describePurgeCause(item plan.Item, opts TextOptions) safetext.Text {
+func describePurgeCause(item plan.Item) safetext.Text {
 	why := plan.Item{Cause: item.Cause, By: item.By, Commit: item.Commit, Resend: item.Resend}
-	parts := safetext.NonEmpty(whySent(why, opts))
+	parts := safetext.NonEmpty(whySent(why))
 	names := diag.MapList(item.After, titleOf)
 	if n := len(names); n > 0 {
 		parts = append(parts, safetext.F("after %s %s verified", safetext.Join(names, ", "), [...]string{"are", "is"}[OneIf(n == 1)]))
