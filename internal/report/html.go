@@ -46,13 +46,12 @@ func writeHTML(w io.Writer, doc Document, opts view.TextOptions) error {
 		"location":      view.FormatLocation,
 		"source":        excerptOf,
 		"named":         view.FormatKey,
-		"breakable":     breakPath,
 		"sentence":      view.FullRowSentence,
 		"advices":       view.CountAdvice,
 		"count":         safetext.Count,
 		"nextSteps":     view.NextSteps,
-		"mismatch":      mismatchView,
-		"cellsOf":       cellsOf,
+		"mismatches":    mismatchLines,
+		"below":         func(r view.Row) []safeText { return view.WrapTokens(r.Details, markdownColumns, r.Whole) },
 		"elementsOf":    func(r view.Row) string { return safetext.Join(r.Names, ", ").String() },
 	}).ParseFS(htmlFiles, "html/page.tmpl")
 	if err != nil {

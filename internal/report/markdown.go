@@ -224,25 +224,12 @@ func markdownTail(doc Document, opts view.TextOptions) (text markup) {
 	return text.Add(inputList(doc))
 }
 
-// inputList lists the inputs of the plan: workspace, platform, ledger, base and digest.
+// inputList lists the inputs of the plan and of the run.
 func inputList(doc Document) markup {
 	var parts []markup
-	for _, t := range targetFacts(doc) {
+	for _, t := range factsOfRun(doc) {
 		values := diag.MapList(t.Values, func(v safeText) markup { return safetext.Code(v.Truncate(view.MaxPath)) })
-		parts = append(parts, safetext.M("%s %s", safetext.Constant(clean(t.Name)), safetext.JoinMarkdown(values, ", ")))
-	}
-	if b := doc.Plan.Blame; b != nil && b.Base != "" {
-		text := safetext.Code(view.ShortCommit(b.Base))
-		if b.Ref != "" {
-			text = safetext.M("%s at %s", safetext.Code(clean(b.Ref).Truncate(maxNameInHead)), text)
-		}
-		if b.Merge {
-			text = safetext.M("%s, on %s", text, safetext.Constant(clean(view.MergeByCodeHost)))
-		}
-		parts = append(parts, safetext.M("Compared with %s", text))
-	}
-	if d := doc.Plan.Digest; d != "" {
-		parts = append(parts, safetext.M("Digest %s", safetext.Code(clean(d).Truncate(view.MaxName))))
+		parts = append(parts, safetext.M("%s %s %s", safetext.Constant(clean(t.Name)), safetext.JoinMarkdown(values, ", "), safetext.Constant(t.Words)))
 	}
 	if len(parts) == 0 {
 		return markup{}

@@ -131,12 +131,7 @@ func applyRemarks(doc Document) []remark {
 		if r.file != "" && o.Line > 0 {
 			r.Line, r.Column, r.field = o.Line, max(o.Column, 0), o.Field
 		}
-		for _, m := range o.Mismatches {
-			r.more = append(r.more, safetext.F("%s: %s", clean(m.Path).Truncate(view.MaxPath), joinSpans(mismatchSpans(m))))
-			if m.Hint != "" {
-				r.more = append(r.more, safetext.F("hint: %s", view.CleanMessage(m.Hint)))
-			}
-		}
+		r.more = mismatchLines(o)
 		if o.Fix != "" {
 			r.more = append(r.more, safetext.F("fix: %s", view.CleanMessage(o.Fix)))
 		}

@@ -314,17 +314,23 @@ func printOutcome(p *printer, o apply.ItemOutcome, column int) {
 	}
 }
 
-func sentAndReturned(m apply.ReadbackMismatch) (sent, returned safeText) {
-	sent, returned = view.FormatPair(m.Sent, m.Returned, true)
-	if m.Returned == nil {
-		returned = view.FormatValue(nil, false)
+// mismatchLines says how the places of an object differ from what its request makes of them.
+func mismatchLines(o apply.ItemOutcome) (lines []safeText) {
+	for _, m := range o.Mismatches {
+		lines = append(lines, safetext.F("%s: %s", clean(m.Path).Truncate(view.MaxPath), joinSpans(mismatchSpans(m))))
+		if m.Hint != "" {
+			lines = append(lines, safetext.F("hint: %s", view.CleanMessage(m.Hint)))
+		}
 	}
-	return sent, returned
+	return lines
 }
 
 // mismatchSpans says how a place differs from what a request makes of it.
 func mismatchSpans(m apply.ReadbackMismatch) []styledText {
-	sent, returned := sentAndReturned(m)
+	sent, returned := view.FormatPair(m.Sent, m.Returned, true)
+	if m.Returned == nil {
+		returned = view.FormatValue(nil, false)
+	}
 	switch m.Fault {
 	case merge.NotRemoved:
 		return []styledText{{clean("removed, and the server still has "), plain}, {returned, removed}}

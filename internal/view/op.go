@@ -130,7 +130,7 @@ func SettingsOf(pl *plan.Plan) []SettingView {
 	}
 	all := make([]SettingView, len(pl.Settings))
 	for i, s := range pl.Settings {
-		r := Row{Path: clean(s.Field), Reason: Reason{Mark: MarkChange, Alarm: true}, Facts: []ChangeFact{{Path: []string{s.Field}, Risk: kind.RiskServes}}}
+		r := Row{Path: clean(s.Field), Mark: MarkChange, Alarm: true, Facts: []ChangeFact{{Path: []string{s.Field}, Risk: kind.RiskServes}}}
 		switch {
 		case s.Was != nil && s.Now != nil:
 			r.Before, r.After = FormatPair(s.Was, s.Now, true)

@@ -28,19 +28,13 @@ const (
 	MarkSame    Mark = "="
 )
 
-// Reason says why a value differs.
-type Reason struct {
-	Mark Mark
-	// Cause is why in words.
-	Cause safetext.Text
-	// Alarm is set unless the cause is simply a change in git without a grave risk.
-	Alarm bool
-}
-
 // Row is a line about an object: a path, the change of its value, and the cause; or a sentence.
 type Row struct {
-	Reason
-	Path safetext.Text
+	Mark Mark
+	// Cause is why a value differs, in words. Alarm is set unless that is simply a change in git without a grave risk.
+	Cause safetext.Text
+	Alarm bool
+	Path  safetext.Text
 	// Text is a sentence, in place of a path. Fix marks an instruction.
 	Text safetext.Text
 	Fix  bool
@@ -148,7 +142,7 @@ func cleanAll(texts []string) []safetext.Text {
 func rowOf(item plan.Item, c plan.Change) Row {
 	alarming := []merge.ChangeKind{merge.DriftOverwrite, plan.ServerNormalised, merge.Conflict, merge.RemovedConflict, plan.Lost}
 	r := Row{
-		Reason: Reason{Mark: MarkRemove, Cause: causeLabel(item, c), Alarm: slices.Contains(alarming, c.Class)}, Path: CollapseSpaces(clean(c.Path)),
+		Mark: MarkRemove, Cause: causeLabel(item, c), Alarm: slices.Contains(alarming, c.Class), Path: CollapseSpaces(clean(c.Path)),
 		Field: c.Path, Moved: c.Moved, Why: c.Cause, Line: c.Line, Column: c.Column,
 	}
 	from, to, units := c.Live, c.Desired, c.Units
@@ -331,7 +325,7 @@ func HiddenNames(pl *plan.Plan) (names []safetext.Text) {
 // opRows returns the row about the object as a whole, if there is one.
 func opRows(item plan.Item, opts TextOptions) []Row {
 	op, reason := opLookOf(item), CleanMessage(item.Reason)
-	r := Row{Reason: Reason{Mark: op.mark}, Why: objectCause(item), Path: clean(op.title)}
+	r := Row{Mark: op.mark, Why: objectCause(item), Path: clean(op.title)}
 	if item.Happened && !item.Failed {
 		r.Alarm, r.Stops = true, item.Unserved != ""
 		if r.Cause = describeUnserved(item, safetext.NonEmpty(clean(item.Unserved).Truncate(MaxPath))); item.IsReportedMissing() {
