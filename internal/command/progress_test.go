@@ -93,10 +93,10 @@ func TestBar(t *testing.T) {
 	inBubble(t, "leaves lines whole", func(t *testing.T) {
 		a, s := atTerminal(nil)
 		waiting := a.startPhase("applying")
-		s.shows(t, 1050*time.Millisecond, "applying  1s")
+		s.shows(t, 1050*time.Millisecond, "applying: 1s")
 		a.Log(slog.LevelWarn, "slow")
 		s.shows(t, 0, "warning: slow\n")
-		s.shows(t, 100*time.Millisecond, "warning: slow\napplying  1s")
+		s.shows(t, 100*time.Millisecond, "warning: slow\napplying: 1s")
 		a.writeLostRecord([]byte(`{}`))
 		waiting.end()
 		if got, _, _ := strings.Cut(strings.TrimPrefix(s.all(), "warning: slow\n"), " "); got == "applying" {
@@ -107,7 +107,7 @@ func TestBar(t *testing.T) {
 		a, s := atTerminal(nil)
 		a.Stdin = strings.NewReader("yes\n")
 		comparing := a.startPhase("comparing")
-		s.shows(t, 2*time.Second, "comparing  2s")
+		s.shows(t, 2*time.Second, "comparing: 2s")
 		comparing.end()
 		if _, err := a.ask("%s? ", "Apply"); err != nil {
 			t.Fatal(err)
@@ -132,7 +132,7 @@ func TestBar(t *testing.T) {
 		s.shows(t, 2*time.Second, "Passphrase: ")
 		_, _ = s.Write([]byte("\n"))
 		asked.Store(false)
-		s.shows(t, time.Second, "Passphrase: \nreading the ledger  3s")
+		s.shows(t, time.Second, "Passphrase: \nreading the ledger: 3s")
 		reading.end()
 		s.shows(t, 0, "Passphrase: \n")
 	})

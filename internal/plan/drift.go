@@ -42,7 +42,7 @@ func (it Item) countDrifted() (n int) {
 // git has and apply did not send, which Waits. An object may be in both parts.
 func NarrowToDrift(p *Plan) *Plan {
 	d := *p
-	d.Items, d.Digest, d.Advice, d.Silenced = nil, "", nil, nil
+	d.Items, d.Requests, d.Digest, d.Advice, d.Silenced = nil, nil, "", nil, nil
 	var waiting []Item
 	for _, it := range p.Items {
 		drift := driftOf(it)
@@ -70,7 +70,6 @@ func NarrowToDrift(p *Plan) *Plan {
 		it.Request = nil
 		d.Items = append(d.Items, it)
 	}
-	d.setRequestDrift()
 	d.Items = append(d.Items, waiting...)
 	if !d.hasGitCause() {
 		d.Blame = nil
@@ -132,21 +131,6 @@ func NeedsReread(in Inputs, now time.Time) func(kind.Key, kind.LiveObject) bool 
 		it, _ := p().RemakeItem(key, &listed)
 		return len(driftOf(it)) > 0
 	}
-}
-
-// setRequestDrift says which requests live answers otherwise than git.
-func (p *Plan) setRequestDrift() {
-	if p.Requests = nil; p.outside == nil {
-		return
-	}
-	result, items := p.outside(), map[kind.Key]*Item{}
-	for i := range p.Items {
-		if it := &p.Items[i]; it.Unserved == "" {
-			items[it.Key] = it
-		}
-	}
-	p.Requests = result.Lines
-	addStops(items, result.Stops)
 }
 
 // isMissing reports whether live lacks the object, and no record shows whether it ever had it.

@@ -25,7 +25,7 @@ type Inputs struct {
 	Release bool
 	// ReadOnly says that no request of the plan is sent: no ledger has to keep what live was before.
 	ReadOnly bool
-	// ForDrift says that the plan is made for NarrowToDrift, which needs no advice.
+	// ForDrift says that the plan is made for NarrowToDrift, which needs neither advice nor requests.
 	ForDrift bool
 	Ledger   ledger.View
 	// LedgerStore is where the ledger is kept, for people.
@@ -178,11 +178,7 @@ func (p *Planner) planBatch(s *plannedObjects, indices []int, decide func(*objec
 		d := &objectPlanner{Planner: p, manifest: o, rec: p.in.Ledger.Records[o.Key()]}
 		d.live, d.exists = p.in.Live.Objects[o.Key()]
 		decide(d)
-		switch {
-		case o.Kind.IsRequestOnly() || !p.isTargeted(o.Key()):
-		case p.in.ForDrift:
-			s.requests.addDrift(d)
-		case d.item.Op.sendsRequest():
+		if !p.in.ForDrift && !o.Kind.IsRequestOnly() && p.isTargeted(o.Key()) && d.item.Op.sendsRequest() {
 			advice[n] = d.collectAdvice(s.requests)
 		}
 		s.items[indices[n]], findings[n] = d.item, d.findings

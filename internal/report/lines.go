@@ -201,6 +201,9 @@ func (p Progress) String() string {
 
 // Bar replaces the terminal's current line with a line of at most that many columns.
 func (l LineWriter) Bar(p Progress, columns int) error {
+	if columns < 1 {
+		return l.ClearBar()
+	}
 	return l.raw(clearLine + clean(p.String()).Truncate(columns).EscapeCommands().String())
 }
 

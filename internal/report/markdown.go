@@ -229,7 +229,10 @@ func inputList(doc Document) markup {
 	var parts []markup
 	for _, t := range factsOfRun(doc) {
 		values := diag.MapList(t.Values, func(v safeText) markup { return safetext.Code(v.Truncate(view.MaxPath)) })
-		parts = append(parts, safetext.M("%s %s %s", safetext.Constant(clean(t.Name)), safetext.JoinMarkdown(values, ", "), safetext.Constant(t.Words)))
+		if !t.Words.Empty() {
+			values = append(values, safetext.Constant(t.Words))
+		}
+		parts = append(parts, safetext.M("%s %s", safetext.Constant(clean(t.Name)), safetext.JoinMarkdown(values, ", ")))
 	}
 	if len(parts) == 0 {
 		return markup{}

@@ -25,7 +25,7 @@ func TestProgress(t *testing.T) {
 // TestBarFits: what a terminal shows is always text of one line that fits.
 func TestBarFits(t *testing.T) {
 	told := Progress{Doing: "reading manifests\x1b[2J\n", Done: 4231, Of: 10000, Took: 3 * time.Second}
-	for columns := 1; columns < 120; columns++ {
+	for columns := range 120 {
 		var out strings.Builder
 		if err := NewLineWriter(&out).Bar(told, columns); err != nil {
 			t.Fatal(err)
