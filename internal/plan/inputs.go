@@ -25,8 +25,6 @@ type Inputs struct {
 	Release bool
 	// ReadOnly says that no request of the plan is sent: no ledger has to keep what live was before.
 	ReadOnly bool
-	// ForDrift says that the plan is made for NarrowToDrift, which needs neither advice nor requests.
-	ForDrift bool
 	Ledger   ledger.View
 	// LedgerStore is where the ledger is kept, for people.
 	LedgerStore string
@@ -178,7 +176,7 @@ func (p *Planner) planBatch(s *plannedObjects, indices []int, decide func(*objec
 		d := &objectPlanner{Planner: p, manifest: o, rec: p.in.Ledger.Records[o.Key()]}
 		d.live, d.exists = p.in.Live.Objects[o.Key()]
 		decide(d)
-		if !p.in.ForDrift && !o.Kind.IsRequestOnly() && p.isTargeted(o.Key()) && d.item.Op.sendsRequest() {
+		if !o.Kind.IsRequestOnly() && p.isTargeted(o.Key()) && d.item.Op.sendsRequest() {
 			advice[n] = d.collectAdvice(s.requests)
 		}
 		s.items[indices[n]], findings[n] = d.item, d.findings

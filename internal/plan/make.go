@@ -87,9 +87,7 @@ func (p *Planner) MakePlan() (*Plan, diag.List) {
 	p.arrangeItems(out, ops, unsettled)
 	p.deferOverLimit(out.Items)
 	p.failOnDrift(out)
-	if !in.ForDrift {
-		p.adviseOnPlan(out, all, out.addRequests(all.requests))
-	}
+	p.adviseOnPlan(out, all, out.addRequests(all.requests))
 	out.WeighRisks()
 	out.Summary = out.CountItems()
 	p.fillAssertion(out)

@@ -44,15 +44,18 @@ func writeHTML(w io.Writer, doc Document, opts view.TextOptions) error {
 		"outcome":       outcomeLook,
 		"message":       view.CleanMessage,
 		"location":      view.FormatLocation,
-		"source":        excerptOf,
-		"named":         view.FormatKey,
-		"sentence":      view.FullRowSentence,
-		"advices":       view.CountAdvice,
-		"count":         safetext.Count,
-		"nextSteps":     view.NextSteps,
-		"mismatches":    mismatchLines,
-		"below":         func(r view.Row) []safeText { return view.WrapTokens(r.Details, markdownColumns, r.Whole) },
-		"elementsOf":    func(r view.Row) string { return safetext.Join(r.Names, ", ").String() },
+		"source": func(f diag.Finding) safeText {
+			code, _ := excerptLine(f.Source, f.Column, sourceColumns)
+			return code
+		},
+		"named":      view.FormatKey,
+		"sentence":   view.FullRowSentence,
+		"advices":    view.CountAdvice,
+		"count":      safetext.Count,
+		"nextSteps":  view.NextSteps,
+		"mismatches": mismatchLines,
+		"below":      func(r view.Row) []safeText { return wrapTokens(r.Details, markdownColumns, r.Whole) },
+		"elementsOf": func(r view.Row) string { return safetext.Join(r.Names, ", ").String() },
 	}).ParseFS(htmlFiles, "html/page.tmpl")
 	if err != nil {
 		return err
@@ -214,7 +217,6 @@ func (p *htmlPageData) addPlan(pl *plan.Plan, opts view.TextOptions) {
 			p.Below = append(p.Below, l.link)
 		}
 	}
-	p.addList("Unchanged", "object", view.HiddenNames(pl))
 	p.addList("Not in git", "object", diag.MapList(pl.Unmanaged, view.FormatKey))
 }
 
@@ -264,12 +266,6 @@ func factsOfRun(doc Document) []fact {
 
 // sourceColumns is the most columns of a source line.
 const sourceColumns = 240
-
-// excerptOf returns the source line of a finding, around its column; empty without any.
-func excerptOf(f diag.Finding) safeText {
-	code, _ := excerptLine(f.Source, f.Column, sourceColumns)
-	return code
-}
 
 type htmlFilter struct {
 	Name, By string

@@ -213,7 +213,7 @@ func markdownHead(doc Document, most int) markup {
 	return text.Add(noticesAndAdvice(doc.Plan, most-text.Len()))
 }
 
-// markdownTail returns the causes and inputs of the plan.
+// markdownTail returns the causes, and the inputs of the plan and of the run.
 func markdownTail(doc Document, opts view.TextOptions) (text markup) {
 	if doc.Plan == nil {
 		return text
@@ -221,11 +221,6 @@ func markdownTail(doc Document, opts view.TextOptions) (text markup) {
 	if causes := view.CausesLine(doc.Plan, opts); !causes.Empty() {
 		text = safetext.M("\nCauses: %s\n", safetext.Constant(causes))
 	}
-	return text.Add(inputList(doc))
-}
-
-// inputList lists the inputs of the plan and of the run.
-func inputList(doc Document) markup {
 	var parts []markup
 	for _, t := range factsOfRun(doc) {
 		values := diag.MapList(t.Values, func(v safeText) markup { return safetext.Code(v.Truncate(view.MaxPath)) })
@@ -235,9 +230,9 @@ func inputList(doc Document) markup {
 		parts = append(parts, safetext.M("%s %s", safetext.Constant(clean(t.Name)), safetext.JoinMarkdown(values, ", ")))
 	}
 	if len(parts) == 0 {
-		return markup{}
+		return text
 	}
-	return safetext.M("\n%s\n", safetext.JoinMarkdown(parts, " · "))
+	return text.Add(safetext.M("\n%s\n", safetext.JoinMarkdown(parts, " · ")))
 }
 
 // A line of the head has at most maxNames names of maxNameInHead columns.

@@ -270,42 +270,14 @@ func (m *Merger) Finish() Document {
 			s.Consequence = strings.TrimPrefix(s.Consequence+"; "+describeProjects(projects, all), "; ")
 		}
 	}
-	if waiting := m.sortChangedFirst(pl); len(waiting) > 0 {
-		facts = append(facts, "waiting in other projects: "+strings.Join(waiting, "; "))
+	if pl.Blame != nil && pl.Blame.Base != "" {
+		for i := range pl.Items { // what this change does not change comes last, if it is known
+			pl.Items[i].Elsewhere = !m.touched[pl.Items[i].Project]
+		}
 	}
 	doc.Findings = append(doc.Findings, movedObjectWarnings(pl.Items)...)
 	pl.Notes = append(facts, m.notes.lines(all)...)
 	return doc
-}
-
-// sortChangedFirst puts the projects that this change changes before all others, if it is known which. It counts what waits in
-// each of the others.
-func (m *Merger) sortChangedFirst(pl *plan.Plan) (waiting []string) {
-	if pl.Blame == nil || pl.Blame.Base == "" {
-		return nil
-	}
-	of := map[string]*plan.Plan{}
-	var order []string
-	for i := range pl.Items {
-		item := &pl.Items[i]
-		if item.Elsewhere = !m.touched[item.Project]; !item.Elsewhere {
-			continue
-		}
-		if of[item.Project] == nil {
-			of[item.Project], order = &plan.Plan{}, append(order, item.Project)
-		}
-		of[item.Project].Items = append(of[item.Project].Items, *item)
-	}
-	for _, project := range order {
-		one := of[project]
-		one.Summary = one.CountItems()
-		counts := view.CountSentence("", view.CountPlan(one))
-		if one.Summary.Drifted > 0 {
-			counts = view.JoinSentences(counts, view.CountSentence("", view.CountDrift(one)))
-		}
-		waiting = append(waiting, project+": "+strings.TrimSuffix(counts.String(), "."))
-	}
-	return waiting
 }
 
 // isOfThisChange reports whether this change has a part in an item.

@@ -66,20 +66,11 @@ type description struct {
 // tableOfDescriptions has how an object is described, by the name that its schema gives (kind.Field.Summary). Each function
 // reports whether the object has what its words need.
 var tableOfDescriptions = map[string]func(*description) bool{
-	"tls": (*description).describeTLS, "rule": (*description).describeRule, "location": (*description).describeLocation,
-	"upstream": (*description).describeUpstream, "server": (*description).describeServer,
-}
-
-func (d *description) describeTLS() bool {
-	enabled := d.addChoice("enabled", ", TLS", ", no TLS")
-	auto := d.addChoice("auto", ", automatic certificate", ", no automatic certificate")
-	return d.addChoice("forced", ", plain HTTP sent on to TLS", ", plain HTTP not sent on to TLS") || auto || enabled
+	"rule": (*description).describeRule, "location": (*description).describeLocation, "upstream": (*description).describeUpstream, "server": (*description).describeServer,
 }
 
 func (d *description) describeRule() bool {
-	limits := d.addWords("%s %s per %s by %s", "action.type", "action.ratelimit.rate", "action.ratelimit.period", "action.ratelimit.identifier.type")
-	d.addChoice("enabled", ", enabled", ", disabled")
-	return limits
+	return d.addWords("%s %s per %s by %s", "action.type", "action.ratelimit.rate", "action.ratelimit.period", "action.ratelimit.identifier.type")
 }
 
 func (d *description) describeLocation() bool {
@@ -94,9 +85,6 @@ func (d *description) describeLocation() bool {
 		d.text += ", cached " + words
 		d.leaveOut("cache.edgeTTL", "cache.ttlTimeUnit")
 		d.addWords(" (%s)", "cache.level")
-	}
-	if d.hasValue("cors.enabled", "false") || d.hasValue("cors.enabled", "true") && d.addWords(", CORS %s", "cors.allowOrigins") {
-		d.addChoice("cors.enabled", "", ", no CORS")
 	}
 	if rest, _ := d.rest.(map[string]any); rest["host"] != nil {
 		d.addWords(", host %s", "host")
@@ -152,7 +140,7 @@ func newDescription(of valueContext, v any) *description {
 	return d
 }
 
-func (d *description) words() safetext.Text { return clean(strings.TrimPrefix(d.text, ", ")) }
+func (d *description) words() safetext.Text { return clean(d.text) }
 
 // addWords adds words with values of fields. It reports whether the object has all of them.
 func (d *description) addWords(format string, fields ...string) bool {
@@ -168,25 +156,6 @@ func (d *description) addWords(format string, fields ...string) bool {
 	}
 	d.text, d.rest = d.text+fmt.Sprintf(format, texts...), rest
 	return true
-}
-
-// addChoice adds the words for a boolean, and reports whether the object has it.
-func (d *description) addChoice(field, yes, no string) bool {
-	switch {
-	case d.hasValue(field, "true"):
-		d.text += yes
-	case d.hasValue(field, "false"):
-		d.text += no
-	default:
-		return false
-	}
-	d.leaveOut(field)
-	return true
-}
-
-func (d *description) hasValue(field, want string) bool {
-	values, _ := valuesAt(d.object, field)
-	return len(values) == 1 && values[0].String() == want
 }
 
 // leaveOut leaves fields out of the rest.

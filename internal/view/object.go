@@ -224,13 +224,13 @@ func (o ObjectView) Where() safetext.Text {
 
 // Names returns what tells several objects apart.
 func (o ObjectView) Names() []safetext.Text {
-	names, same := make([]safetext.Text, len(o.Keys)), len(o.Keys) > 0 && o.SameName()
-	for i, k := range o.Keys {
-		if names[i] = WithProject(clean(k.Name).Truncate(MaxPath), k.Project); same {
-			names[i] = clean(k.Project).TruncateLeft(MaxPath)
+	same := len(o.Keys) > 0 && o.SameName()
+	return diag.MapList(o.Keys, func(k kind.Key) safetext.Text {
+		if same {
+			return clean(k.Project).TruncateLeft(MaxPath)
 		}
-	}
-	return names
+		return WithProject(clean(k.Name).Truncate(MaxPath), k.Project)
+	})
 }
 
 // repeatPerObject returns the same facts about each of several objects.

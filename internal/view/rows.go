@@ -312,16 +312,6 @@ func IsHidden(item plan.Item, opts TextOptions) bool {
 	return item.Op == plan.None && len(item.Changes) == 0 && len(item.Hints) == 0 && !opts.Verbose
 }
 
-// HiddenNames names the objects that a report leaves out.
-func HiddenNames(pl *plan.Plan) (names []safetext.Text) {
-	for _, item := range pl.Items {
-		if IsHidden(item, TextOptions{}) {
-			names = append(names, FormatKey(item.Key))
-		}
-	}
-	return names
-}
-
 // opRows returns the row about the object as a whole, if there is one.
 func opRows(item plan.Item, opts TextOptions) []Row {
 	op, reason := opLookOf(item), CleanMessage(item.Reason)

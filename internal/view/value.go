@@ -128,9 +128,6 @@ func excerptAround(t safetext.Text, differs []int) safetext.Text {
 	return safetext.F("%s (%d bytes)", short, len(t.String()))
 }
 
-// maxFlow is the most lines of a value below its path that must not be whole.
-const maxFlow = 4
-
 // flow collects a value as YAML flow, one token for each scalar.
 type flow struct{ tokens []safetext.Text }
 
@@ -206,48 +203,4 @@ func IsPlainFlow(s string) bool {
 		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
 		return !letter && !strings.ContainsRune(others, r)
 	})
-}
-
-// WrapTokens sets tokens in lines of at most that many columns. It counts those after a few lines unless whole is set.
-func WrapTokens(tokens []safetext.Text, columns int, whole bool) []safetext.Text {
-	if len(tokens) == 0 {
-		return nil
-	}
-	var lines []safetext.Text
-	var line safetext.Text
-	for i, token := range tokens {
-		for _, piece := range breakToken(token.EscapeCommands(), columns) {
-			switch {
-			case line.Empty():
-				line = piece
-			case line.Width()+1+piece.Width() <= columns:
-				line = safetext.F("%s %s", line, piece)
-			default:
-				lines = append(lines, line)
-				line = piece
-			}
-			if len(lines) == maxFlow && !whole {
-				return append(lines, safetext.F("… and %s", safetext.Count(len(tokens)-i, "more value")))
-			}
-		}
-	}
-	return append(lines, line)
-}
-
-// breakToken breaks a token that is wider than a line, at spaces where it has them.
-func breakToken(token safetext.Text, columns int) (out []safetext.Text) {
-	if token.Width() <= columns {
-		return []safetext.Text{token}
-	}
-	for _, word := range token.Split(" ") {
-		word = word.TrimRight()
-		for word.Width() > columns {
-			head, rest := word.Break(columns, true)
-			out, word = append(out, head), rest
-		}
-		if !word.Empty() {
-			out = append(out, word)
-		}
-	}
-	return out
 }
