@@ -59,7 +59,7 @@ func writeSARIF(w io.Writer, doc Document, _ view.TextOptions) error {
 	if err := log.page.Execute(&text, log); err != nil {
 		return err
 	}
-	return writeIndented(w, json.RawMessage(text.Bytes()), jsonList{})
+	return writeIndented(w, json.RawMessage(text.Bytes()), nil)
 }
 
 // newSARIF returns a log with the results that fit.

@@ -281,9 +281,8 @@ func purgeNotes(item plan.Item, opts TextOptions) []Row {
 		return notes
 	}
 	return append(notes, Row{Text: safetext.F("budget of %s: %s, %s, %s", clean(p.Hostname).Truncate(MaxPath),
-		countUsed(p.Budget.Requests, p.Limits.Requests, "requests", p.Active.Requests),
-		countUsed(p.Budget.Paths, p.Limits.Paths, "paths", p.Active.Paths),
-		countUsed(p.Budget.Prefixes, p.Limits.Prefixes, "prefixes", p.Active.Prefixes))})
+		countUsed(p.Budget.Requests, p.Limits.Requests, "requests"), countUsed(p.Budget.Paths, p.Limits.Paths, "paths"),
+		countUsed(p.Budget.Prefixes, p.Limits.Prefixes, "prefixes"))})
 }
 
 // pathsOf returns the prefixes of a purge and its other paths: those that it sends, or the sample of one that is not sent.
@@ -311,17 +310,10 @@ func isScarce(used, limits plan.HostBudget) bool {
 	return 2*used.Requests > limits.Requests || 2*used.Paths > limits.Paths || 2*used.Prefixes > limits.Prefixes
 }
 
-// countUsed counts the used quota, and how much was used before this plan.
-func countUsed(n, limit int, what string, before int) safetext.Text {
-	text := safetext.F("%d %s", n, what)
+// countUsed counts the used quota.
+func countUsed(n, limit int, what string) safetext.Text {
 	if limit > 0 {
-		text = safetext.F("%d of %d %s", n, limit, what)
+		return safetext.F("%d of %d %s", n, limit, what)
 	}
-	switch {
-	case before == n && n > 0:
-		return safetext.F("%s (all active)", text)
-	case before > 0:
-		return safetext.F("%s (%d active + %d)", text, before, n-before)
-	}
-	return text
+	return safetext.F("%d %s", n, what)
 }
