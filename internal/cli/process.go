@@ -50,11 +50,12 @@ func RunProcess(env config.Env) int {
 	return Main(ctx, os.Args[1:], env)
 }
 
-// How much the heap grows until the next garbage collection: by so many percent of what is live, so that collections
-// cost the same per object in any project. The collector's default is 100. A small heap would be collected often.
+// The heap doubles between two garbage collections, so that an object costs the same in any project. Beyond heapGoal, it
+// grows by so many percent of what is live. The collector's default is 100. A small heap would be collected often.
 const (
 	minGrowth                  = 24 << 20
-	growthPercent, mostPercent = 40, 600 // of what is live; the collector takes the percent of 4 MiB too
+	heapGoal                   = 128 << 20
+	growthPercent, mostPercent = 40, 600 // the collector takes the percent of 4 MiB too
 )
 
 // tuneGC sets the growth after each garbage collection. Commands that only print something reach
@@ -64,9 +65,11 @@ func tuneGC() {
 		return
 	}
 	runtime.AddCleanup(new([64]byte), func(struct{}) {
-		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-		metrics.Read(live)
-		debug.SetGCPercent(min(max(growthPercent, 100*minGrowth/int(live[0].Value.Uint64())), mostPercent))
+		sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+		metrics.Read(sample)
+		live := int(sample[0].Value.Uint64())
+		growth := min(max(live, minGrowth), heapGoal-live)
+		debug.SetGCPercent(min(max(growthPercent, 100*growth/live), mostPercent))
 		tuneGC()
 	}, struct{}{})
 }

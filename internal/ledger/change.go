@@ -134,14 +134,14 @@ func (l *Ledger) mayMove(m stateChange, old Record) bool {
 	case asSeen:
 		return looked && seen == old.Seq
 	case holder:
-		return ours && left.rec.Seq == old.Seq
+		return ours && left.seq == old.Seq
 	case unchanged:
 		if ours {
-			seen, looked = left.rec.Seq, true
+			seen, looked = left.seq, true
 		}
 		return !looked || seen == old.Seq || old.hasOnlySpec(m.spec)
 	case sameIntent:
-		return ours && left.rec.hasClaimOf(old)
+		return ours && left.rec != nil && left.rec.hasClaimOf(old)
 	case anyone:
 	}
 	return true
@@ -163,9 +163,9 @@ func (r Record) hasOnlySpec(spec []byte) bool {
 // rememberWritten remembers a record that this run wrote.
 func (l *Ledger) rememberWritten(old, rec Record) {
 	l.seenCache().putRecord(rec)
-	left := writtenRecord{rec: rec, pending: old.Pending}
-	if rec.Pending == nil && !isSendOnce(rec.Key) {
-		left = writtenRecord{rec: Record{Key: rec.Key, Seq: rec.Seq}} // saves memory: nothing else is read later
+	left := writtenRecord{seq: rec.Seq, pending: old.Pending}
+	if rec.Pending != nil || isSendOnce(rec.Key) {
+		left.rec = &rec
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -90,7 +90,7 @@ func (l *Ledger) ReadLog(ctx context.Context, wants func(kind.Key) bool, each fu
 
 // readEntry returns the records that an entry wrote, and the genesis if it wrote that. last is the newest entry.
 func (s *logStore) readEntry(ctx context.Context, n, last int) (segment, error) {
-	whole, err := s.getPieceWith(ctx, n, func(ctx context.Context, name string) ([]byte, error) { return s.blobs.GetOld(ctx, name, last-n) })
+	whole, err := s.getPieceWith(ctx, n, func(ctx context.Context, name string) ([]byte, error) { return s.blobs.GetOld(ctx, name, last-n) }, s.decodePiece)
 	p := segment{Entry: n}
 	for _, l := range whole.lines {
 		if l.At == n {

@@ -196,7 +196,8 @@ func (s *logStore) finalRecords(since time.Time) (records []Record, err error) {
 		if !l.mayFold(since) {
 			continue
 		}
-		rec, err := l.decodeRecord()
+		line := *l // a decoded record is large
+		rec, err := line.decodeRecord()
 		if err != nil {
 			return nil, err
 		}

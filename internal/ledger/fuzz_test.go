@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
-
-	"trueup/internal/kind"
 )
 
 // FuzzBackup: whatever is given to an import is refused or understood, and what
@@ -104,7 +102,8 @@ func checkPiece(t *testing.T, content []byte, name string) {
 	if err != nil {
 		want = 1
 	}
-	p, err := decodePiece(content, want, func(kind.Key) []byte { return nil })
+	store := newLogStore(&memoryBlobs{}, nil, 0)
+	p, err := store.decodePiece(content, want)
 	if err != nil {
 		return
 	}
@@ -117,7 +116,7 @@ func checkPiece(t *testing.T, content []byte, name string) {
 	if err != nil {
 		return
 	}
-	again, err := decodePiece(b, want, func(kind.Key) []byte { return nil })
+	again, err := store.decodePiece(b, want)
 	if err != nil || len(again.lines) != len(p.lines) || again.ID != p.ID {
 		t.Fatalf("%q became %q, %v", content, b, err)
 	}

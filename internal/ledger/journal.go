@@ -143,7 +143,7 @@ func (l *Ledger) recordPosted(ctx context.Context, key kind.Key, m AcceptedAnswe
 	return l.storeOutcome(ctx, key, stateChange{event: evPost, requires: requires, detail: string(o.How), to: func(r Record) (Record, error) {
 		if r.State == "" && requires == sameIntent {
 			// A person has answered meanwhile that it was not executed.
-			r = r.withIntent(claimed.rec)
+			r = r.withIntent(*claimed.rec)
 			r.State, r.Claim = Claimed, claimed.rec.Claim
 		}
 		r, err := r.withOutcome(evPost, o)
@@ -222,9 +222,9 @@ func (l *Ledger) storeOutcome(ctx context.Context, key kind.Key, m stateChange) 
 		_, err = l.changeRecord(ctx, key, m)
 		pause = min(2*pause, longestPause)
 	}
-	if left, ours := l.lastWrite(key); err != nil && ours && !errors.Is(err, ErrConflict) {
-		if rec, toErr := m.to(left.rec); toErr == nil {
-			return &UnrecordedError{Record: rec.withStep(l.newLogStep(left.rec, m)), error: err}
+	if left, ours := l.lastWrite(key); err != nil && ours && left.rec != nil && !errors.Is(err, ErrConflict) {
+		if rec, toErr := m.to(*left.rec); toErr == nil {
+			return &UnrecordedError{Record: rec.withStep(l.newLogStep(*left.rec, m)), error: err}
 		}
 	}
 	return err

@@ -79,7 +79,8 @@ type Ledger struct {
 
 // writtenRecord is a record as this run wrote it, and the pending specs that it had before.
 type writtenRecord struct {
-	rec     Record
+	seq     int
+	rec     *Record // nil unless later steps need it
 	pending []CanonicalJSON
 }
 

@@ -59,7 +59,7 @@ func (s *logStore) Close() error { return errors.Join(s.blobs.Close(), s.folded.
 // logState is a log as of its last entry.
 type logState struct {
 	last int
-	// pieces have all entries, oldest first. Their lines are in lines.
+	// pieces have all entries, oldest first. lines points at the newest line of each key in them.
 	pieces    []segment
 	genesis   *Genesis
 	genesisAt int
@@ -87,9 +87,12 @@ func (t *logState) addPiece(p segment) error {
 		t.genesis, t.genesisAt = p.Genesis, p.GenesisAt
 	}
 	for i := range p.lines {
-		t.lines[p.lines[i].Key] = &p.lines[i]
+		l := &p.lines[i]
+		if old := t.lines[l.Key]; old != nil {
+			*old = indexLine{} // frees its text, which its piece would keep
+		}
+		t.lines[l.Key] = l
 	}
-	p.lines = nil
 	t.last, t.pieces = p.Entry, append(slices.Clip(kept), p)
 	return nil
 }
@@ -122,9 +125,11 @@ func (t *logState) continuePieces(p *segment, kept []segment) {
 	for _, l := range p.lines {
 		newer[l.Key] = true
 	}
-	for key, l := range t.lines {
-		if l.At > before && !newer[key] {
-			p.lines = append(p.lines, *l)
+	for _, absorbed := range t.pieces[len(kept):] {
+		for i := range absorbed.lines {
+			if l := &absorbed.lines[i]; l == t.lines[l.Key] && !newer[l.Key] {
+				p.lines = append(p.lines, *l)
+			}
 		}
 	}
 	p.Records = len(p.lines)
@@ -233,7 +238,7 @@ func (s *logStore) stateIsCurrent(ctx context.Context) (bool, error) {
 	if s.state.last == 0 {
 		return true, nil
 	}
-	p, err := s.getPiece(ctx, s.state.last)
+	p, err := s.getPieceWith(ctx, s.state.last, s.blobs.Get, decodeHead)
 	if errors.Is(err, ErrDamaged) {
 		return false, nil
 	}
@@ -242,16 +247,18 @@ func (s *logStore) stateIsCurrent(ctx context.Context) (bool, error) {
 
 // getPiece reads the file of an entry. A missing one is an error.
 func (s *logStore) getPiece(ctx context.Context, entry int) (segment, error) {
-	return s.getPieceWith(ctx, entry, s.blobs.Get)
+	return s.getPieceWith(ctx, entry, s.blobs.Get, s.decodePiece)
 }
 
-func (s *logStore) getPieceWith(ctx context.Context, entry int, get func(ctx context.Context, name string) ([]byte, error)) (p segment, err error) {
+func (s *logStore) getPieceWith(
+	ctx context.Context, entry int, get func(ctx context.Context, name string) ([]byte, error), decode func(content []byte, entry int) (segment, error),
+) (p segment, err error) {
 	name := entryFile(entry)
 	b, err := get(ctx, name)
 	if errors.Is(err, blob.ErrAbsent) {
 		err = errMissing
 	} else if err == nil {
-		p, err = decodePiece(b, entry, s.held)
+		p, err = decode(b, entry)
 	}
 	if err != nil {
 		return segment{}, fmt.Errorf("read ledger file %s: %w", s.blobs.Location(name), damagedIfIrregular(err))
@@ -314,11 +321,15 @@ func (s *logStore) Read(ctx context.Context, keys []kind.Key) (map[kind.Key]Reco
 				return nil
 			}
 			_, err := lines[i].decodeRecord()
-			s.shareSpecs(&lines[i].rec)
+			if err == nil {
+				s.shareSpecs(lines[i].rec)
+			}
 			return err
 		})
 		for key, l := range wanted {
-			records[key] = l.rec
+			if err == nil {
+				records[key] = *l.rec
+			}
 		}
 		return err
 	})

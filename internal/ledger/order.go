@@ -287,7 +287,7 @@ func (l *Ledger) checkComplete(ctx context.Context, v View, e ApplyEnd) (whole b
 	for _, key := range e.Keys {
 		rec, known := found[key], l.seen[key]
 		if own, ours := l.own[key]; ours {
-			known = own.rec.Seq
+			known = own.seq
 		}
 		if seen := v.Records[key]; seen.Pending != nil && seen.WrittenLately(l.cfg.Now()) {
 			whole = false // the request of a run that is gone may still arrive

@@ -77,7 +77,7 @@ type indexLine struct {
 	AcceptedAt *time.Time `json:"acceptedAt,omitempty"`
 	// text is the record's JSON, or nil once rec is decoded. If held is set, heldMark stands for it there.
 	text, held []byte
-	rec        Record
+	rec        *Record // a pointer, because it is large, and what a run writes it decodes only at its end
 }
 
 func (r Record) indexLine(at int) indexLine {
@@ -95,8 +95,8 @@ func (l *indexLine) isSince(then time.Time) bool {
 }
 
 func (l *indexLine) decodeRecord() (Record, error) {
-	if l.text == nil {
-		return l.rec, nil
+	if l.rec != nil {
+		return *l.rec, nil
 	}
 	rec, err := l.decodeText()
 	if err == nil && (rec.Key != l.Key || rec.Seq != l.Seq) {
@@ -105,7 +105,7 @@ func (l *indexLine) decodeRecord() (Record, error) {
 	if err != nil {
 		return Record{}, fmt.Errorf("read record of %s in entry %d of the ledger's log: %w", l.Key, l.At, err)
 	}
-	l.rec, l.text, l.held = rec, nil, nil
+	l.rec, l.text, l.held = &rec, nil, nil
 	return rec, nil
 }
 
@@ -195,17 +195,26 @@ func encodeFile(packed bool, write func(io.Writer) error) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// decodeFile parses a file. The function next returns the next line, or nil after the last one.
-func decodeFile(content []byte, parse func(next func() []byte) error) error {
+// unpackFile returns a reader of a file's lines.
+func unpackFile(content []byte) (*bufio.Reader, error) {
 	in, packed := bufio.NewReader(bytes.NewReader(content)), bytes.HasPrefix(content, []byte{0x1f, 0x8b})
 	if packed {
 		zip, err := gzip.NewReader(in)
 		if err != nil {
-			return asDamaged(err)
+			return nil, asDamaged(err)
 		}
 		in = bufio.NewReader(io.LimitReader(zip, maxPiece))
 	}
-	err := parse(func() []byte {
+	return in, nil
+}
+
+// decodeFile parses a file. The function next returns the next line, or nil after the last one.
+func decodeFile(content []byte, parse func(next func() []byte) error) error {
+	in, err := unpackFile(content)
+	if err != nil {
+		return err
+	}
+	err = parse(func() []byte {
 		text, err := in.ReadBytes('\n')
 		if err != nil {
 			return nil
@@ -219,9 +228,19 @@ func decodeFile(content []byte, parse func(next func() []byte) error) error {
 	return asDamaged(cmp.Or(broken, err))
 }
 
-// decodePiece parses the file of an entry, but not its records. held returns the spec that the caller has of an object, or
-// nil.
-func decodePiece(content []byte, entry int, held func(kind.Key) []byte) (p segment, err error) {
+// decodeHead parses only the head of an entry's file.
+func decodeHead(content []byte, entry int) (p segment, err error) {
+	in, err := unpackFile(content)
+	if err != nil {
+		return p, err
+	}
+	head, _ := in.ReadBytes('\n')
+	err = cmp.Or(decodeSealed(bytes.TrimSuffix(head, []byte("\n")), &p), p.checkHead(entry))
+	return p, asDamaged(err)
+}
+
+// decodePiece parses the file of an entry, but not its records.
+func (s *logStore) decodePiece(content []byte, entry int) (p segment, err error) {
 	err = decodeFile(content, func(next func() []byte) error {
 		if err := cmp.Or(decodeSealed(next(), &p), p.checkHead(entry)); err != nil {
 			return err
@@ -235,7 +254,7 @@ func decodePiece(content []byte, entry int, held func(kind.Key) []byte) (p segme
 			if text == nil {
 				return fmt.Errorf("record of %s: %w", l.Key, cmp.Or(err, errors.New("cut short")))
 			}
-			l.setText(text, held(l.Key))
+			l.setText(text, s.held(l.Key))
 			p.lines = append(p.lines, l)
 		}
 		return nil

@@ -176,7 +176,7 @@ func (p segment) inspectRecords() error {
 			return err
 		}
 		want := rec.indexLine(l.At)
-		if want.rec = rec; !reflect.DeepEqual(want, l) {
+		if want.rec = &rec; !reflect.DeepEqual(want, l) {
 			return fmt.Errorf("%w: the index of entry %d does not agree with the record of %s", ErrDamaged, p.Entry, rec.Key)
 		}
 	}
