@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -131,12 +132,15 @@ func RequestDocument(r routing.RequestResult) Document {
 	return Document{Data: r, Sandbox: r.Sandbox, Text: func(out LineWriter, opts view.TextOptions) { writeRequests(out, r, opts) }}
 }
 
-// writeRequests writes everything about each request, and counts several.
+// writeRequests writes a table of several requests, and everything about a single one.
 func writeRequests(out LineWriter, r routing.RequestResult, opts view.TextOptions) {
 	if r.Sandbox {
 		_ = out.Printf("%s\n\n", Banner)
 	}
-	differ, depend := 0, 0
+	if len(r.Requests) > 1 && !opts.Verbose {
+		writeRequestTable(out, r, opts)
+		return
+	}
 	for i, q := range r.Requests {
 		if i > 0 {
 			_ = out.Printf("\n")
@@ -144,11 +148,29 @@ func writeRequests(out LineWriter, r routing.RequestResult, opts view.TextOption
 		_ = out.Printf("%s\n", q.URL)
 		_ = out.MarkedTable(requestRows(q, opts), opts)
 		writeMatching(out, q, len(r.Rules), opts)
+	}
+}
+
+// writeRequestTable writes a row for each answer to a request that a side gives, and how many there are.
+func writeRequestTable(out LineWriter, r routing.RequestResult, opts view.TextOptions) {
+	var rows [][]string
+	differ, depend := 0, 0
+	for _, q := range r.Requests {
+		mark, url := markDifference(q.Differs), q.URL
+		for _, a := range q.Answers {
+			under := ""
+			if len(q.Answers) > 1 {
+				under = a.Condition(maxConditions) + ": "
+			}
+			texts := groupSides(q, func(f routing.SideMatches) string { return cmp.Or(a.Summaries[f.Side], "no CDN") })
+			for _, s := range texts {
+				rows = append(rows, []string{mark, url, s.nameSides(texts), under + s.text})
+				mark, url = "", ""
+			}
+		}
 		differ, depend = differ+view.OneIf(q.Differs), depend+view.OneIf(len(q.Answers) > 1)
 	}
-	if len(r.Requests) == 1 {
-		return
-	}
+	_ = out.MarkedTable(rows, opts)
 	_ = out.Printf("\n%s.", diag.Plural(len(r.Requests), "request", "requests"))
 	if len(r.Sides) > 1 {
 		_ = out.Printf(" Different in %s: %d.", strings.Join(r.Sides, " and "), differ)
