@@ -59,23 +59,33 @@ func marshalPlain(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// sealMark begins the checksum that seal adds, as the last member of a JSON object.
+// sealMark begins the checksum, as the last member of a JSON object.
 const sealMark = `,"sum":"`
 
-// checksumOf is CRC-32C, which finds what a disk or a network changed, and costs little time for a large ledger.
-func checksumOf(text []byte) uint32 { return crc32.Checksum(text, crc32.MakeTable(crc32.Castagnoli)) }
-
-// addChecksum adds a checksum to a JSON object.
-func addChecksum(text []byte) []byte {
-	end := len(text) - 1
-	return fmt.Appendf(text[:end:end], sealMark+`%08x"}`, checksumOf(text[:end]))
+// updateChecksum adds text to a CRC-32C, which finds what a disk or a network changed, and costs little time for a large ledger.
+func updateChecksum(sum uint32, text []byte) uint32 {
+	return crc32.Update(sum, crc32.MakeTable(crc32.Castagnoli), text)
 }
 
-// writeLine writes the JSON of an object and its checksum as a line. Its writer keeps its own errors.
+// writeSealed writes a JSON object, of which it gets the parts, with a checksum. Its writer keeps its own errors.
+func writeSealed(w io.Writer, parts ...[]byte) {
+	var sum uint32
+	for i, part := range parts {
+		if i == len(parts)-1 {
+			part = part[:len(part)-1] // the brace
+		}
+		sum = updateChecksum(sum, part)
+		_, _ = w.Write(part)
+	}
+	_, _ = fmt.Fprintf(w, sealMark+`%08x"}`, sum)
+}
+
+// writeLine writes the JSON of an object with a checksum as a line.
 func writeLine(w io.Writer, v any) error {
 	text, err := marshalPlain(v)
 	if err == nil {
-		_, _ = fmt.Fprintf(w, "%s\n", addChecksum(text))
+		writeSealed(w, text)
+		_, _ = io.WriteString(w, "\n")
 	}
 	return err
 }
@@ -87,7 +97,7 @@ func checkChecksum(text []byte) ([]byte, error) {
 	if end < 1 || string(text[end:end+len(sealMark)]) != sealMark {
 		return text, nil
 	}
-	if string(text[end:]) != fmt.Sprintf(sealMark+`%08x"}`, checksumOf(text[:end])) {
+	if string(text[end:]) != fmt.Sprintf(sealMark+`%08x"}`, updateChecksum(0, text[:end])) {
 		return nil, errors.New("its checksum is wrong: something changed it after trueup wrote it")
 	}
 	text[end] = '}'
@@ -103,7 +113,7 @@ func decodeRecord(b []byte) (Record, error) {
 	return rec, asDamaged(err)
 }
 
-// decodeSealed parses one JSON value, and changes b as unseal does. It rejects unknown fields, which a rewrite would lose. The
+// decodeSealed parses one JSON value, and changes b as checkChecksum does. It rejects unknown fields, which a rewrite would lose. The
 // caller validates.
 func decodeSealed(b []byte, into any) error {
 	b, err := checkChecksum(b)

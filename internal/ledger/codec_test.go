@@ -74,6 +74,12 @@ func TestWhatIsNoRecord(t *testing.T) {
 	}
 }
 
+func addChecksum(text []byte) []byte {
+	var b bytes.Buffer
+	writeSealed(&b, text)
+	return b.Bytes()
+}
+
 // resealed gives each line the checksum of what it says now, as if trueup had written it so.
 func resealed(text []byte) []byte {
 	var out []byte

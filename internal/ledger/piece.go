@@ -130,25 +130,27 @@ func (l *indexLine) setText(text, held []byte) {
 	}
 }
 
-// wholeText returns the text with its spec.
-func (l *indexLine) wholeText() []byte {
+// textParts returns the text with its spec, in parts.
+func (l *indexLine) textParts() [][]byte {
 	if l.held == nil {
-		return l.text
+		return [][]byte{l.text}
 	}
-	return bytes.Replace(l.text, []byte(heldMark), l.held, 1)
+	before, after, _ := bytes.Cut(l.text, []byte(heldMark))
+	return [][]byte{before, l.held, after}
 }
 
 func (l *indexLine) decodeText() (Record, error) {
-	if l.held != nil {
-		rec, err := decodeRecord(l.text)
-		for _, own := range []*CanonicalJSON{&rec.Spec, &rec.Applied} {
-			if err == nil && string(*own) == heldMark {
-				*own = l.held
-				return rec, nil
-			}
+	rec, err := decodeRecord(l.text)
+	if l.held == nil {
+		return rec, err
+	}
+	for _, own := range []*CanonicalJSON{&rec.Spec, &rec.Applied} {
+		if err == nil && string(*own) == heldMark {
+			*own = l.held
+			return rec, nil
 		}
 	}
-	return decodeRecord(l.wholeText())
+	return decodeRecord(slices.Concat(l.textParts()...))
 }
 
 // entryBefore returns the entry that the segment follows.
@@ -161,7 +163,8 @@ func (p segment) encodePiece(packed bool) ([]byte, error) {
 		for i := 0; i < len(p.lines) && err == nil; i++ {
 			l := &p.lines[i]
 			if err = writeLine(out, l); err == nil && l.text != nil {
-				_, _ = fmt.Fprintf(out, "%s\n", addChecksum(l.wholeText()))
+				writeSealed(out, l.textParts()...)
+				_, _ = io.WriteString(out, "\n")
 			} else if err == nil {
 				err = writeLine(out, l.rec)
 			}

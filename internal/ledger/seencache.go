@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -45,13 +46,15 @@ func (c seenCache) putRecord(rec Record) {
 	if c == "" || !isSendOnce(rec.Key) {
 		return
 	}
-	b, err := encodeLine(rec)
+	text, err := encodeLine(rec)
 	if err != nil || os.MkdirAll(string(c), 0o700) != nil {
 		return
 	}
 	name := c.filePath(rec.Workspace, rec.Key)
 	temp := name + "." + filepath.Base(rec.Nonce)
-	if os.WriteFile(temp, addChecksum(b), 0o600) != nil || os.Rename(temp, name) != nil {
+	var b bytes.Buffer
+	writeSealed(&b, text)
+	if os.WriteFile(temp, b.Bytes(), 0o600) != nil || os.Rename(temp, name) != nil {
 		_ = os.Remove(temp)
 	}
 }
