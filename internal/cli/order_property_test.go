@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -50,8 +49,7 @@ func (h *ordered) isBefore(a, b int) bool {
 
 func (h *ordered) git(dir string, args ...string) string {
 	h.t.Helper()
-	cmd := exec.CommandContext(h.t.Context(), "git", append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)...)
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1")
+	cmd := exec.CommandContext(h.t.Context(), "git", append([]string{"-C", dir}, args...)...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		h.t.Fatalf("git %v: %v: %s", args, err, out)

@@ -18,8 +18,6 @@ func repository(t *testing.T) string {
 		t.Skip("git is not installed")
 	}
 	dir := filepath.Join(t.TempDir(), "repo")
-	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
-	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 	run(t, filepath.Dir(dir), "init", "-q", "-b", "main", dir)
 	for name, content := range map[string]string{
 		"outside.yaml": "o", "project/shop.yaml": "shop", "project/deep/er/docs.yaml": "docs", "project/empty.yaml": "",

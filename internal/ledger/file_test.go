@@ -34,10 +34,6 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	// git's settings on this machine are not the tests'.
-	if err := errors.Join(os.Setenv("GIT_CONFIG_GLOBAL", os.DevNull), os.Setenv("GIT_CONFIG_NOSYSTEM", "1")); err != nil {
-		panic(err)
-	}
 	code := scratch.Run(m)
 	gitremote.Remove()
 	os.Exit(code)

@@ -91,19 +91,29 @@ var blind = []mutation{
 	{"a field of an element is owed elsewhere", "check.go", "list[i] = putAt(r.elementRules(), list[i], withoutNulls(after)[step.Index], at[1:], value)\n\t\t\treturn list", "return list"},
 }
 
-// TestBlindChecksAreCaught tries what is blind.
-func TestBlindChecksAreCaught(t *testing.T) {
-	catches(t, blind, "^(TestDisturbedWrites|TestHonestServers|TestRemovalsThatAreOwed)$", "^(TestCheck|TestLostValuesMayComeBack)$")
-}
-
-// TestMutationsAreCaught runs other tests on the package with one mistake in it,
-// for each mistake; they must fail, and not for want of compiling.
+// TestMutationsAreCaught runs other tests on the package with one mistake in it; they must fail, and not for want of
+// compiling. Because each takes a build, it draws one mistake, and tries all of them with TRUEUP_LONG.
 func TestMutationsAreCaught(t *testing.T) {
-	catches(t, mutations, "^TestProperties$", "^(TestDesignCases|TestFirstContact|TestSectionZero|TestOverrides)$")
+	if testing.Short() {
+		t.Skip("builds the package")
+	}
+	drawn := rand.IntN(len(mutations) + len(hidden) + len(blind))
+	for _, c := range []struct {
+		mistakes []mutation
+		tests    []string
+	}{
+		{mutations, []string{"^TestProperties$", "^(TestDesignCases|TestFirstContact|TestSectionZero|TestOverrides)$"}},
+		{hidden, []string{"^TestEveryChangeHasALine$"}}, // the check alone catches them
+		{blind, []string{"^(TestDisturbedWrites|TestHonestServers|TestRemovalsThatAreOwed)$", "^(TestCheck|TestLostValuesMayComeBack)$"}},
+	} {
+		for i, m := range c.mistakes {
+			if long.IsSet() || i == drawn {
+				catches(t, m, c.tests...)
+			}
+		}
+		drawn -= len(c.mistakes)
+	}
 }
-
-// TestTheCheckAloneCatches what is hidden.
-func TestTheCheckAloneCatches(t *testing.T) { catches(t, hidden, "^TestEveryChangeHasALine$") }
 
 // elsewhere are mistakes about what the small universe lacks: discriminators, keys with wildcards, numbers, fields without
 // a documented type, and objects that are created.
@@ -119,34 +129,26 @@ func TestComparisonsFindMistakes(t *testing.T) {
 		t.Errorf("docs/design.md does not say %q: %v", words, err)
 	}
 	long.SkipUnlessSet(t)
-	catches(t, all, "^TestEveryComparison$")
+	for _, m := range all {
+		catches(t, m, "^TestEveryComparison$")
+	}
 }
 
-// catches tries one of the mistakes, drawn anew in each run, because each takes a build
-// of the package; all of them with TRUEUP_LONG.
-func catches(t *testing.T, mistakes []mutation, tests ...string) {
-	if testing.Short() {
-		t.Skip("builds the package")
-	}
-	if !long.IsSet() {
-		one := rand.IntN(len(mistakes))
-		mistakes = mistakes[one : one+1]
-	}
-	for _, m := range mistakes {
-		t.Run(m.name, func(t *testing.T) {
-			t.Parallel()
-			for _, tests := range tests {
-				out, failed := runMutated(t, m, tests)
-				if failed && !strings.Contains(out, "--- FAIL: ") {
-					t.Fatalf("the mutated package does not run:\n%s", out)
-				}
-				if failed {
-					return
-				}
+// catches requires that one of the tests fails with a mistake.
+func catches(t *testing.T, m mutation, tests ...string) {
+	t.Run(m.name, func(t *testing.T) {
+		t.Parallel()
+		for _, tests := range tests {
+			out, failed := runMutated(t, m, tests)
+			if failed && !strings.Contains(out, "--- FAIL: ") {
+				t.Fatalf("the mutated package does not run:\n%s", out)
 			}
-			t.Error("no test fails")
-		})
-	}
+			if failed {
+				return
+			}
+		}
+		t.Error("no test fails")
+	})
 }
 
 // runMutated runs some tests of this package with one piece of code replaced,
@@ -172,7 +174,7 @@ func runMutated(t *testing.T, m mutation, tests string) (string, bool) {
 		t.Fatal(err)
 	}
 	write(t, overlay, b)
-	cmd := exec.CommandContext(t.Context(), "go", "test", "-overlay", overlay, "-vet=off", "-run", tests,
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-overlay", overlay, "-vet=off", "-ldflags=-s -w", "-run", tests,
 		".", "-rapid.checks=1000", "-rapid.shrinktime=1ms", "-rapid.nofailfile", "-rapid.seed=1")
 	cmd.Env = append(os.Environ(), "TRUEUP_LONG=1")
 	out, err := cmd.CombinedOutput()

@@ -51,13 +51,13 @@ func (w *widestPath) Write(b []byte) (int, error) {
 // TestAFileIsWrittenInParts: no text that is written grows with the number of objects.
 func TestAFileIsWrittenInParts(t *testing.T) {
 	var few, many widestPath
-	for n, w := range map[int]*widestPath{30: &few, 300: &many} {
+	for n, w := range map[int]*widestPath{15: &few, 150: &many} {
 		if err := plan.EncodePlan(w, plan.Redact(crowd(t, n, 100, 6).make()), now()); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if many.total < 9*few.total || many.most > 2*few.most {
-		t.Errorf("of 30 objects, %d bytes at once of %d; of 300, %d of %d", few.most, few.total, many.most, many.total)
+		t.Errorf("of 15 objects, %d bytes at once of %d; of 150, %d of %d", few.most, few.total, many.most, many.total)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"trueup/internal/canon"
+	"trueup/internal/e2e/long"
 	"trueup/internal/effect"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
@@ -114,6 +115,7 @@ func (p *shopPast) meddle() {
 // before that write, except where something else changed it since: and exactly then that is said.
 func TestUndoOfAnyEntry(t *testing.T) {
 	k, _ := kind.FindKind("cdn")
+	long.SetChecks(t, 40)
 	rapid.Check(t, func(t *rapid.T) {
 		p := &shopPast{t: t}
 		p.apply(canon.Encode(drawShop(t, "git")))

@@ -69,7 +69,7 @@ func TestCostOfManyObjects(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: one goroutine, and slow with the race detector")
 	}
-	n := long.Choose(100, 250)
+	n := long.Choose(50, 250)
 	some, more := ofMany(n), ofMany(2*n)
 	cost := func(pl *plan.Plan, format string) uint64 {
 		var before, after runtime.MemStats

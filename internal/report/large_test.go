@@ -82,7 +82,7 @@ func TestPageOfOneLargeObject(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: large, and slow with the race detector")
 	}
-	out := render(t, "html", Document{Command: "plan", Plan: ofLarge(20_000)}, view.TextOptions{})
+	out := render(t, "html", Document{Command: "plan", Plan: ofLarge(12_000)}, view.TextOptions{})
 	if len(out) < maxHTMLDetails || bytes.Contains(out, []byte("more object")) {
 		t.Errorf("the page has %d bytes", len(out))
 	}

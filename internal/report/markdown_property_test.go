@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"trueup/internal/e2e/long"
 	"trueup/internal/view"
 
 	"github.com/yuin/goldmark/ast"
@@ -108,6 +109,7 @@ func anyDocument() *rapid.Generator[Document] {
 // TestMarkdownOfAnyPlan: whatever a plan is and whatever room there is, the
 // report fits and nothing in it is obeyed, and each part is there or counted.
 func TestMarkdownOfAnyPlan(t *testing.T) {
+	long.SetChecks(t, 40)
 	rapid.Check(t, func(rt *rapid.T) {
 		doc := anyDocument().Draw(rt, "document")
 		budget := rapid.OneOf(rapid.IntRange(2000, 6000), rapid.IntRange(2000, 100_000)).Draw(rt, "room")

@@ -87,7 +87,7 @@ func TestReadResult(t *testing.T) {
 		c.doc.Place, c.doc.RunURL, c.doc.Files = FolderInRepo{}, "", nil // of the run that reads
 		readAgain(t, name, c.doc, c.opts, true, Formats()...)
 	}
-	long.SetChecks(t, 50)
+	long.SetChecks(t, 25)
 	rapid.Check(t, func(rt *rapid.T) {
 		doc := anyDocument().Draw(rt, "document")
 		if doc.Plan != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"trueup/internal/e2e/long"
 	"trueup/internal/view"
 
 	"pgregory.net/rapid"
@@ -215,6 +216,7 @@ func TestSettingsAfterApply(t *testing.T) {
 
 // TestEachRiskIsMarkedWhereItIs: as many lines of an object have the words of a risk as the Risks of the plan count.
 func TestEachRiskIsMarkedWhereItIs(t *testing.T) {
+	long.SetChecks(t, 40)
 	rapid.Check(t, func(rt *rapid.T) {
 		for _, item := range riskyPlan(rt).Items {
 			for _, risk := range []kind.Risk{kind.RiskServes, kind.RiskSecurity} {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"trueup/internal/e2e/long"
 	"trueup/internal/view"
 
 	"pgregory.net/rapid"
@@ -12,6 +13,7 @@ import (
 // TestTextFitsAnyTerminal: whatever a plan is and however it is shown, no line
 // is wider than the terminal, and none is obeyed.
 func TestTextFitsAnyTerminal(t *testing.T) {
+	long.SetChecks(t, 40)
 	rapid.Check(t, func(rt *rapid.T) {
 		doc := anyDocument().Draw(rt, "document")
 		columns := rapid.SampledFrom([]int{40, 60, 80, 120, 200}).Draw(rt, "columns")

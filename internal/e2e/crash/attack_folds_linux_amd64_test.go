@@ -2,22 +2,37 @@ package crash
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
-// buildFolding builds a program that folds its ledger every few seconds, and whatever is final.
+// buildFolding returns a program that folds its ledger every few seconds, and whatever is final.
 func buildFolding(t *testing.T) string {
 	t.Helper()
-	path, err := filepath.Abs("internal/ledger/fold.go")
+	program, err := foldingProgram()
 	if err != nil {
 		t.Fatal(err)
 	}
+	return program
+}
+
+var foldingProgram = sync.OnceValues(func() (program string, err error) {
+	folder, err := os.MkdirTemp("", "folding-")
+	if err != nil {
+		return "", err
+	}
+	path, err := filepath.Abs("internal/ledger/fold.go")
+	if err != nil {
+		return "", err
+	}
 	source, err := os.ReadFile(path)
 	if err != nil {
-		t.Fatal(err)
+		return "", err
 	}
 	text := string(source)
 	for code, other := range map[string]string{
@@ -26,25 +41,15 @@ func buildFolding(t *testing.T) string {
 		"since := early.Add(-foldAge)\n": "since := early.AddDate(1, 0, 0)\n",
 	} {
 		if strings.Count(text, code) != 1 {
-			t.Fatalf("%s does not have %q once", path, code)
+			return "", fmt.Errorf("%s does not have %q once", path, code)
 		}
 		text = strings.Replace(text, code, other, 1)
 	}
-	folder := t.TempDir()
-	often := filepath.Join(folder, "fold.go")
+	often, settings := filepath.Join(folder, "fold.go"), filepath.Join(folder, "overlay.json")
 	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{path: often}})
-	if err == nil {
-		err = os.WriteFile(often, []byte(text), 0o600)
+	if err = errors.Join(err, os.WriteFile(often, []byte(text), 0o600), os.WriteFile(settings, overlay, 0o600)); err != nil {
+		return "", err
 	}
-	if err == nil {
-		err = os.WriteFile(filepath.Join(folder, "overlay.json"), overlay, 0o600)
-	}
-	program := filepath.Join(folder, "trueup")
-	if err == nil {
-		err = compile(program, "-overlay", filepath.Join(folder, "overlay.json"))
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return program
-}
+	program = filepath.Join(folder, "trueup")
+	return program, compile(program, "-overlay", settings)
+})

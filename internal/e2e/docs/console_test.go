@@ -170,7 +170,7 @@ func TestNoOutputIsUntested(t *testing.T) {
 // cookbook is played by a test of its own.
 var cookbook = filepath.Join("docs", "cookbook.md")
 
-// TestCookbook plays each recipe on its own, in a repository with the CDN that the page begins with.
+// TestCookbook plays each recipe on its own, in a copy of a repository with the CDN that the page begins with.
 func TestCookbook(t *testing.T) {
 	t.Parallel()
 	start, rest, _ := strings.Cut(harness.ReadText(t, cookbook), "\n## ")
@@ -178,14 +178,17 @@ func TestCookbook(t *testing.T) {
 	if len(recipes) > 15 {
 		t.Errorf("the page has %d recipes", len(recipes))
 	}
+	made := startShell(t, false)
+	runAll(t, made, emptyBakery)
+	play(t, made, cookbook, stepsOf(start))
+	runAll(t, made, []string{"git add . && git commit -q -m Shop && git push -q -u origin main", "trueup apply --auto-approve -q"})
+	copied := fmt.Sprintf("cp -a %s/. ~; cp -a %s .; cd bakery; git remote set-url origin ~/origin.git", made.home, made.dir)
 	for _, recipe := range recipes {
 		name, _, _ := strings.Cut(recipe, "\n")
 		steps := stepsOf(strings.Repeat("\n", line) + recipe)
 		line += strings.Count(recipe, "\n") + 1
 		eachWay(t, name, func(t *testing.T, s *shell) {
-			runAll(t, s, emptyBakery)
-			play(t, s, cookbook, stepsOf(start))
-			runAll(t, s, []string{"git add . && git commit -q -m Shop && git push -q -u origin main", "trueup apply --auto-approve -q"})
+			runAll(t, s, []string{emptyBakery[0], copied})
 			play(t, s, cookbook, steps)
 		})
 	}

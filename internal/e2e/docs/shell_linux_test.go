@@ -47,8 +47,8 @@ func startShell(t *testing.T, terminal bool) *shell {
 	cmd := exec.CommandContext(ctx, bash, "--noprofile", "--norc")
 	cmd.Dir = dir
 	cmd.Env = []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "USER=you", "LANG=C.UTF-8", "TERM=xterm", "GORACE=atexit_sleep_ms=0", "GIT_PAGER=cat",
-		"GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=you", "GIT_AUTHOR_EMAIL=you@example.com",
+		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "USER=you", "LANG=C.UTF-8", "TERM=xterm", "GORACE=atexit_sleep_ms=0", "GOGC=800", "GIT_PAGER=cat",
+		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.Getenv("GIT_CONFIG_GLOBAL"), "GIT_AUTHOR_NAME=you", "GIT_AUTHOR_EMAIL=you@example.com",
 		"GIT_COMMITTER_NAME=you", "GIT_COMMITTER_EMAIL=you@example.com",
 		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=init.defaultBranch", "GIT_CONFIG_VALUE_0=main",
 	}

@@ -26,7 +26,6 @@ func Cmd(t testing.TB, dir string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command("git", args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), names...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("git %s: %v: %s", strings.Join(args, " "), err, out)
@@ -63,8 +62,6 @@ func Bare(t testing.TB) string {
 	must(t, os.CopyFS(bare, os.DirFS(template.dir)))
 	return bare
 }
-
-var names = []string{"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com"}
 
 // Clone clones a remote; args are those of git clone.
 func Clone(t testing.TB, url string, args ...string) string {

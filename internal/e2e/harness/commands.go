@@ -228,8 +228,6 @@ func cmdCommit(s *Script, args []string) error {
 	if len(args) != 1 {
 		return ErrUsage
 	}
-	s.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
-	s.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 	if _, err := os.Stat(s.MkAbs(".git")); errors.Is(err, os.ErrNotExist) {
 		if err := s.Exec("git", "init", "-q", "-b", "main"); err != nil {
 			return err
@@ -238,7 +236,7 @@ func cmdCommit(s *Script, args []string) error {
 	if err := s.Exec("git", "add", "-A", "manifests"); err != nil {
 		return err
 	}
-	return s.Exec("git", "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q", "-m", args[0])
+	return s.Exec("git", "commit", "-q", "-m", args[0])
 }
 
 func cmdEdit(s *Script, args []string) error {

@@ -55,8 +55,7 @@ type fromRoot struct{ m *testing.M }
 // Run implements testscript.TestingM.
 func (r fromRoot) Run() int {
 	root, err := filepath.Abs(filepath.Join("..", "..", ".."))
-	// What git would read of the user who runs the tests is none of their business.
-	if err = errors.Join(err, os.Chdir(root), os.Setenv("GIT_CONFIG_GLOBAL", os.DevNull), os.Setenv("GIT_CONFIG_NOSYSTEM", "1")); err != nil {
+	if err = errors.Join(err, os.Chdir(root)); err != nil {
 		panic(err)
 	}
 	return scratch.Run(r.m)
@@ -128,6 +127,9 @@ func setup(e *testscript.Env) error {
 	e.Setenv("USER", "tester")
 	e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, ".state"))
 	e.Setenv("GORACE", "atexit_sleep_ms=0")
+	e.Setenv("GOGC", "800") // a run is too short to collect garbage
+	e.Setenv("GIT_CONFIG_GLOBAL", os.Getenv("GIT_CONFIG_GLOBAL"))
+	e.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 	e.Setenv(TranscriptVar, filepath.Join(e.WorkDir, ".transcript"))
 	p := &platform{arrived: make(chan struct{})}
 	host := &CodeHost{}

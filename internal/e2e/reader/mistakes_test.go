@@ -55,7 +55,7 @@ func TestMistakesAreFound(t *testing.T) {
 				}
 			}
 			cmd := exec.CommandContext(t.Context(), "go", "test", "-overlay", overlay, "-vet=off", "-run", "TestEverythingGraveIsSeen", ".", "-rapid.shrinktime=1ms", "-rapid.nofailfile")
-			cmd.Env = append(os.Environ(), "TRUEUP_LONG=10")
+			cmd.Env = append(os.Environ(), "TRUEUP_LONG=20")
 			if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "facts are not seen") {
 				t.Errorf("no plan finds it: %v\n%.2000s", err, out)
 			}

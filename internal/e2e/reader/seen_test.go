@@ -107,7 +107,7 @@ func checkSeen(t rapid.TB, tb testing.TB, format string, pl *plan.Plan, opts rep
 // TestEverythingGraveIsSeen: whatever a plan is, a reader of any format sees the name and both values of everything that may
 // change what is served, what is protected, or what is reachable.
 func TestEverythingGraveIsSeen(t *testing.T) {
-	long.SetChecks(t, 40)
+	long.SetChecks(t, 20)
 	rapid.Check(t, func(rt *rapid.T) {
 		pl := drawPlan(rt)
 		for _, format := range slices.Sorted(maps.Keys(formats)) {
