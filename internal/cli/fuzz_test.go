@@ -76,13 +76,10 @@ func checkShown(t *testing.T, what, text string) {
 	t.Helper()
 	var errs bytes.Buffer
 	a := command.NewRun(config.Env{Stderr: &errs, Stdout: &errs, Now: time.Now, Getenv: func(string) string { return "" }})
-	for _, a.LogsJSON = range []bool{false, true} {
-		errs.Reset()
-		a.Log(0, text)
-		checkOutput(t, what, errs.String())
-		if strings.Count(errs.String(), "\n") != 1 {
-			t.Fatalf("%s is more than one line: %q", what, errs.String())
-		}
+	a.Log(0, text)
+	checkOutput(t, what, errs.String())
+	if strings.Count(errs.String(), "\n") != 1 {
+		t.Fatalf("%s is more than one line: %q", what, errs.String())
 	}
 }
 

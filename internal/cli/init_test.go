@@ -12,7 +12,6 @@ import (
 	"trueup/internal/blob"
 	"trueup/internal/config"
 	"trueup/internal/diag"
-	"trueup/internal/generate"
 	"trueup/internal/kind"
 )
 
@@ -102,14 +101,6 @@ func TestInitAsksOnlyWhatItCannotKnow(t *testing.T) {
 	})
 	if code != diag.ExitError || strings.Count(out.String(), "]: ")+strings.Count(out.String(), "(no default): ") != 2 {
 		t.Errorf("exit %d\n%s", code, out.String())
-	}
-	for remote, want := range map[string]string{
-		"": "none", "/home/github/x.git": "none", "file:///github/x": "none", "../github.git": "none", "https://user:gitlab@host.example.com/x": "none",
-		"git@github.com:acme/x.git": "github", "https://gitlab.example.com/github/x": "gitlab", "ssh://git@GitHub.com:22/a/b": "github", "https://%zz": "none",
-	} {
-		if got := generate.ProposeCI(remote); got != want {
-			t.Errorf("%s: %s, want %s", remote, got, want)
-		}
 	}
 }
 

@@ -265,14 +265,9 @@ func TestNoTextFromOutsideIsMoreThanText(t *testing.T) {
 				if err := os.RemoveAll(filepath.Join(s.dir, "odd")); err != nil {
 					t.Fatal(err)
 				}
-				form := "text"
-				if name == "split lines" || name == "legacy" {
-					form = "json"
-				}
 				for _, args := range from.runs(s, text) {
 					what := fmt.Sprintf("%s, %q", name, args)
 					var out, errs bytes.Buffer
-					s.vars["TRUEUP_LOG_FORMAT"] = form
 					Main(t.Context(), args, s.env(&out, &errs))
 					if out.Len()+errs.Len() == 0 {
 						t.Errorf("%s: nothing was said", what)

@@ -38,7 +38,9 @@ func newRoot(run *command.Run) *cobra.Command {
 			root.AddCommand(cmd)
 		}
 	}
-	addVersionFlag(root)
+	root.Version = command.Version()
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.Flags().Bool("version", false, "print the version, as trueup version does")
 	root.SetIn(run.Stdin)
 	root.SetOut(report.NewHelpWriter(run.Output()))
 	root.SetErr(report.NewHelpWriter(run.Stderr))
@@ -70,21 +72,6 @@ func newRoot(run *command.Run) *cobra.Command {
 		wrapHelp(root, min(run.Width, command.WidestText))
 	}
 	return root
-}
-
-// addVersionFlag makes trueup without a command show its help, or its version with --version.
-func addVersionFlag(root *cobra.Command) {
-	version := root.Flags().Bool("version", false, "print the version, as trueup version does")
-	root.RunE = func(cmd *cobra.Command, args []string) error {
-		if !*version {
-			return cmd.Help()
-		}
-		of, _, err := root.Find([]string{"version"})
-		if err != nil {
-			return err
-		}
-		return of.RunE(cmd, args)
-	}
 }
 
 // commandsOfOtherTools returns what commands of other tools are written as.

@@ -51,10 +51,6 @@ func newComment(run *Run) *cobra.Command {
 	f.StringVar(&opts.issue, "issue", "", "instead of a comment, keep one open issue with this `TITLE`")
 	f.StringVar(&opts.result, "result", "", "with --issue: the `RESULT` in FILE, or its exit code. ok closes the issue, changes opens or updates it, others leave it")
 	f.BoolVar(&opts.required, "required", false, "exit with 1 if the host does not accept it")
-	completeResults := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return Candidates(diag.ExitCodes(), func(c diag.ExitCode) (string, string) { return c.Name, c.Meaning }), NoFiles
-	}
-	_ = cmd.RegisterFlagCompletionFunc("result", completeResults) // the flag exists
 	return cmd
 }
 
@@ -100,11 +96,11 @@ func postText(ctx context.Context, run *Run, ci forge.CIContext, p forge.StickyT
 	if err != nil {
 		return doc, fmt.Errorf("%w: %w", errNotPosted, err)
 	}
-	write, what, where := host.PutComment, "comment", "pull request "+strconv.Itoa(p.Pull)
+	what, where := "comment", "pull request "+strconv.Itoa(p.Pull)
 	if p.Title != "" {
-		write, what, where = host.PutIssue, "issue", ci.Repository
+		what, where = "issue", ci.Repository
 	}
-	res, err := write(ctx, p)
+	res, err := host.Put(ctx, p)
 	switch {
 	case errors.Is(err, forge.ErrText):
 		return doc, err

@@ -7,8 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -100,84 +100,52 @@ func runEach(ctx context.Context, run *Run, o eachOptions, line projectCommandLi
 		shard.Error = err.Error() // the merged result says it
 	}
 	out, failed := createResultsFile(run, o.results, shard)
-	defer func() { err = errors.Join(err, out.close()) }()
 	if err = errors.Join(err, failed); err != nil {
-		return doc, err
+		return doc, errors.Join(err, out.close())
 	}
-	merging := orderedMerger{of: report.NewMerger(shard), waiting: make([]*report.Document, len(found.Projects))}
 	run.Shared.Budget = api.NewSharedLimits(run.API.WritesPerSecond, shard.Shards, run.API.Parallelism)
 	working := run.startPhase(line.command)
 	working.setProgress(0, len(found.Projects))
 	defer working.end()
-	var ended atomic.Int64
-	keep := func(i int, doc report.Document) (failed bool) {
+	results := make([]report.Document, len(found.Projects))
+	var ended, failures atomic.Int64
+	keep := func(i int, doc report.Document) {
 		p := found.Projects[i]
 		doc = report.ResultOf(p.Path, p.Settings.Workspace.UUID, doc)
-		if err := out.writeResult(doc); err != nil {
-			doc.ExitCode, doc.Errors = diag.WorstExit(doc.ExitCode, diag.ExitError), append(doc.Errors, err.Error())
-			doc.Result = diag.ExitName(doc.ExitCode)
-			doc = report.ResultOf(p.Path, p.Settings.Workspace.UUID, doc)
+		out.writeResult(doc)
+		if report.PlaceInFleet(&doc); doc.ExitCode != diag.ExitOK && doc.ExitCode != diag.ExitChanges { // which is what the run found
+			failures.Add(1)
 		}
-		merging.add(i, doc)
-		return doc.ExitCode != diag.ExitOK && doc.ExitCode != diag.ExitChanges // which is what the run found
-	}
-	started := o.runProjects(ctx, len(found.Projects), func(i int) (failed bool) {
-		p := found.Projects[i]
-		failed = keep(i, runInProject(ctx, run, &projectRun{of: run, path: p.Path, warnings: p.Warnings}, p, line))
+		results[i] = doc
 		working.setProgress(int(ended.Add(1)), len(found.Projects))
-		return failed
+	}
+	diag.InParallelWith(o.jobs, len(found.Projects), func(_ *struct{}, i int) (more bool) {
+		if ctx.Err() != nil || o.maxFailures >= 0 && failures.Load() > int64(o.maxFailures) {
+			return false
+		}
+		p := found.Projects[i]
+		keep(i, runInProject(ctx, run, &projectRun{of: run, path: p.Path, warnings: p.Warnings}, p, line))
+		return true
 	})
 	why := whyNotStarted(ctx, o.maxFailures)
-	for i := range found.Projects[started:] {
-		keep(started+i, report.Document{
-			Command: line.command, Result: report.NotStarted, ExitCode: diag.OrInterrupted(ctx, diag.ExitPartial),
-			Errors: []string{"trueup each did not start this project: " + why},
-		})
+	for i := range results {
+		if results[i].Project == nil {
+			keep(i, report.Document{
+				Command: line.command, Result: report.NotStarted, ExitCode: diag.OrInterrupted(ctx, diag.ExitPartial),
+				Errors: []string{"trueup each did not start this project: " + why},
+			})
+		}
 	}
-	doc = merging.of.Finish()
+	doc = report.MergeResults(shard, results)
+	if err := out.close(); err != nil {
+		doc.Errors, doc.ExitCode = append(doc.Errors, err.Error()), diag.WorstExit(doc.ExitCode, diag.ExitError)
+	}
 	doc.ExitCode = diag.OrInterrupted(ctx, doc.ExitCode)
 	return doc, nil
 }
 
-// runProjects calls do for projects 0 to n-1 in order, some at once, and waits for them. do reports whether a project
-// failed. It returns how many were started: failures, or the end of ctx, may keep back the rest.
-func (o *eachOptions) runProjects(ctx context.Context, n int, do func(i int) (failed bool)) (started int) {
-	var failures atomic.Int64
-	var running sync.WaitGroup
-	slots := make(chan struct{}, o.jobs)
-	for ; started < n; started++ {
-		slots <- struct{}{}
-		if ctx.Err() != nil || o.maxFailures >= 0 && failures.Load() > int64(o.maxFailures) {
-			break
-		}
-		i := started
-		running.Go(func() {
-			defer func() { <-slots }()
-			if do(i) {
-				failures.Add(1)
-			}
-		})
-	}
-	running.Wait()
-	return started
-}
-
-// orderedMerger merges results in the order of the projects, in whatever order they end. It keeps those that wait for an earlier one.
-type orderedMerger struct {
-	lock    sync.Mutex
-	of      *report.Merger
-	waiting []*report.Document
-	merged  int
-}
-
-func (m *orderedMerger) add(i int, doc report.Document) {
-	m.lock.Lock()
-	defer m.lock.Unlock()
-	for m.waiting[i] = &doc; m.merged < len(m.waiting) && m.waiting[m.merged] != nil; m.merged++ {
-		m.of.AddResult(*m.waiting[m.merged])
-		m.waiting[m.merged] = &report.Document{}
-	}
-}
+// listCommand stands for --list, which runs nothing.
+const listCommand = ""
 
 // findFleet returns the projects that the command runs in, and what is known of all.
 func findFleet(ctx context.Context, run *Run, o eachOptions, line projectCommandLine) (found config.Fleet, err error) {
@@ -189,14 +157,28 @@ func findFleet(ctx context.Context, run *Run, o eachOptions, line projectCommand
 	if isCompared {
 		base = findBase(ctx, run, *cmp.Or(line.base, new(string)))
 	}
-	isLocal := line.command == "validate" || line.command == "test" || run.Sandbox
+	isLocal := run.Sandbox || slices.Contains([]string{listCommand, "validate", "test"}, line.command)
 	if found, err = o.FindFleet(ctx, dir, base); err != nil {
 		return found, err
 	}
 	if err = checkPins(run, o, &found, isLocal); err == nil && (isCompared || line.command == "validate") {
-		_, err = readProjectContents(ctx, run, &found) // projects of one hostname would undo each other's changes
+		reading := run.startPhase("reading manifests")
+		defer reading.end()
+		err = found.CompareHosts(ctx, run.API.Parallelism) // projects of one hostname would undo each other's changes
 	}
 	return found, err
+}
+
+// searchedFolder returns the folder in which to search for projects.
+func searchedFolder(run *Run) (string, error) {
+	info, err := os.Stat(run.Dir)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("-C %s: %w", run.chdir, files.WithoutPath(err))
+	case !info.IsDir():
+		return "", fmt.Errorf("-C %s is not a folder: name the folder that has the projects", run.chdir)
+	}
+	return filepath.EvalSymlinks(run.Dir) // a search follows no link
 }
 
 // findBase returns the commit to compare with. What the newest commit removed counts everywhere.
@@ -253,74 +235,58 @@ func whyNotStarted(ctx context.Context, bound int) string {
 	return fmt.Sprintf("more than %d failed (--max-failures)", bound)
 }
 
-// shardFile is the file of the results of a shard, with a line for each; nil writes none.
-type shardFile struct {
+// resultsFile is the file of the results of a shard, with a line for each; nil writes none.
+type resultsFile struct {
 	lock sync.Mutex
 	file *os.File
 	err  error // of the first line that was not written whole: nothing follows it
 }
 
 // createResultsFile begins the file of the results of a shard, without what an earlier run left.
-func createResultsFile(run *Run, name string, shard report.ShardHead) (*shardFile, error) {
+func createResultsFile(run *Run, name string, shard report.ShardHead) (*resultsFile, error) {
 	if name == "" {
 		return nil, nil
 	}
-	r := &shardFile{}
+	r := &resultsFile{}
 	root, err := files.FolderAt(run.Dir, name).OpenOrCreate()
 	if err == nil {
-		err = errors.Join(r.open(root, shard), root.Close())
+		r.file, err = root.OpenFile(shard.FileName(), os.O_WRONLY|os.O_CREATE|os.O_TRUNC|files.NoWait, 0o644)
+		err = errors.Join(err, root.Close())
 	}
-	if err != nil {
-		return nil, fmt.Errorf("--results %s: %w", name, errors.Join(files.WithoutPath(err), r.close()))
+	if err == nil {
+		r.writeLine(shard)
+		return r, nil
 	}
-	return r, nil
-}
-
-// open opens the file. Results of another number of shards may not be beside it.
-func (r *shardFile) open(root *os.Root, shard report.ShardHead) error {
-	names, err := fs.Glob(files.OpenFS(root), report.ShardNames)
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		if !strings.HasSuffix(name, fmt.Sprintf("-of-%d.jsonl", shard.Shards)) {
-			return fmt.Errorf("it has results of another number of shards: name another folder, or remove %s", name)
-		}
-	}
-	if r.file, err = root.OpenFile(shard.FileName(), os.O_WRONLY|os.O_CREATE|os.O_TRUNC|files.NoWait, 0o644); err != nil {
-		return err
-	}
-	return r.writeLine(shard)
+	return nil, fmt.Errorf("--results %s: %w", name, files.WithoutPath(err))
 }
 
 // writeResult writes the result of a project.
-func (r *shardFile) writeResult(doc report.Document) error {
+func (r *resultsFile) writeResult(doc report.Document) {
+	if r == nil {
+		return
+	}
+	var text bytes.Buffer
+	_ = report.Write(&text, "json", doc, report.FormatOptions{}) // a part of it is no JSON, which is an error below
+	r.writeLine(json.RawMessage(text.Bytes()))
+}
+
+func (r *resultsFile) writeLine(v any) {
+	line, err := json.Marshal(v)
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	if r.err == nil && err == nil {
+		_, err = r.file.Write(append(line, '\n'))
+	}
+	r.err = cmp.Or(r.err, err)
+}
+
+// close closes the file, and returns why it lacks results.
+func (r *resultsFile) close() error {
 	if r == nil {
 		return nil
 	}
-	var text bytes.Buffer
-	if err := report.Write(&text, "json", doc, report.FormatOptions{}); err != nil {
-		return err
+	if err := errors.Join(r.err, r.file.Close()); err != nil {
+		return fmt.Errorf("--results: %w", files.WithoutPath(err))
 	}
-	return r.writeLine(json.RawMessage(text.Bytes()))
-}
-
-func (r *shardFile) writeLine(v any) error {
-	line, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	r.lock.Lock()
-	defer r.lock.Unlock()
-	if r.err == nil {
-		_, r.err = r.file.Write(append(line, '\n'))
-	}
-	return r.err
-}
-
-func (r *shardFile) close() error {
-	if r == nil || r.file == nil {
-		return nil
-	}
-	return r.file.Close()
+	return nil
 }

@@ -5,20 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
-	"os"
-	"path"
-	"path/filepath"
-	"slices"
-	"strconv"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"trueup/internal/config"
 	"trueup/internal/diag"
-	"trueup/internal/files"
 	"trueup/internal/kind"
 	"trueup/internal/report"
 )
@@ -27,7 +19,6 @@ import (
 type listedProject struct {
 	Path      string          `json:"path"`
 	Workspace *kind.Workspace `json:"workspace,omitempty"`
-	Objects   *int            `json:"objects,omitempty"`
 	Ledger    string          `json:"ledger,omitempty"`
 	Error     string          `json:"error,omitempty"`
 }
@@ -38,23 +29,15 @@ func (o eachOptions) checkList(cmd *cobra.Command, words []string) error {
 		errorIf(len(words) > 0, "--list runs nothing: remove it, or what is after --"),
 		errorIf(o.matrix && o.Shard.Of > 0, "--matrix lists all shards: remove --shard"),
 	}
-	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
-		isUseful := slices.Contains([]string{"list", "matrix", "changed-since", "shard", "select", "exclude"}, f.Name)
-		wrong = append(wrong, errorIf(f.Changed && !isUseful, "--%s does nothing with --list: remove it", f.Name))
-	})
+	for _, name := range []string{"results", "jobs", "max-failures"} {
+		wrong = append(wrong, errorIf(cmd.Flags().Changed(name), "--%s does nothing with --list: remove it", name))
+	}
 	return errors.Join(wrong...)
 }
 
-// listProjects lists projects with what their manifests have. A project that can't be read fails alone.
+// listProjects lists projects. One that can't be read, or contradicts another, has an error.
 func listProjects(ctx context.Context, run *Run, o eachOptions) (doc report.Document, err error) {
-	dir, err := searchedFolder(run)
-	if err != nil {
-		return doc, err
-	}
-	found, err := o.FindFleet(ctx, dir, "")
-	if err == nil {
-		err = checkPins(run, o, &found, true)
-	}
+	found, err := findFleet(ctx, run, o, projectCommandLine{command: listCommand})
 	if err != nil {
 		return doc, err
 	}
@@ -64,28 +47,15 @@ func listProjects(ctx context.Context, run *Run, o eachOptions) (doc report.Docu
 	if o.matrix {
 		return shardMatrix(len(found.Projects)), nil
 	}
-	contents, err := readProjectContents(ctx, run, &found)
-	if err != nil {
-		return doc, err
-	}
-	list, rows := []listedProject{}, [][]string{{"PROJECT", "WORKSPACE", "OBJECTS", "LEDGER"}}
-	for i, p := range found.Projects {
-		row := listedProject{Path: p.Path, Ledger: p.Settings.Ledger.Store}
-		if p.Err == nil {
-			row.Workspace = &p.Settings.Workspace
-		}
-		objects := "?"
-		if err := cmp.Or(contents[i].Err, p.Err); err != nil {
-			row.Error, doc.ExitCode = err.Error(), diag.ExitInvalid
+	list, rows := []listedProject{}, [][]string{{"PROJECT", "WORKSPACE", "LEDGER"}}
+	for _, p := range found.Projects {
+		row := listedProject{Path: p.Path, Workspace: &p.Settings.Workspace, Ledger: p.Settings.Ledger.Store}
+		if p.Err != nil {
+			row.Workspace, row.Error, doc.ExitCode = nil, p.Err.Error(), diag.ExitInvalid
 			run.Log(slog.LevelError, row.Error)
-		} else {
-			row.Objects, objects = &contents[i].Objects, strconv.Itoa(contents[i].Objects)
-		}
-		for _, f := range p.Warnings {
-			run.Log(slog.LevelWarn, fmt.Sprintf("%s:%d:%d: %s [%s]", path.Join(p.Path, f.Path), f.Line, f.Column, f.Message, f.Rule))
 		}
 		list = append(list, row)
-		rows = append(rows, []string{p.Path, cmp.Or(p.Settings.Workspace.Name, "?"), objects, cmp.Or(row.Ledger, "none")})
+		rows = append(rows, []string{p.Path, cmp.Or(p.Settings.Workspace.Name, "?"), cmp.Or(row.Ledger, "none")})
 	}
 	doc.Data = map[string]any{"format": "trueup.projects/v1", "projects": list, "facts": found.FleetChanges}
 	doc.Text = func(out report.LineWriter, _ report.FormatOptions) {
@@ -112,28 +82,6 @@ func shardMatrix(projects int) report.Document {
 	for i := range shards {
 		shards[i] = config.Shard{Index: i + 1, Of: len(shards)}.String()
 	}
-	line, err := json.Marshal(shards)
-	if err != nil {
-		panic(err) // it is text
-	}
+	line, _ := json.Marshal(shards) // they are text
 	return report.Document{Data: shards, Text: func(out report.LineWriter, _ report.FormatOptions) { out.JSONLine("", line) }}
-}
-
-// readProjectContents reads the manifests of all projects. Projects with the same hostname get an error.
-func readProjectContents(ctx context.Context, run *Run, found *config.Fleet) ([]config.ProjectContents, error) {
-	reading := run.startPhase("reading manifests")
-	defer reading.end()
-	return found.ReadContents(ctx, run.API.Parallelism)
-}
-
-// searchedFolder returns the folder in which to search for projects.
-func searchedFolder(run *Run) (string, error) {
-	info, err := os.Stat(run.Dir)
-	switch {
-	case err != nil:
-		return "", fmt.Errorf("-C %s: %w", run.chdir, files.WithoutPath(err))
-	case !info.IsDir():
-		return "", fmt.Errorf("-C %s is not a folder: name the folder that has the projects", run.chdir)
-	}
-	return filepath.EvalSymlinks(run.Dir) // a search follows no link
 }

@@ -26,11 +26,13 @@ func newExplain(run *Run) *cobra.Command {
 	cmd := newCommand(run, "explain [TOPIC]", func(ctx context.Context, args []string) (report.Document, error) {
 		switch {
 		case asSchema && len(args) == 0:
-			return listSchemas(), nil
+			all := allSchemas()
+			return table("trueup.schemas/v1", "schemas", all, diag.MapList(all, func(s schema) []string { return []string{s.Name, s.Description} })), nil
 		case asSchema:
 			return printSchema(args[0])
 		case len(args) == 0:
-			return listSubjects(), nil
+			all := view.AllSubjects()
+			return table("trueup.subjects/v1", "subjects", all, diag.MapList(all, func(s view.Subject) []string { return []string{s.Is, s.Name, s.Summary} })), nil
 		}
 		return explainTopic(ctx, run, args[0], live)
 	})
@@ -177,13 +179,6 @@ func completeTopics(run *Run, cmd *cobra.Command, args []string, toComplete stri
 	return out, NoFiles | cobra.ShellCompDirectiveNoSpace
 }
 
-// listSubjects lists all that can be explained.
-func listSubjects() report.Document {
-	all := view.AllSubjects()
-	rows := diag.MapList(all, func(s view.Subject) []string { return []string{s.Is, s.Name, s.Summary} })
-	return table("trueup.subjects/v1", "subjects", all, rows)
-}
-
 func wordDocument(s view.Subject) report.Document {
 	return report.Document{
 		Data: map[string]any{"format": "trueup.word/v1", "name": s.Name, "summary": s.Summary, "text": s.Text},
@@ -321,13 +316,6 @@ func allSchemas() []schema {
 		all = append(all, s)
 	}
 	return all
-}
-
-// listSchemas lists the names of all schemas.
-func listSchemas() report.Document {
-	all := allSchemas()
-	rows := diag.MapList(all, func(s schema) []string { return []string{s.Name, s.Description} })
-	return table("trueup.schemas/v1", "schemas", all, rows)
 }
 
 // printSchema prints the schema of a kind, of a file or of an output.

@@ -50,9 +50,9 @@ func newFmt(run *Run) *cobra.Command {
 			writeFormatted(run, list)
 		}
 		doc.ExitCode = fmtCode(doc.Findings, list, opts.check)
-		doc.Data = fmtDocument{
-			Format: "trueup.fmt/v1", Command: "fmt", Result: diag.ExitName(doc.ExitCode), ExitCode: doc.ExitCode, Findings: append(diag.List{}, findings...),
-			Files: slices.DeleteFunc(slices.Clone(list), func(f fmtFile) bool { return !f.Changes() && f.Left == nil }),
+		doc.Data = map[string]any{ // schemas/fmt.schema.json
+			"format": "trueup.fmt/v1", "command": "fmt", "result": diag.ExitName(doc.ExitCode), "exitCode": doc.ExitCode, "findings": append(diag.List{}, findings...),
+			"files": slices.DeleteFunc(slices.Clone(list), func(f fmtFile) bool { return !f.Changes() && f.Left == nil }),
 		}
 		doc.Text = func(out report.LineWriter, shown report.FormatOptions) {
 			writeFmt(run, out, opts, doc.Findings, list, shown)
@@ -65,16 +65,6 @@ func newFmt(run *Run) *cobra.Command {
 	f.StringVar(&opts.envelope, "envelope", "", "write purges for the command-line route of `VENDOR`, with the workspace as metadata.namespace")
 	f.BoolVar(&opts.diff, "diff", false, "show the changes, and change nothing, as --check")
 	return cmd
-}
-
-// fmtDocument is the result of fmt as JSON (schemas/fmt.schema.json).
-type fmtDocument struct {
-	Format   string    `json:"format"`
-	Command  string    `json:"command"`
-	Result   string    `json:"result"`
-	ExitCode int       `json:"exitCode"`
-	Files    []fmtFile `json:"files"`
-	Findings diag.List `json:"findings"`
 }
 
 // fmtFile is a file with what was done to it. Changed is false if it could not be written, which Error

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"trueup/internal/config"
 	"trueup/internal/diag"
 	"trueup/internal/generate"
 	"trueup/internal/kind"
@@ -36,25 +35,12 @@ func newLedgerForget(run *Run) *cobra.Command {
 		for _, key := range done {
 			addMessage(&doc, "%s: forgotten; nothing was changed on the platform", key)
 		}
-		if len(done) > 0 && !run.inCI() {
-			addUnmergedMessages(ctx, run, &doc, l, done)
-		}
 		return doc, err
 	})
 	cmd.ValidArgsFunction = CompleteWords() // manifests have only the names that can't be forgotten
 	cmd.Flags().StringVar(&reason, "reason", "", "why: the record keeps this `TEXT`")
 	cmd.Flags().BoolVar(&yes, "auto-approve", false, "do not ask")
 	return cmd
-}
-
-// addUnmergedMessages says which manifests of objects the base still has: apply there manages them again.
-func addUnmergedMessages(ctx context.Context, run *Run, doc *report.Document, l config.LoadedProject, keys []kind.Key) {
-	past := run.commitReader(l, nil).ReadPast(ctx, "", true)
-	for _, key := range keys {
-		if past.Set != nil && past.Set.Find(key) != nil {
-			addMessage(doc, "%s: %s still has its manifest, and apply manages it again there: merge its removal", key, past.Blame.Ref)
-		}
-	}
 }
 
 func confirmForget(run *Run, keys []kind.Key, yes bool) error {

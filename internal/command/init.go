@@ -44,8 +44,6 @@ func newInit(run *Run) *cobra.Command {
 	f.BoolVar(&o.yes, "auto-approve", false, "do not ask before writing")
 	restrictFlag(f, "manifests", manifestChoices()...)
 	restrictFlag(f, "ci", ciChoices()...)
-	_ = cmd.RegisterFlagCompletionFunc("ledger", CompleteWords(generate.GitLedger, generate.FileLedger, generate.None)) // the flag exists
-	_ = cmd.RegisterFlagCompletionFunc("adopt", CompleteWords("all", "none"))                                           // the flag exists
 	return cmd
 }
 
@@ -75,8 +73,15 @@ func runInit(ctx context.Context, run *Run, o initOptions) (doc report.Document,
 
 // setUp asks, and writes what init adds.
 func setUp(ctx context.Context, run *Run, s *generate.Setup, o initOptions) (doc report.Document, err error) {
-	if doc, err = confirmInit(ctx, run, s, o.yes); err != nil {
-		return doc, err
+	if !o.yes {
+		if doc, err = confirmSetup(run, s); err != nil {
+			return doc, err
+		}
+	}
+	if !run.Sandbox {
+		if err = confirmWorkspace(ctx, run, s, o.yes); err != nil {
+			return doc, fmt.Errorf("nothing was written: %w", err)
+		}
 	}
 	var id string
 	ready := func() error { return nil }
@@ -200,21 +205,6 @@ func prepareSetup(ctx context.Context, run *Run, o *initOptions) (*generate.Setu
 	return s, err
 }
 
-// confirmInit shows what init will do and asks, unless yes is true, and looks whether the workspace may be the wrong one.
-func confirmInit(ctx context.Context, run *Run, s *generate.Setup, yes bool) (doc report.Document, err error) {
-	if !yes {
-		if doc, err = confirmSetup(run, s); err != nil {
-			return doc, err
-		}
-	}
-	if !run.Sandbox {
-		if err = confirmWorkspace(ctx, run, s, yes); err != nil {
-			err = fmt.Errorf("nothing was written: %w", err)
-		}
-	}
-	return doc, err
-}
-
 // confirmSetup shows what init will do, and asks. Without a terminal, the result shows it.
 func confirmSetup(run *Run, s *generate.Setup) (doc report.Document, err error) {
 	addMessage(&doc, "In %s:", s.Top.Name())
@@ -247,32 +237,28 @@ func confirmSetup(run *Run, s *generate.Setup) (doc report.Document, err error) 
 // confirmWorkspace asks before init goes on with a workspace that has none of the objects that most have: its UUID may
 // be wrong. If yes is true, it warns, unless pull will.
 func confirmWorkspace(ctx context.Context, run *Run, s *generate.Setup, yes bool) error {
-	doubt, fix, err := emptyWorkspaceQuestion(ctx, run, s)
+	asking := ctx
+	if !s.FromLive { // init needs no platform
+		limited, cancel := context.WithTimeout(ctx, mostDoubt)
+		defer cancel()
+		asking = limited
+	}
+	var doubt, fix string
+	w, err := run.Open(asking, s.Project, &manifest.Set{})
+	if err == nil {
+		defer w.Close()
+		doubt, fix, err = generate.EmptyWorkspaceQuestion(asking, w)
+	}
 	switch {
 	case s.FromLive && (err != nil || yes):
 		return err
-	case doubt == "": // without FromLive, init needs no platform
+	case doubt == "":
 	case yes:
 		run.Log(slog.LevelWarn, doubt+" If not, "+fix)
 	default:
 		return run.requireYes("the workspace may be another one", "\n%s\nIf not, %s.\nType yes to go on [no]: ", doubt, fix)
 	}
 	return nil
-}
-
-// emptyWorkspaceQuestion returns what to ask if the workspace has none of the objects that most have.
-func emptyWorkspaceQuestion(ctx context.Context, run *Run, s *generate.Setup) (doubt, fix string, err error) {
-	if !s.FromLive {
-		limited, cancel := context.WithTimeout(ctx, mostDoubt)
-		defer cancel()
-		ctx = limited
-	}
-	w, err := run.Open(ctx, s.Project, &manifest.Set{})
-	if err != nil {
-		return "", "", err
-	}
-	defer w.Close()
-	return generate.EmptyWorkspaceQuestion(ctx, w)
 }
 
 // addSetupMessages lists the files with what init did, and shows what to add to files that it left alone.

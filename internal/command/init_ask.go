@@ -69,7 +69,7 @@ func askMissing(run *Run, s *generate.Setup, o *initOptions) error {
 		err = missingFlagsError(o)
 	}
 	if err == nil && o.CI == "" && s.InGit && !o.yes && run.StdinIsTTY {
-		err = chooseCI(run, s, o)
+		err = chooseCI(run, o)
 	}
 	return err
 }
@@ -113,8 +113,8 @@ func oneOfChecker(flag string, choices []string) func(string) error {
 }
 
 // chooseCI asks for a CI service, and for the repository to build trueup from.
-func chooseCI(run *Run, s *generate.Setup, o *initOptions) error {
-	err := askValue(run, false, &o.CI, question{aboutCI, "ci", generate.ProposeCI(s.Remote), oneOfChecker("--ci", ciChoices())})
+func chooseCI(run *Run, o *initOptions) error {
+	err := askValue(run, false, &o.CI, question{aboutCI, "ci", generate.None, oneOfChecker("--ci", ciChoices())})
 	if err != nil || o.CI == generate.None || o.Source != "" {
 		return err
 	}

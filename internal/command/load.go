@@ -63,12 +63,7 @@ func (run *Run) noProjectError() error {
 
 // openSources opens PATHs, or else the manifests of the project.
 func (run *Run) openSources(p config.Project, paths []string) ([]manifest.PathSource, error) {
-	return p.OpenSources(run.Dir, paths, func() (io.Reader, error) {
-		if err := run.RefuseTokenOnStdin(); err != nil {
-			return nil, err
-		}
-		return run.stdin("manifests"), nil
-	})
+	return p.OpenSources(run.Dir, paths, func() io.Reader { return run.stdin("manifests") })
 }
 
 // splitObjects separates PATHs from names of objects, KIND/NAME with wildcards. A name of a file is a PATH.
@@ -151,15 +146,11 @@ func (run *Run) loadManifests(ctx context.Context, p config.Project, paths []str
 		l.Findings = append(l.Findings, opts.ApplyStrict(slices.Clone(run.member.warnings))...)
 		l.Findings.Sort()
 	}
-	if err == nil && l.IsEmpty() && len(paths) > 0 && !hasInputText(list) {
+	isText := func(s manifest.PathSource) bool { return len(s.Data) > 0 } // of comments, from a command that had nothing to write
+	if err == nil && l.IsEmpty() && len(paths) > 0 && !slices.ContainsFunc(list, isText) {
 		err = fmt.Errorf("there is no manifest in %s", strings.Join(paths, ", "))
 	}
 	return l, err
-}
-
-// hasInputText reports whether standard input has text, which then is comments: a command had nothing to write.
-func hasInputText(list []manifest.PathSource) bool {
-	return slices.ContainsFunc(list, func(s manifest.PathSource) bool { return len(s.Data) > 0 })
 }
 
 // loadValid is load, but returns an error for invalid manifests. The error says what was not done, such as "nothing was

@@ -124,21 +124,16 @@ func parseMemberLine(run *Run, own *cobra.Command, words []string) (line project
 	if base := cmd.Flags().Lookup("base-ref"); base != nil {
 		line.base = new(base.Value.String())
 	}
-	line.addDriftFlag(cmd)
+	// Nobody reviews a console change in the projects of others, which apply would undo, so drift stays.
+	isOffline, _ := cmd.Flags().GetBool("offline") // only plan has it
+	if f := cmd.Flags().Lookup("drift"); f != nil && !f.Changed && !isOffline {
+		line.words = slices.Insert(line.words, 1, "--drift="+string(plan.ReportDrift))
+	}
 	approved := cmd.Flags().Lookup("auto-approve")
 	wrong = append(wrong,
 		errorIf(slices.Contains(cmd.Flags().Args(), onStdout), "- after --: many projects can't read one standard input: name files in their folders"),
 		errorIf(approved != nil && approved.Value.String() == approved.DefValue, "apply after -- needs --auto-approve: nobody is asked about many projects; plan shows what it will send"))
 	return line, errors.Join(wrong...)
-}
-
-// addDriftFlag leaves drift as it is unless a flag says what to do about it: nobody reviews a console change in the projects of
-// others, which apply would undo.
-func (l *projectCommandLine) addDriftFlag(cmd *cobra.Command) {
-	offline := cmd.Flags().Lookup("offline")
-	if f := cmd.Flags().Lookup("drift"); f != nil && !f.Changed && (offline == nil || offline.Value.String() != "true") {
-		l.words = slices.Insert(slices.Clone(l.words), 1, "--drift="+string(plan.ReportDrift))
-	}
 }
 
 // flagArgs writes a flag again as it was set.
@@ -152,24 +147,18 @@ func flagArgs(f *pflag.Flag) []string {
 
 // checkMemberFlag rejects a flag after -- that is one for all projects, or that names one file for all of them.
 func checkMemberFlag(f *pflag.Flag) error {
-	files := []string{f.Value.String()}
 	switch f.Name {
 	case "chdir", "output", "quiet":
 		return fmt.Errorf("--%s after -- is one for all projects: write it before --", f.Name)
-	case "report":
-		files = nil
-		list, _ := f.Value.(pflag.SliceValue) // it is one
-		for _, text := range list.GetSlice() {
-			_, file, _ := strings.Cut(text, "=")
-			files = append(files, file)
-		}
-	case "out":
-	default:
-		return nil
-	}
-	for _, file := range files {
-		if file == onStdout || !filepath.IsLocal(file) {
-			return fmt.Errorf("--%s %s after --: each project would overwrite it: name a file in the folder of each, such as plan.json, or use --results DIR before --", f.Name, file)
+	case "out", "report":
+		for _, arg := range flagArgs(f) {
+			_, file, _ := strings.Cut(arg, "=")
+			if f.Name == "report" {
+				_, file, _ = strings.Cut(file, "=")
+			}
+			if file == onStdout || !filepath.IsLocal(file) {
+				return fmt.Errorf("--%s %s after --: each project would overwrite it: name a file in the folder of each, such as plan.json, or use --results DIR before --", f.Name, file)
+			}
 		}
 	}
 	return nil

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"encoding/json"
 	"log/slog"
 	"strings"
 	"sync"
@@ -209,18 +208,6 @@ func TestLines(t *testing.T) {
 			p.end()
 		}
 		s.shows(t, 0, "reading what is live: 2s\n")
-	})
-	inBubble(t, "as JSON", func(t *testing.T) {
-		a, s := atTerminal(nil)
-		a.LogsJSON = true
-		reading := a.startPhase("reading the ledger")
-		time.Sleep(lineEvery)
-		synctest.Wait()
-		reading.end()
-		var line struct{ Level, Msg string }
-		if err := json.Unmarshal([]byte(s.all()), &line); err != nil || line.Level != "INFO" || line.Msg != "reading the ledger: 10s" {
-			t.Errorf("%q: %v", s.all(), err)
-		}
 	})
 }
 

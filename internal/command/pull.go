@@ -16,7 +16,6 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/generate"
 	"trueup/internal/kind"
-	"trueup/internal/manifest"
 	"trueup/internal/report"
 )
 
@@ -33,11 +32,9 @@ func newPull(run *Run) *cobra.Command {
 		}
 		err := parsePastFlags(run, &opts, before, runOf)
 		return cmp.Or(err,
-			errorIf(opts.File != "" && (opts.Dir != "" || opts.Stdout), "--dir writes one file per object and --file one for all: use one of them"),
 			errorIf(opts.Diff && opts.Replace, "--diff writes nothing and --replace overwrites manifests: use one of them"),
 			errorIf(opts.Stdout && (opts.Diff || opts.Replace), "--dir - reads no file: remove --diff and --replace"),
 			errorIf(opts.Stdout && run.Format != "text", "--dir - writes manifests to standard output: remove -o"),
-			errorIf(opts.File != "" && !manifest.IsYAML(opts.File), "--file must end in .yaml or .yml; --dir - writes to standard output"),
 		)
 	}
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
@@ -45,7 +42,6 @@ func newPull(run *Run) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&opts.Dir, "dir", "", "write one file per object in `DIR`, or all to standard output with - (default the project's folder of manifests)")
-	f.StringVar(&opts.File, "file", "", "write all objects to one new `FILE`")
 	f.BoolVar(&opts.AllFields, "all-fields", false, "write every live field, including those that the schema does not know")
 	f.BoolVar(&opts.Diff, "diff", false, "write nothing, and show how the objects in git differ from live")
 	f.BoolVar(&opts.Replace, "replace", false, "take live into manifests that differ; if more than values differs, their comments, labels and annotations are lost")
@@ -72,7 +68,7 @@ func parsePastFlags(run *Run, opts *generate.PullOptions, before string, runOf i
 		past.Time, err = parseSince(run, before)
 	}
 	opts.Replace = !opts.Diff
-	return cmp.Or(err, errorIf(opts.Stdout || opts.Dir != "" || opts.File != "", "--before and --run write the manifests that are there: remove --dir and --file"))
+	return cmp.Or(err, errorIf(opts.Stdout || opts.Dir != "", "--before and --run write the manifests that are there: remove --dir"))
 }
 
 // commitID matches the beginning of a commit's id.
@@ -97,8 +93,11 @@ func runPull(ctx context.Context, run *Run, opts generate.PullOptions, args []st
 			run.Log(levelOf(f), strings.TrimSuffix(f.Message+"; "+f.Fix, "; "))
 		}
 		doc.Text = func(out report.LineWriter, _ report.FormatOptions) {
-			for _, text := range generate.JoinManifests(r.New()) {
-				out.Source(text)
+			for n, i := range r.New() {
+				if n > 0 {
+					out.Source([]byte("---\n"))
+				}
+				out.Source(i.After)
 			}
 		}
 	}
@@ -120,25 +119,18 @@ func pullResult(r *generate.PullResult, diff, sandbox bool) report.Document {
 		ExitCode: r.ExitCode(diff), Annotations: pullFindings(r, diff),
 		Text: func(out report.LineWriter, shown report.FormatOptions) { writePull(out, r, diff, sandbox, shown) },
 	}
-	doc.Data = pullDocument{
-		Format: "trueup.pull/v1", Command: "pull", Result: diag.ExitName(doc.ExitCode), ExitCode: doc.ExitCode, Sandbox: sandbox,
-		Objects: append([]*generate.PulledObject{}, r.Items...), Ledger: r.Problem, Notes: r.Doubts,
+	data := map[string]any{ // schemas/pull.schema.json
+		"format": "trueup.pull/v1", "command": "pull", "result": diag.ExitName(doc.ExitCode), "exitCode": doc.ExitCode, "sandbox": sandbox,
+		"objects": append([]*generate.PulledObject{}, r.Items...),
 	}
+	if r.Problem != "" {
+		data["ledger"] = r.Problem // why nothing was adopted
+	}
+	if r.Doubts != nil {
+		data["notes"] = r.Doubts
+	}
+	doc.Data = data
 	return doc
-}
-
-// pullDocument is the result as JSON (schemas/pull.schema.json).
-type pullDocument struct {
-	Format   string                   `json:"format"`
-	Command  string                   `json:"command"`
-	Result   string                   `json:"result"`
-	ExitCode int                      `json:"exitCode"`
-	Sandbox  bool                     `json:"sandbox"`
-	Objects  []*generate.PulledObject `json:"objects"`
-	// Ledger says why nothing was adopted, or is empty.
-	Ledger string `json:"ledger,omitempty"`
-	// Notes ask whether the workspace is right.
-	Notes []string `json:"notes,omitempty"`
 }
 
 // pullFindings returns the objects that pull did not write or that differ from git, and its notes.
@@ -204,7 +196,7 @@ func writePull(out report.LineWriter, r *generate.PullResult, diff, sandbox bool
 	for _, i := range r.Items {
 		if diff && i.Verdict == generate.Differs {
 			out.Printf("\n")
-			out.Diff(report.FileVersions{Path: i.File, Before: i.Before, After: i.After, LeftOut: i.LeftOut}, shown)
+			out.Diff(report.FileVersions{Path: i.File, Before: i.Before, After: i.After}, shown)
 		}
 	}
 	if len(rows) > 0 {

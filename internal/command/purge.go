@@ -42,7 +42,6 @@ func newNewPurge(run *Run) *cobra.Command {
 	})
 	f := cmd.Flags()
 	f.StringArrayVar(&opts.Hostnames, "hostname", nil, "the `HOST` of paths without one (default the only CDN in git); repeatable")
-	f.StringArrayVar(&opts.Subdomains, "subdomain", nil, "also purge paths without a host on the subdomain `PART`; repeatable")
 	f.StringVar(&opts.FromGit, "from-git", "", "purge the files that differ in `RANGE`: BASE..HEAD, or BASE...HEAD for what HEAD changed since it branched from BASE")
 	f.StringArrayVar(&opts.Maps, "map", nil, "where --from-git finds files and the path that serves them, as `'FROM -> TO'`; FROM starts at the top of the repository; repeatable")
 	f.StringVar(&opts.Pages, "pages", purge.IndexPages, "how the site serves `PAGES` of --from-git: index (/a/index.html also as /a/ and /a), clean (/b.html also as /b) or files")
@@ -53,11 +52,6 @@ func newNewPurge(run *Run) *cobra.Command {
 	f.StringVar(&opts.Name, "name", "", "start the name with `BASE`, such as a release (default the commit and number of the CI run, or the time)")
 	f.StringVar(&opts.Dir, "dir", "", "write to `DIR`, or - for standard output (default the folder with most purges, or purges/)")
 	f.BoolVar(&opts.SkipUnplaced, "skip-unplaced", false, "skip what can't be purged as named")
-	completeHosts := func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-		hosts := generate.HostingObjects(run.KnownObjects(cmd.Context(), nil))
-		return Candidates(hosts, func(o *manifest.Object) (string, string) { return o.Host, o.Key().String() }), NoFiles
-	}
-	_ = cmd.RegisterFlagCompletionFunc("hostname", completeHosts) // it is there
 	return cmd
 }
 

@@ -1,26 +1,21 @@
 package command
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"trueup/internal/config"
 	"trueup/internal/diag"
-	"trueup/internal/files"
-	"trueup/internal/generate"
-	"trueup/internal/manifest"
 	"trueup/internal/reconcile"
 	"trueup/internal/report"
 	"trueup/internal/routing"
 )
 
 type requestOptions struct {
-	file, base string
-	live       bool
+	base string
+	live bool
 }
 
 func newRequest(run *Run) *cobra.Command {
@@ -28,20 +23,14 @@ func newRequest(run *Run) *cobra.Command {
 	cmd := newCommand(run, "request [URL...]", func(ctx context.Context, args []string) (report.Document, error) {
 		return runRequest(ctx, run, opts, args)
 	})
-	cmd.ValidArgsFunction = func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-		hosts := generate.HostingObjects(run.KnownObjects(cmd.Context(), nil))
-		address := func(o *manifest.Object) (string, string) { return "https://" + o.Host + "/", o.Key().String() }
-		return Candidates(hosts, address), NoFiles | cobra.ShellCompDirectiveNoSpace
-	}
 	f := cmd.Flags()
-	f.StringVar(&opts.file, "file", "", "also read URLs from `FILE`, one a line")
 	f.BoolVar(&opts.live, "live", false, "also show what live CDNs do, and mark what differs")
 	f.StringVar(&opts.base, "base-ref", "", "also show what the manifests of `REF` do, and mark what differs")
 	return cmd
 }
 
 func runRequest(ctx context.Context, run *Run, opts requestOptions, args []string) (doc report.Document, err error) {
-	urls, err := readURLs(run, opts.file, args)
+	urls, err := readURLs(run, args)
 	if err != nil {
 		return doc, err
 	}
@@ -81,8 +70,8 @@ func readSides(ctx context.Context, run *Run, opts requestOptions, l config.Load
 	return append(s.RequestSides(), base...), s.Loaded.RefuseInvalid("no URL was looked up")
 }
 
-// readURLs reads the URLs of arguments, of standard input and of a file.
-func readURLs(run *Run, file string, args []string) (urls []routing.URL, err error) {
+// readURLs reads the URLs of arguments, and of standard input.
+func readURLs(run *Run, args []string) (urls []routing.URL, err error) {
 	var wrong []error
 	for _, arg := range args {
 		var list []routing.URL
@@ -94,16 +83,8 @@ func readURLs(run *Run, file string, args []string) (urls []routing.URL, err err
 		}
 		urls, wrong = append(urls, list...), append(wrong, err)
 	}
-	if file != "" {
-		text, _, err := files.Read(run.FullPath(file), routing.MaxList)
-		if err != nil {
-			return nil, fmt.Errorf("--file %s: %w", file, err)
-		}
-		list, err := routing.ReadURLs(file, bytes.NewReader(text))
-		urls, wrong = append(urls, list...), append(wrong, err)
-	}
 	if err := errors.Join(wrong...); err != nil || len(urls) > 0 {
 		return urls, err
 	}
-	return nil, errors.New("there is no URL: write one, such as https://shop.example.com/, or name a list with --file")
+	return nil, errors.New("there is no URL: write one, such as https://shop.example.com/, or - for a list on standard input")
 }

@@ -29,10 +29,9 @@ import (
 // settings of the environment. It is made once and passed on.
 type Run struct {
 	config.Options
-	Format   string // of the result on standard output
-	Quiet    bool
-	Reports  []string // FORMAT=FILE
-	LogsJSON bool
+	Format  string // of the result on standard output
+	Quiet   bool
+	Reports []string // FORMAT=FILE
 	// Name is the command, such as new purge, and code the exit code if it has no error.
 	Name  string
 	code  int

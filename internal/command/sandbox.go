@@ -112,8 +112,7 @@ func newSandboxReset(run *Run) *cobra.Command {
 }
 
 func newSandboxRequests(run *Run) *cobra.Command {
-	var reset bool
-	cmd := newCommand(run, "requests", func(context.Context, []string) (doc report.Document, err error) {
+	return newCommand(run, "requests", func(context.Context, []string) (doc report.Document, err error) {
 		p, dir, err := findSandbox(run)
 		if err != nil {
 			return doc, err
@@ -134,13 +133,8 @@ func newSandboxRequests(run *Run) *cobra.Command {
 				out.JSONLine("", line)
 			}
 		}
-		if err = run.writeResult(doc, nil); err == nil && reset {
-			err = server.ResetRequests()
-		}
-		return doc, err
+		return doc, nil
 	})
-	cmd.Flags().BoolVar(&reset, "reset", false, "clear the log after printing it")
-	return cmd
 }
 
 func newSandboxFault(run *Run) *cobra.Command {

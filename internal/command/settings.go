@@ -23,7 +23,7 @@ const (
 func (run *Run) ReadSettings() {
 	getenv := run.Getenv
 	run.API.Parallelism, run.API.RequestTimeout = 4, 30*time.Second
-	format, kept := cmp.Or(getenv("TRUEUP_LOG_FORMAT"), "text"), cmp.Or(getenv("TRUEUP_DISK_IS_KEPT"), "false")
+	kept := cmp.Or(getenv("TRUEUP_DISK_IS_KEPT"), "false")
 	run.settingsErr = errors.Join(
 		readVariable(getenv, parallelismVar, "a whole number above 0", &run.API.Parallelism, func(text string) (int, bool) {
 			n, err := strconv.Atoi(text)
@@ -35,10 +35,9 @@ func (run *Run) ReadSettings() {
 		}),
 		readVariable(getenv, timeoutVar, timeForm, &run.timeout, parsePositive),
 		readVariable(getenv, requestTimeoutVar, timeForm, &run.API.RequestTimeout, parsePositive),
-		checkOneOf("TRUEUP_LOG_FORMAT", format, []string{"text", "json"}),
 		checkOneOf("TRUEUP_DISK_IS_KEPT", kept, []string{"true", "false"}),
 	)
-	run.LogsJSON, run.DiskIsKept = format == "json", kept == "true"
+	run.DiskIsKept = kept == "true"
 	if rules := getenv("TRUEUP_SANDBOX_FAULTS"); rules != "" {
 		run.SandboxFaults = strings.Split(rules, ";")
 	}

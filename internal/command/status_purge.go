@@ -13,19 +13,15 @@ import (
 
 func newStatusPurge(run *Run) *cobra.Command {
 	var all bool
-	var only []string
 	cmd := newCommand(run, "purge [PATH|KIND/NAME...]", func(ctx context.Context, paths []string) (doc report.Document, err error) {
 		l, err := run.loadValid(ctx, paths, "nothing is listed")
 		if err != nil {
 			return doc, err
 		}
-		list := generate.ListPurges(ctx, newPurgeEnv(run, l), paths, only, all)
+		list := generate.ListPurges(ctx, newPurgeEnv(run, l), paths, all)
 		return report.Document{Data: list, Text: func(out report.LineWriter, opts report.FormatOptions) { writePurges(out, list, opts) }}, nil
 	})
-	f := cmd.Flags()
-	f.BoolVar(&all, "all", false, "also list old purges that are only in the ledger")
-	f.StringArrayVar(&only, "only", nil, "list only purges of `STATUS`; repeatable")
-	restrictFlag(f, "only", generate.AllPurgeStatuses()...)
+	cmd.Flags().BoolVar(&all, "all", false, "also list old purges that are only in the ledger")
 	return cmd
 }
 
@@ -38,9 +34,7 @@ func writePurges(out report.LineWriter, l generate.PurgeListing, opts report.For
 	for _, p := range l.Purges {
 		rows = append(rows, []string{p.ShownStatus(), p.Name, p.String(), p.DescribeTime(), l.DescribePlace(p)})
 	}
-	if rows == nil && l.Problem != "" {
-		rows = [][]string{{"no such purges in git"}}
-	} else if rows == nil {
+	if rows == nil {
 		rows = [][]string{{"no purges"}}
 	}
 	out.MarkedTable(rows, report.FormatOptions{Width: opts.Width})

@@ -2,7 +2,6 @@ package command
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -111,35 +110,26 @@ func (run *Run) requireYes(otherwise, format string, args ...any) error {
 	return errorIf(answer != "yes", "%s", otherwise)
 }
 
-// log writes one line to standard error, as text or JSON (TRUEUP_LOG_FORMAT). It is safe for concurrent use,
-// and ignores write errors: they must not stop a run.
+// log writes one line to standard error. It is safe for concurrent use, and ignores write errors: they must not stop a run.
 func (run *Run) log(level slog.Level, text string) {
 	run.logging.Lock()
 	defer run.logging.Unlock()
-	run.writeLogLine(level, text, nil)
+	run.writeLogLine(level, text)
 }
 
-// writeLogLine is log for a caller that has locked logging. As text, the lines of more follow; as JSON, the line
-// has attrs instead. A line of one of many projects has its path.
-func (run *Run) writeLogLine(level slog.Level, text string, more []string, attrs ...slog.Attr) {
+// writeLogLine is log for a caller that has locked logging. The lines of more follow. A line of one of many projects has
+// its path.
+func (run *Run) writeLogLine(level slog.Level, text string, more ...string) {
 	if m := run.member; m != nil { // what is neither a warning nor an error needs -v
 		if level >= slog.LevelWarn || run.Verbose {
 			m.of.logging.Lock()
 			defer m.of.logging.Unlock()
-			m.of.writeLogLine(level, m.path+": "+text, more, append(attrs, slog.String("project", m.path))...)
+			m.of.writeLogLine(level, m.path+": "+text, more...)
 		}
 		return
 	}
 	run.clearBar()
 	out := run.stderr()
-	if run.LogsJSON {
-		var line bytes.Buffer
-		record := slog.NewRecord(run.Now(), level, text, 0)
-		record.AddAttrs(attrs...)
-		_ = slog.NewJSONHandler(&line, &slog.HandlerOptions{Level: slog.LevelDebug}).Handle(context.Background(), record)
-		_ = out.JSONLine("", line.Bytes())
-		return
-	}
 	prefix := map[slog.Level]string{slog.LevelError: "trueup: ", slog.LevelWarn: "warning: "}[level]
 	_ = out.Printf("%s%s\n", prefix, text)
 	for _, line := range more {
@@ -165,8 +155,7 @@ func (run *Run) logRequest(e api.TraceEvent) {
 	if e.Status != 0 {
 		answer = strings.TrimSpace(fmt.Sprintf("%d %s", e.Status, http.StatusText(e.Status)))
 	}
-	took := e.Took.Round(time.Millisecond)
-	notes := []string{took.String()}
+	notes := []string{e.Took.Round(time.Millisecond).String()}
 	if e.Attempt > 1 {
 		notes = append(notes, fmt.Sprintf("attempt %d", e.Attempt))
 	}
@@ -182,13 +171,7 @@ func (run *Run) logRequest(e api.TraceEvent) {
 	line := fmt.Sprintf("%s %s -> %s (%s)", e.Method, e.URL, answer, strings.Join(notes, ", "))
 	run.logging.Lock()
 	defer run.logging.Unlock()
-	run.writeLogLine(
-		slog.LevelDebug, line, append(headerLines("> ", e.Header), headerLines("< ", e.Answer)...),
-		slog.String("method", e.Method), slog.String("url", e.URL), slog.Int("attempt", e.Attempt),
-		slog.Int("status", e.Status), slog.String("error", e.Err), slog.Any("requestId", e.RequestID),
-		slog.Int("requestBytes", e.RequestBytes), slog.Int64("answerBytes", e.AnswerBytes), slog.Int64("ms", took.Milliseconds()),
-		slog.Any("requestHeader", e.Header), slog.Any("answerHeader", e.Answer),
-	)
+	run.writeLogLine(slog.LevelDebug, line, append(headerLines("> ", e.Header), headerLines("< ", e.Answer)...)...)
 }
 
 func headerLines(prefix string, header http.Header) (lines []string) {
@@ -280,7 +263,7 @@ func (p *phase) showProgress() {
 			_ = run.stderr().Bar(p.progressAt(now), columns-1)
 		}
 	} else {
-		run.writeLogLine(slog.LevelInfo, p.progressAt(now).String(), nil)
+		run.writeLogLine(slog.LevelInfo, p.progressAt(now).String())
 	}
 	run.tellAt = now.Add(every)
 	p.timer.Reset(every)
@@ -301,7 +284,7 @@ func (run *Run) clearBar() {
 // canShowBar reports whether the terminal can show a bar, and the user did not ask for lines.
 func (run *Run) canShowBar() bool {
 	return run.StderrWidth != nil && run.StderrIsTTY && run.Getenv("TERM") != "dumb" &&
-		!run.inCI() && !run.Verbose && !run.LogsJSON
+		!run.inCI() && !run.Verbose
 }
 
 // useColor reports whether to use colour: by NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE, CLICOLOR

@@ -29,10 +29,17 @@ type build struct {
 
 func newVersion(run *Run) *cobra.Command {
 	return newCommand(run, "version", func(context.Context, []string) (report.Document, error) {
-		info, _ := debug.ReadBuildInfo()
-		b := parseBuildInfo(info, archived)
+		b := thisBuild()
 		return report.Document{Messages: []string{b.String()}, Data: b}, nil
 	})
+}
+
+// Version returns what trueup version prints.
+func Version() string { return thisBuild().String() }
+
+func thisBuild() build {
+	info, _ := debug.ReadBuildInfo()
+	return parseBuildInfo(info, archived)
 }
 
 // archived has the commit, its time in seconds and its parents where git made an archive of the source
@@ -74,9 +81,6 @@ func (b build) String() string {
 }
 
 // toolName returns the program and its version, as plans and records name it.
-func toolName() string {
-	info, _ := debug.ReadBuildInfo()
-	return "trueup " + parseBuildInfo(info, archived).Version
-}
+func toolName() string { return "trueup " + thisBuild().Version }
 
 func userAgent() string { return strings.ReplaceAll(toolName(), " ", "/") }

@@ -68,15 +68,15 @@ func (s Selection) FindFleet(ctx context.Context, root, base string) (Fleet, err
 	}
 	var changed map[string]bool
 	if ref := cmp.Or(s.ChangedSince, base); ref != "" {
-		then, err := f.readPast(ctx, ref)
+		past, err := f.readPast(ctx, ref)
 		if err == nil {
-			err = f.addPast(ctx, then)
+			err = f.addPast(ctx, past)
 		}
 		if err != nil && s.ChangedSince != "" {
 			return f, fmt.Errorf("--changed-since %s: %w", s.ChangedSince, err)
 		}
 		f.Removed = slices.DeleteFunc(f.Removed, func(path string) bool { return matchesAny(s.Exclude, path) })
-		changed = then.changedProjects(f.All)
+		changed = past.changedProjects(f.All)
 	}
 	for _, p := range f.All {
 		switch {
@@ -143,17 +143,17 @@ func (s Selection) matchesPath(path string) bool {
 
 // Describe returns the flags of a selection without its shard, with the commit that it compared with.
 func (s Selection) Describe(since string) string {
-	var words []string
+	text := ""
 	if s.ChangedSince != "" {
-		words = append(words, "--changed-since "+since)
+		text = " --changed-since " + since
 	}
 	for _, glob := range s.Select {
-		words = append(words, "--select "+glob)
+		text += " --select " + glob
 	}
 	for _, glob := range s.Exclude {
-		words = append(words, "--exclude "+glob)
+		text += " --exclude " + glob
 	}
-	return strings.Join(words, " ")
+	return strings.TrimPrefix(text, " ")
 }
 
 func matchesAny(globs []string, path string) bool {
@@ -194,46 +194,39 @@ func (s Shard) Has(path string) bool {
 	return binary.BigEndian.Uint64(sum[:])%uint64(s.Of) == uint64(s.Index-1)
 }
 
-// comparedCommit is a commit of the repository that has a fleet, and what differs from it.
-type comparedCommit struct {
-	repository git.Repository // seen from its top
-	commit     string
-	folder     string            // that of the search, from the top
+// pastCommit is a commit of the repository that has a fleet, and what differs from it.
+type pastCommit struct {
+	repository git.Repository // seen from the folder of the search
+	id         string
 	changes    []git.ChangedName // below that folder, with names that start from it
 }
 
 // readPast compares the work tree with a commit.
-func (f Fleet) readPast(ctx context.Context, ref string) (then comparedCommit, err error) {
-	repository, err := git.OpenRepository(ctx, f.Root)
-	if err != nil {
-		return then, fmt.Errorf("%w: run trueup in a clone of the repository", err)
+func (f Fleet) readPast(ctx context.Context, ref string) (past pastCommit, err error) {
+	if past.repository, err = git.OpenRepository(ctx, f.Root); err != nil {
+		return past, fmt.Errorf("%w: run trueup in a clone of the repository", err)
 	}
-	then.commit, err = repository.ResolveCommit(ctx, ref)
+	past.id, err = past.repository.ResolveCommit(ctx, ref)
 	switch {
-	case errors.Is(err, git.ErrNoCommit) && repository.Shallow:
-		return then, errors.New("this shallow clone lacks the commit: fetch it, or check out the whole history (fetch-depth: 0, GIT_DEPTH: 0)")
+	case errors.Is(err, git.ErrNoCommit) && past.repository.Shallow:
+		return past, errors.New("this shallow clone lacks the commit: fetch it, or check out the whole history (fetch-depth: 0, GIT_DEPTH: 0)")
 	case errors.Is(err, git.ErrNoCommit):
-		return then, errors.New("the repository has no such commit: fetch it, or name another")
+		return past, errors.New("the repository has no such commit: fetch it, or name another")
 	case err != nil:
-		return then, err
+		return past, err
 	}
-	top, folder, err := repository.TopFolder(ctx)
+	_, folder, err := past.repository.TopFolder(ctx)
 	if err != nil {
-		return then, err
+		return past, err
 	}
-	then.repository, then.folder = repository.InFolder(top), folder
-	list, err := repository.ChangesSince(ctx, then.commit)
-	for _, change := range list {
-		name, isBelow := change.Name, true
-		if folder != "." {
-			name, isBelow = strings.CutPrefix(change.Name, folder+"/")
-		}
-		if isBelow && !change.Same {
-			change.Name = name
-			then.changes = append(then.changes, change)
+	all, err := past.repository.ChangesSince(ctx, past.id)
+	for _, change := range all {
+		name, isBelow := strings.CutPrefix("./"+change.Name, strings.TrimSuffix("./"+folder, "/.")+"/")
+		if change.Name = name; isBelow && !change.Same {
+			past.changes = append(past.changes, change)
 		}
 	}
-	return then, err
+	return past, err
 }
 
 // foldersAbove returns the folders above a path, the nearest first.
@@ -249,16 +242,16 @@ func foldersAbove(name string) iter.Seq[string] {
 
 // changedProjects returns the paths of the projects that have a file in their folder that differs, or a folder above it, which
 // was a link or a submodule.
-func (t comparedCommit) changedProjects(all []ProjectFolder) map[string]bool {
+func (past pastCommit) changedProjects(all []ProjectFolder) map[string]bool {
 	names, folders, changed := map[string]bool{}, map[string]bool{}, map[string]bool{}
-	for _, change := range t.changes {
-		names[change.Name] = true
+	for _, change := range past.changes {
+		names[change.Name], folders[change.Name] = true, true
 		for at := range foldersAbove(change.Name) {
 			folders[at] = true
 		}
 	}
 	for _, p := range all {
-		changed[p.Path] = names[p.Path] || folders[p.Path]
+		changed[p.Path] = folders[p.Path]
 		for at := range foldersAbove(p.Path) {
 			changed[p.Path] = changed[p.Path] || names[at]
 		}
@@ -268,65 +261,40 @@ func (t comparedCommit) changedProjects(all []ProjectFolder) map[string]bool {
 
 // addPast finds which projects are new, gone or in another folder. It reads the settings that the commit had of those
 // that are gone.
-func (f *Fleet) addPast(ctx context.Context, then comparedCommit) error {
-	f.Since = then.commit
-	exists, isNew, gone := map[string]bool{}, map[string]bool{}, map[string]string{}
+func (f *Fleet) addPast(ctx context.Context, past pastCommit) error {
+	f.Since = past.id
+	existed, byPath, byID := map[string]bool{}, map[string]bool{}, map[string]string{}
+	for _, c := range past.changes { // git has two changes for a file that it no longer tracks
+		if folder, name := path.Split(c.Name); name == ProjectFile && !strings.Contains("/"+folder, "/.") {
+			at := path.Clean(folder)
+			existed[at] = existed[at] || c.Was != git.Absent
+		}
+	}
 	for _, p := range f.All {
-		exists[p.Path] = true
+		byPath[p.Path], byID[p.Settings.Workspace.UUID] = true, p.Path
 	}
-	for _, change := range then.changes {
-		folder, name := path.Split(change.Name)
-		switch at := path.Clean(folder); {
-		case name != ProjectFile || strings.Contains("/"+folder, "/."): // no project
-		case exists[at]:
-			_, twice := isNew[at] // git has two changes for a file that it no longer tracks
-			isNew[at] = change.Was == git.Absent && !twice
-		case change.Was != git.Absent && change.Is == git.Absent:
-			gone[path.Join(then.folder, change.Name)] = at
+	paths := slices.Sorted(maps.Keys(existed))
+	gone := slices.DeleteFunc(slices.Clone(paths), func(at string) bool { return byPath[at] || !existed[at] })
+	if len(gone) > 0 {
+		tree, err := past.repository.ReadTree(ctx, past.id, func(name, _ string) bool {
+			return path.Base(name) == ProjectFile && slices.Contains(gone, path.Dir(name))
+		})
+		if err != nil {
+			return err
+		}
+		for _, at := range gone {
+			text, _ := fs.ReadFile(tree, path.Join(at, ProjectFile)) // no file for a link
+			was, err := ParseProject(text)
+			if to := byID[was.Workspace.UUID]; err == nil && to != "" {
+				f.Moved = append(f.Moved, ProjectMove{From: at, To: to})
+				existed[to] = true
+			} else {
+				f.Removed = append(f.Removed, at)
+			}
 		}
 	}
-	if err := f.addGone(ctx, then, gone); err != nil {
-		return err
-	}
-	for _, m := range f.Moved {
-		delete(isNew, m.To)
-	}
-	maps.DeleteFunc(isNew, func(_ string, is bool) bool { return !is })
-	f.Added = slices.Sorted(maps.Keys(isNew))
+	f.Added = slices.DeleteFunc(paths, func(at string) bool { return existed[at] || !byPath[at] })
 	return nil
-}
-
-// addGone adds the projects that are gone, by the names of their files from the top: they are removed or moved.
-func (f *Fleet) addGone(ctx context.Context, then comparedCommit, gone map[string]string) error {
-	if len(gone) == 0 {
-		return nil
-	}
-	tree, err := then.repository.ReadTree(ctx, then.commit, func(name, _ string) bool { return gone[name] != "" })
-	if err != nil {
-		return err
-	}
-	for _, name := range slices.Sorted(maps.Keys(gone)) {
-		if to := findMovedProject(tree, name, f.All); to == "" {
-			f.Removed = append(f.Removed, gone[name])
-		} else {
-			f.Moved = append(f.Moved, ProjectMove{From: gone[name], To: to})
-		}
-	}
-	return nil
-}
-
-// findMovedProject returns where the project of a file that is gone is now, or "".
-func findMovedProject(tree fs.FS, name string, all []ProjectFolder) string {
-	text, err := fs.ReadFile(tree, name)
-	if err != nil {
-		return "" // a link
-	}
-	was, err := ParseProject(text)
-	i := slices.IndexFunc(all, func(p ProjectFolder) bool { return p.Settings.Workspace.UUID == was.Workspace.UUID })
-	if err != nil || i < 0 {
-		return ""
-	}
-	return all[i].Path
 }
 
 // Commit returns the commit that is checked out, or "" without one.

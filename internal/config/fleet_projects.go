@@ -144,13 +144,6 @@ func (p ProjectFolder) placeOf(field, value string) string {
 	return p.filePath()
 }
 
-// ProjectContents is what the manifests of a project have.
-type ProjectContents struct {
-	Objects int
-	Err     error // why trueup can't read the project
-	claims  []hostClaim
-}
-
 // hostClaim is a host of an object, in the form of kind.HostKey.
 type hostClaim struct {
 	diag.Finding // about the host, without a rule if a comment silences it
@@ -160,58 +153,61 @@ type hostClaim struct {
 	isTold       bool
 }
 
-// ReadContents reads the manifests of all projects, a few projects at once, and keeps only their hosts. Projects with the
-// same hostname get an error, and those with another host in common a warning. It returns the contents of the selected projects, in their order.
-func (f *Fleet) ReadContents(ctx context.Context, parallelism int) ([]ProjectContents, error) {
-	all := make([]ProjectContents, len(f.All))
+// CompareHosts reads the manifests of all projects, a few projects at once, and keeps only their hosts. Projects with the same
+// hostname get an error, and those with another host in common a warning. One that can't be read fails when its turn comes.
+func (f *Fleet) CompareHosts(ctx context.Context, parallelism int) error {
+	all := make([]hostClaims, len(f.All))
 	diag.InParallelWith(max(parallelism, 1), len(all), func(_ *struct{}, i int) (more bool) {
-		all[i] = f.All[i].readContents(ctx)
+		all[i] = f.All[i].readHosts(ctx)
 		return ctx.Err() == nil
 	})
 	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("read manifests: %w", err)
+		return fmt.Errorf("read manifests: %w", err)
 	}
-	f.compareHosts(all)
-	selected := make([]ProjectContents, 0, len(f.Projects))
-	for i, p := range f.All {
-		if n := len(selected); n < len(f.Projects) && f.Projects[n].Path == p.Path {
+	f.addHostConflicts(all)
+	n := 0
+	for _, p := range f.All {
+		if n < len(f.Projects) && f.Projects[n].Path == p.Path {
 			f.Projects[n] = p
-			selected = append(selected, all[i])
+			n++
 		}
 	}
-	return selected, nil
+	return nil
 }
 
-func (p ProjectFolder) readContents(ctx context.Context) (c ProjectContents) {
+// hostClaims are the hosts of a project.
+type hostClaims []hostClaim
+
+// readHosts returns the hosts of a project's manifests, or none if they can't be read.
+func (p ProjectFolder) readHosts(ctx context.Context) (claims hostClaims) {
 	if p.Err != nil {
-		return ProjectContents{Err: p.Err}
+		return nil
 	}
 	sources, err := p.Settings.OpenSources(p.Dir, nil, nil)
 	if err != nil {
-		return ProjectContents{Err: p.insideError(err)}
+		return nil
 	}
 	set, _, err := manifest.Load(ctx, sources, p.Settings.ManifestOptions(1))
 	if err != nil {
-		return ProjectContents{Err: p.insideError(err)}
+		return nil
 	}
-	c.Objects = len(set.Objects)
 	for _, o := range set.Objects {
 		if own := kind.HostKey(o.Host); o.Kind.CanPatch() {
 			seen := map[string]bool{"": true}
-			c.addClaim(o, own, "spec."+o.Kind.HostField, seen)
+			claims.addClaim(o, own, "spec."+o.Kind.HostField, seen)
 			if slices.ContainsFunc(o.LocationHosts(), func(host string) bool { return host != own }) {
 				for _, l := range routing.ReadConfig(o.Tree()).Locations {
 					seen[l.Host] = seen[l.Host] || strings.Contains(l.Host, "*") // a wildcard may be shared
-					c.addClaim(o, l.Host, l.FieldPath()+".host", seen)
+					claims.addClaim(o, l.Host, l.FieldPath()+".host", seen)
 				}
 			}
 		}
 	}
-	return c
+	return claims
 }
 
 // addClaim adds a host that was not seen before. A part of the object's text would keep all of it.
-func (c *ProjectContents) addClaim(o *manifest.Object, host, field string, seen map[string]bool) {
+func (c *hostClaims) addClaim(o *manifest.Object, host, field string, seen map[string]bool) {
 	if seen[host] {
 		return
 	}
@@ -221,22 +217,17 @@ func (c *ProjectContents) addClaim(o *manifest.Object, host, field string, seen 
 	if shown, _ := o.SplitSilenced(diag.List{f}); len(shown) == 0 {
 		f.Rule = ""
 	}
-	c.claims = append(c.claims, hostClaim{Finding: f, host: strings.Clone(host), object: strings.Clone(o.Key().String()), isLocation: strings.HasSuffix(field, "].host")})
+	*c = append(*c, hostClaim{Finding: f, host: strings.Clone(host), object: strings.Clone(o.Key().String()), isLocation: strings.HasSuffix(field, "].host")})
 }
 
-// insideError adds the path of the project to an error whose files start in its folder.
-func (p ProjectFolder) insideError(err error) error {
-	return diag.WithExit(diag.ExitOf(err), fmt.Errorf("%s: %w", p.Path, err))
-}
-
-// compareHosts gives an error to projects that have the same hostname, and a warning to those with a location for a host of
+// addHostConflicts gives an error to projects that have the same hostname, and a warning to those with a location for a host of
 // another.
-func (f *Fleet) compareHosts(all []ProjectContents) {
+func (f *Fleet) addHostConflicts(all []hostClaims) {
 	first := map[string]*hostClaim{}
 	for _, locations := range []bool{false, true} {
 		for i := range all {
-			for j := range all[i].claims {
-				c := &all[i].claims[j]
+			for j := range all[i] {
+				c := &all[i][j]
 				c.project = &f.All[i]
 				switch by := first[c.host]; {
 				case c.isLocation != locations:

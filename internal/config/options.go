@@ -84,7 +84,10 @@ func InCI(getenv func(string) string) bool { return getenv("CI") != "" && getenv
 // LedgerConfig returns which ledger a project uses, and who uses it.
 func (o Options) LedgerConfig(p Project) ledger.Config {
 	pin, _ := o.FindPin(p) // Platform returns the error
-	store, below := pin.ledgerLimits()
+	store, below := pin.Ledger, []string(nil)
+	if strings.HasSuffix(store, "/") { // what stores are below
+		store, below = "", []string{store}
+	}
 	cfg := ledger.Config{
 		Store:        cmp.Or(store, p.Ledger.Store),
 		StoreFromEnv: store != "",

@@ -196,11 +196,3 @@ func (o Options) checkWrite(pin ProjectPin) error {
 	}
 	return diag.WithExit(diag.ExitInvalid, fmt.Errorf("the file of %s has no workspace for this project, so nothing was read or sent: add the folder there", ProjectsPin))
 }
-
-// ledgerLimits returns the store of the ledger, or what it must be below.
-func (p ProjectPin) ledgerLimits() (store string, below []string) {
-	if strings.HasSuffix(p.Ledger, "/") {
-		return "", []string{p.Ledger}
-	}
-	return p.Ledger, nil
-}

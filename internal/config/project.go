@@ -51,7 +51,12 @@ func FindProject(dir string) (Project, error) {
 // ReadProject reads the project file in dir. Without one it returns an empty project.
 func ReadProject(dir string) (Project, error) {
 	path := filepath.Join(dir, ProjectFile)
-	text, err := readProjectFile(dir)
+	root, err := os.OpenRoot(dir) // no link leads out of it: errors quote the file
+	var text []byte
+	if err == nil {
+		text, err = files.ReadFS(files.OpenFS(root), ProjectFile, maxFile)
+		_ = root.Close() // opened for reading only
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return Project{}, nil
 	}
@@ -64,16 +69,6 @@ func ReadProject(dir string) (Project, error) {
 	}
 	p.Dir, p.Text = dir, text
 	return p, nil
-}
-
-// readProjectFile reads the file in dir. It follows no link out of dir, because errors quote the file.
-func readProjectFile(dir string) ([]byte, error) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = root.Close() }() // opened for reading only
-	return files.ReadFS(files.OpenFS(root), ProjectFile, maxFile)
 }
 
 // ParseProject reads the text of a project file, and refuses characters that programs read differently, and fields and values that its schema does not have.

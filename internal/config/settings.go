@@ -61,9 +61,6 @@ func (o Options) ResolveSettings() (Settings, error) {
 		s.Tokens[area] = token
 		wrong = append(wrong, token.refused)
 	}
-	if compute, delivery := s.Tokens[kind.Compute], s.Tokens[kind.Delivery]; compute.File == stdin && delivery.File == stdin {
-		wrong = append(wrong, fmt.Errorf("standard input can't be both %s and %s", compute.setting, delivery.setting))
-	}
 	return s, errors.Join(wrong...)
 }
 
@@ -165,21 +162,6 @@ func (s Settings) refuseForeignToken(area kind.Area, token TokenSetting) error {
 		s.URLs[area].Origin, s.Profile.Name, VariableName(area, "TOKEN"))
 }
 
-// RefuseTokenOnStdin refuses to read manifests from standard input if a token comes from there, because
-// messages would quote it. It ignores other mistakes.
-func (o Options) RefuseTokenOnStdin() error {
-	if o.Sandbox {
-		return nil
-	}
-	s, _ := o.ResolveSettings()
-	for _, area := range kind.Areas() {
-		if t := s.Tokens[area]; t.File == stdin {
-			return fmt.Errorf("standard input can't be both manifests and %s", t.setting)
-		}
-	}
-	return nil
-}
-
 // RootCAs returns the system's certificates and those of the user's file; nil if there is no file.
 func (s Settings) RootCAs() (*x509.CertPool, error) {
 	if s.CAFile.Value == "" {
@@ -258,11 +240,8 @@ func (p Profile) origin() string { return "profile " + p.Name + " at " + p.File 
 // the profiles file, never from the one that trueup runs in.
 func (p Profile) filePath(name string) string { return absolutePath(filepath.Dir(p.File), name) }
 
-// stdin stands for standard input in the name of a token's file.
-const stdin = "-"
-
 func absolutePath(dir, name string) string {
-	if name == "" || name == stdin {
+	if name == "" {
 		return name
 	}
 	return files.AbsolutePath(dir, name)

@@ -18,7 +18,7 @@ import (
 )
 
 // OpenSources opens PATHs, or else the manifests of the project, or else cwd. stdin opens standard input.
-func (p Project) OpenSources(cwd string, paths []string, stdin func() (io.Reader, error)) ([]manifest.PathSource, error) {
+func (p Project) OpenSources(cwd string, paths []string, stdin func() io.Reader) ([]manifest.PathSource, error) {
 	switch {
 	case len(paths) > 0:
 		return OpenManifests(cwd, paths, stdin)
@@ -30,7 +30,7 @@ func (p Project) OpenSources(cwd string, paths []string, stdin func() (io.Reader
 
 // OpenManifests opens PATHs as the user wrote them. No link leads out of cwd for a path inside it; any
 // other is the user's own choice.
-func OpenManifests(cwd string, paths []string, stdin func() (io.Reader, error)) (list []manifest.PathSource, err error) {
+func OpenManifests(cwd string, paths []string, stdin func() io.Reader) (list []manifest.PathSource, err error) {
 	for i, path := range paths {
 		var src manifest.PathSource
 		switch {
@@ -53,12 +53,8 @@ func OpenManifests(cwd string, paths []string, stdin func() (io.Reader, error)) 
 	return list, nil
 }
 
-func readStdin(stdin func() (io.Reader, error)) (src manifest.PathSource, err error) {
-	input, err := stdin()
-	if err != nil {
-		return src, err
-	}
-	data, err := io.ReadAll(io.LimitReader(input, manifest.MaxFile+1)) // manifest.Load refuses the byte too many
+func readStdin(stdin func() io.Reader) (src manifest.PathSource, err error) {
+	data, err := io.ReadAll(io.LimitReader(stdin(), manifest.MaxFile+1)) // manifest.Load refuses the byte too many
 	if err != nil {
 		err = fmt.Errorf("standard input: %w", err)
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -89,8 +88,6 @@ func (t TokenSetting) Source() string {
 	switch {
 	case t.Env != "":
 		return "variable " + t.Env
-	case t.File == stdin:
-		return "standard input"
 	case t.File != "":
 		return "file " + t.File
 	case t.Exec != nil:
@@ -130,8 +127,6 @@ func (o Options) readToken(ctx context.Context, t TokenSetting, p Profile) (api.
 		if text = o.Getenv(t.Env); text == "" {
 			err = fmt.Errorf("variable %s is not set", t.Env)
 		}
-	case t.File == stdin:
-		text, err = o.tokenFromInput()
 	case t.File != "":
 		text, err = o.tokenFromFile(t.File)
 	default:
@@ -149,20 +144,6 @@ func (o Options) readToken(ctx context.Context, t TokenSetting, p Profile) (api.
 		return api.Token{}, fmt.Errorf("%s: %w", t.setting, err)
 	}
 	return token, nil
-}
-
-func (o Options) tokenFromInput() (string, error) {
-	if o.StdinIsTTY {
-		return "", errors.New("standard input is a terminal, which would show the token: use a pipe")
-	}
-	data, err := io.ReadAll(io.LimitReader(o.Stdin, maxToken+1))
-	if err != nil {
-		return "", fmt.Errorf("standard input: %w", err)
-	}
-	if len(data) > maxToken {
-		return "", fmt.Errorf("standard input has more than %d KiB, which is too much for a token", maxToken>>10)
-	}
-	return string(data), nil
 }
 
 // tokenFromFile reads a file that only the user should be able to read.

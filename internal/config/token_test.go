@@ -122,26 +122,6 @@ func TestATokenFileThatIsMounted(t *testing.T) {
 	}
 }
 
-func TestATokenIsReadFromStandardInputOnce(t *testing.T) {
-	fromInput := map[string]string{"TRUEUP_DELIVERY_TOKEN_FILE": "-"}
-	if _, err := tokenOf(t.Context(), t, "", fromInput, canary+"\n"); err != nil {
-		t.Error(err)
-	}
-	if _, err := tokenOf(t.Context(), t, "", fromInput, strings.Repeat("x", maxToken+1)); err == nil || !strings.Contains(err.Error(), "which is too much for a token") {
-		t.Error(err)
-	}
-	both := map[string]string{"TRUEUP_DELIVERY_TOKEN_FILE": "-", "TRUEUP_COMPUTE_TOKEN_FILE": "-"}
-	if _, err := tokenOf(t.Context(), t, "", both, canary); err == nil ||
-		!strings.Contains(err.Error(), "both TRUEUP_COMPUTE_TOKEN_FILE and TRUEUP_DELIVERY_TOKEN_FILE") {
-		t.Error(err)
-	}
-	o, _, _ := userOptions(t, "", fromInput)
-	o.StdinIsTTY = true
-	if _, err := o.tokenFromInput(); err == nil || !strings.Contains(err.Error(), "is a terminal") {
-		t.Error(err)
-	}
-}
-
 // TestATokenIsPrintedByACommand runs real programs of the user.
 func TestATokenIsPrintedByACommand(t *testing.T) {
 	t.Setenv("TRUEUP_COMPUTE_TOKEN", "of-the-other-area")

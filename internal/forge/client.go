@@ -83,18 +83,6 @@ func NewClient(c CIContext, o ClientOptions) (*RepositoryClient, error) {
 	return client, err
 }
 
-// PutComment makes or updates the comment with this key on a pull request.
-func (c *RepositoryClient) PutComment(ctx context.Context, p StickyText) (PostResult, error) {
-	p.Title, p.Resolved = "", false
-	return c.putNote(ctx, "comment", c.host.comments(p.Pull), p)
-}
-
-// PutIssue makes, updates or closes the issue with this key.
-func (c *RepositoryClient) PutIssue(ctx context.Context, p StickyText) (PostResult, error) {
-	p.Pull = 0
-	return c.putNote(ctx, "issue", c.host.issues, p)
-}
-
 // tries bounds how often a text is written after failures of the host, and longestWait the pause that a
 // host may ask for.
 const (
@@ -102,10 +90,10 @@ const (
 	longestWait = 2 * time.Minute
 )
 
-// putNote reads the store and then writes, until it succeeds. After a failure it reads again, so a lost
-// answer makes no second copy.
-func (c *RepositoryClient) putNote(ctx context.Context, use string, in textStore, p StickyText) (PostResult, error) {
-	t, err := c.newText(use, in, p)
+// Put makes or updates the comment with this key on a pull request; with a title it makes, updates or closes the issue. It
+// reads the store and then writes, until it succeeds. After a failure it reads again, so a lost answer makes no second copy.
+func (c *RepositoryClient) Put(ctx context.Context, p StickyText) (PostResult, error) {
+	t, err := c.newText(p)
 	if err != nil {
 		return PostResult{}, err
 	}
@@ -179,7 +167,13 @@ func (h HostKind) MaxTextLength() int {
 var ErrText = errors.New("it can't be posted")
 
 // newText adds the mark and the origin to a text, and rejects one that the host would reject.
-func (c *RepositoryClient) newText(use string, in textStore, p StickyText) (*textUpdate, error) {
+func (c *RepositoryClient) newText(p StickyText) (*textUpdate, error) {
+	use, in := "comment", c.host.comments(p.Pull)
+	if p.Title != "" {
+		use, in, p.Pull = "issue", c.host.issues, 0
+	} else {
+		p.Resolved = false
+	}
 	body := strings.TrimRight(p.Body, "\n") + "\n" + c.runLink()
 	t := &textUpdate{RepositoryClient: c, StickyText: p, store: in, mark: hiddenMark{use, p.Key, c.run}}
 	t.whole = t.mark.String() + body

@@ -102,7 +102,7 @@ func (s *stage) client(run string) *RepositoryClient {
 // comment comments as a run, and compares the outcome.
 func (s *stage) comment(run, body string, want TextOutcome) PostResult {
 	s.t.Helper()
-	res, err := s.client(run).PutComment(s.t.Context(), StickyText{Key: "envs/a b", Pull: 7, Body: body})
+	res, err := s.client(run).Put(s.t.Context(), StickyText{Key: "envs/a b", Pull: 7, Body: body})
 	if err != nil || res.Outcome != want {
 		s.t.Fatalf("run %s: %+v, %v; want %s", run, res, err, want)
 	}
@@ -270,7 +270,7 @@ func TestAFaultAtAnyRequest(t *testing.T) {
 						s.host.Comment("7", p.bot, "<!-- trueup:comment v1 key=k run=4.1 -->\nold")
 					}
 					s.host.Fault(f)
-					_, err := s.client("5").PutComment(t.Context(), StickyText{Key: "k", Pull: 7, Body: "new"})
+					_, err := s.client("5").Put(t.Context(), StickyText{Key: "k", Pull: 7, Body: "new"})
 					if err != nil || !strings.Contains(s.only().Body, "run=5.1 -->\nnew") {
 						t.Errorf("%s, %d comments, %+v: %v\n%+v", p.context.Host, earlier, f, err, s.host.Comments("7"))
 					}
@@ -320,7 +320,7 @@ func TestAHostThatAsksToWait(t *testing.T) {
 func (s *stage) fails(run string, want ...string) {
 	s.t.Helper()
 	before := len(s.host.Comments("7"))
-	_, err := s.client(run).PutComment(s.t.Context(), StickyText{Key: "k", Pull: 7, Body: "text"})
+	_, err := s.client(run).Put(s.t.Context(), StickyText{Key: "k", Pull: 7, Body: "text"})
 	for _, part := range want {
 		if err == nil || !strings.Contains(err.Error(), part) {
 			s.t.Errorf("error is %v, want %q", err, part)
@@ -386,7 +386,7 @@ func TestATokenOfUnknownOwner(t *testing.T) {
 		if len(all) != 2 || all[0].Edits != 0 || !strings.Contains(all[1].Body, "second") {
 			s.t.Errorf("%+v", all)
 		}
-		if _, err := s.client("7").PutIssue(s.t.Context(), StickyText{Title: "x", Body: "y", Resolved: true}); err == nil {
+		if _, err := s.client("7").Put(s.t.Context(), StickyText{Title: "x", Body: "y", Resolved: true}); err == nil {
 			s.t.Error("an issue of unknown owner was closed, or there is no word of it")
 		}
 	})
@@ -401,12 +401,12 @@ func TestATextThatDoesNotFit(t *testing.T) {
 			"a\xff":                        "not UTF-8",
 			"a\x00":                        "not UTF-8",
 		} {
-			_, err := s.client("5").PutComment(s.t.Context(), StickyText{Key: "k", Pull: 7, Body: body})
+			_, err := s.client("5").Put(s.t.Context(), StickyText{Key: "k", Pull: 7, Body: body})
 			if !errors.Is(err, ErrText) || !strings.Contains(err.Error(), want) {
 				s.t.Errorf("%v, want %q", err, want)
 			}
 		}
-		if _, err := s.client("5").PutComment(s.t.Context(), StickyText{Key: strings.Repeat("ä", 30), Pull: 7, Body: "x"}); !errors.Is(err, ErrText) {
+		if _, err := s.client("5").Put(s.t.Context(), StickyText{Key: strings.Repeat("ä", 30), Pull: 7, Body: "x"}); !errors.Is(err, ErrText) {
 			s.t.Errorf("a long key: %v", err)
 		}
 		if got := s.host.Requests(); len(got) > 0 {
@@ -418,7 +418,7 @@ func TestATextThatDoesNotFit(t *testing.T) {
 		// Reports leave 512 bytes for what is added; all of it at its longest.
 		s.context.RunURL = "https://ci.example/" + strings.Repeat("x", maxAdded-len("https://ci.example/"))
 		post := StickyText{Key: strings.Repeat("k", maxAdded), Pull: 7, Body: strings.Repeat("ä", limit-512)}
-		if _, err := s.client("999999999999999999.999999999").PutComment(s.t.Context(), post); err != nil {
+		if _, err := s.client("999999999999999999.999999999").Put(s.t.Context(), post); err != nil {
 			s.t.Error(err)
 		}
 	})
@@ -430,7 +430,7 @@ func TestOneIssueForAsLongAsItIsNeeded(t *testing.T) {
 		post := StickyText{Key: ".", Title: "Drift", Body: "a field"}
 		issue := func(run string, p StickyText, want TextOutcome) {
 			s.t.Helper()
-			if res, err := s.client(run).PutIssue(s.t.Context(), p); err != nil || res.Outcome != want {
+			if res, err := s.client(run).Put(s.t.Context(), p); err != nil || res.Outcome != want {
 				s.t.Fatalf("run %s: %+v, %v; want %s", run, res, err, want)
 			}
 		}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/url"
 	"path"
 	"regexp"
 	"strings"
@@ -50,21 +49,6 @@ func CIServiceNamed(name string) CIService {
 		}
 	}
 	return CIService{}
-}
-
-// ProposeCI returns the name of the CI service of the host of a remote, or None.
-func ProposeCI(remote string) string {
-	host, _, _ := strings.Cut(remote, ":") // user@host:path
-	if u, err := url.Parse(remote); strings.Contains(remote, "://") && err == nil {
-		host = u.Hostname()
-	}
-	host = host[strings.LastIndex(host, "@")+1:]
-	for _, s := range AllCIServices() {
-		if !strings.Contains(host, "/") && strings.Contains(strings.ToLower(host), s.Name) {
-			return s.Name
-		}
-	}
-	return None
 }
 
 func (s CIService) parseSource(text string) []string {

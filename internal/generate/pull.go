@@ -27,12 +27,10 @@ import (
 	"trueup/internal/yamledit"
 )
 
-// PullOptions say where the manifests go. Without Dir and File, it is the project's folder of manifests.
+// PullOptions say where the manifests go. Without Dir, it is the project's folder of manifests.
 type PullOptions struct {
-	Dir string // gets one file per object
-	// File gets all objects. Stdout writes no file, and neither reads manifests nor records anything.
-	File          string
-	Stdout        bool
+	Dir           string     // gets one file per object
+	Stdout        bool       // writes no file, and neither reads manifests nor records anything
 	AllFields     bool       // keeps fields that the schema does not know
 	Diff, Replace bool       // Diff writes nothing, Replace overwrites manifests that differ from live
 	Past          PastMoment // takes what live was then, unless it is empty; needs Replace
@@ -73,11 +71,9 @@ type PulledObject struct {
 	// Dropped are the fields of git that live replaces, and that git has changed since the last apply.
 	Dropped []string `json:"dropped,omitempty"`
 	// Before and After are the manifests in git and of live, if they differ. InPlace says that other values are enough:
-	// Before is then the document as it is, and After keeps its comments. With Options.Diff, both are only the part that
-	// differs and what is around it; LeftOut lines are before that.
+	// Before is then the document as it is, and After keeps its comments.
 	Before  []byte   `json:"-"`
 	After   []byte   `json:"-"`
-	LeftOut int      `json:"-"`
 	InPlace bool     `json:"-"`
 	Lost    []string `json:"-"` // what else of the document After lacks
 
@@ -108,7 +104,7 @@ type PullResult struct {
 	Problem, Fix string // Problem says why the ledger was not read, and Fix what to do; empty if it was
 	// Doubts ask whether the workspace is right, and say how to find out.
 	Doubts []string
-	Unread string // Unread names the folder or file that was written to, if plans do not read it
+	Unread string // Unread names the folder that was written to, if plans do not read it
 }
 
 // CountVerdicts returns how many items have one of the verdicts.
@@ -174,10 +170,8 @@ func PullManifests(ctx context.Context, cfg config.Options, p config.Project, as
 		err = r.writeManifests(ctx)
 	}
 	err = errors.Join(err, r.recordAdopted(ctx))
-	for _, at := range []string{opts.Dir, opts.File} {
-		if at != "" && !r.readsFile(at) {
-			r.Unread = at
-		}
+	if opts.Dir != "" && !r.readsFile(opts.Dir) {
+		r.Unread = opts.Dir
 	}
 	return &r.PullResult, err
 }
@@ -210,10 +204,8 @@ func (r *pullRun) readManifests(ctx context.Context) error {
 	if len(r.project.Manifests) == 0 {
 		more = append(more, ".")
 	}
-	for _, name := range []string{r.opts.Dir, r.opts.File} {
-		if name != "" && !r.readsFile(name) && exists(r.fullPath(name)) {
-			more = append(more, name)
-		}
+	if name := r.opts.Dir; name != "" && !r.readsFile(name) && exists(r.fullPath(name)) {
+		more = append(more, name)
 	}
 	configured, err := there.OpenManifests(r.Dir)
 	others, wrong := config.OpenManifests(r.Dir, more, nil)

@@ -203,23 +203,9 @@ type HostUsage struct {
 	Limits plan.HostBudget `json:"limits"`
 }
 
-// active is the status that people see of an accepted request that counts against limits.
-const active = "active"
-
-// AllPurgeStatuses are the values that List selects by.
-func AllPurgeStatuses() []string {
-	list := []string{active}
-	for _, s := range []plan.OnceStatus{
-		plan.Due, plan.Rejected, plan.Begun, plan.Again, plan.Unknown, plan.Accepted, plan.Done, plan.GivenUp, plan.NoLedger,
-	} {
-		list = append(list, string(s))
-	}
-	return list
-}
-
-// ListPurges returns the purges in git and those that were sent lately, or all with those that are only in the ledger. It selects
-// by statuses, if there are some. The manifests are those of paths.
-func ListPurges(ctx context.Context, env PurgeEnv, paths, statuses []string, all bool) PurgeListing {
+// ListPurges returns the purges in git and those that were sent lately, or all with those that are only in the ledger. The
+// manifests are those of paths.
+func ListPurges(ctx context.Context, env PurgeEnv, paths []string, all bool) PurgeListing {
 	view, at, err := env.readRequests(ctx, nil, all)
 	if err != nil {
 		view = ledger.UnreadableView(err)
@@ -237,9 +223,7 @@ func ListPurges(ctx context.Context, env PurgeEnv, paths, statuses []string, all
 		} else if rec := view.Records[p.Key]; !partOfTree && rec.IsOpen() {
 			p.Says, p.Fix = ledger.ExplainOpenRemoved(rec)
 		}
-		if len(statuses) == 0 || slices.Contains(statuses, string(p.Status)) || slices.Contains(statuses, p.ShownStatus()) {
-			l.Purges = append(l.Purges, p)
-		}
+		l.Purges = append(l.Purges, p)
 	}
 	for _, h := range hosts {
 		l.Hosts = append(l.Hosts, HostUsage{h, purge.HostLimits()})
@@ -250,7 +234,7 @@ func ListPurges(ctx context.Context, env PurgeEnv, paths, statuses []string, all
 // ShownStatus is the status that people are shown.
 func (p PurgeListEntry) ShownStatus() string {
 	if p.Active && p.Status == plan.Accepted {
-		return active
+		return "active" // it counts against limits
 	}
 	return string(p.Status)
 }

@@ -104,12 +104,6 @@ func (s *Setup) Close() {
 // ProposeLedger returns the store to propose: TRUEUP_LEDGER if set, or else a git ref, which all runs can share.
 func (s *Setup) ProposeLedger() string { return cmp.Or(s.cfg.Getenv("TRUEUP_LEDGER"), GitLedger) }
 
-// waitsForRemote reports whether the store is on a git remote that does not exist yet.
-func (s *Setup) waitsForRemote(ctx context.Context) bool {
-	remote := ledger.GitRemote(s.Store)
-	return remote != "" && !s.StoreFromEnv && (!s.InGit || s.repository.RemoteURL(ctx, remote) == "")
-}
-
 // ProposeManifests returns the choice to propose: None if project.Manifests exists, FromLive if trueup knows an
 // address of the platform, or else FromExamples.
 func (s *Setup) ProposeManifests() string {
@@ -157,7 +151,10 @@ func (s *Setup) ChooseOptions(ctx context.Context, o SetupChoices) error {
 	if err := s.CheckStore(s.Store); err != nil {
 		return err
 	}
-	s.Workspace, s.FromLive, s.Waits = s.Project.Workspace, o.Manifests == FromLive, s.waitsForRemote(ctx)
+	s.Workspace, s.FromLive = s.Project.Workspace, o.Manifests == FromLive
+	if remote := ledger.GitRemote(s.Store); remote != "" && !s.StoreFromEnv { // which may not exist yet
+		s.Waits = !s.InGit || s.repository.RemoteURL(ctx, remote) == ""
+	}
 	switch {
 	case o.Adopt != "" && s.Store == "":
 		return errors.New("--adopt is for a new ledger, and this project has one: use trueup ledger init --adopt instead")

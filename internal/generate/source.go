@@ -25,15 +25,14 @@ import (
 
 // PurgeOptions are what a user asks for.
 type PurgeOptions struct {
-	// Hostnames and Subdomains are where paths without a host are purged.
-	Hostnames, Subdomains []string
-	FromGit               string // a range of commits, whose files Maps serve
-	Maps                  []string
-	Lists                 []string // files of lists of addresses, also of the older purge service
-	Query                 string   // what Lists do with a query: purge.QueryDropped, QueryPrefix, QueryKept, or empty to refuse it
-	Pages                 string   // how the site serves pages of FromGit
-	Name, Dir             string   // Name begins the names of manifests, and Dir is where to write them
-	SkipUnplaced          bool
+	Hostnames    []string // where paths without a host are purged
+	FromGit      string   // a range of commits, whose files Maps serve
+	Maps         []string
+	Lists        []string // files of lists of addresses, also of the older purge service
+	Query        string   // what Lists do with a query: purge.QueryDropped, QueryPrefix, QueryKept, or empty to refuse it
+	Pages        string   // how the site serves pages of FromGit
+	Name, Dir    string   // Name begins the names of manifests, and Dir is where to write them
+	SkipUnplaced bool
 }
 
 // ToStdout is the Dir of manifests that are not written to a file.
@@ -97,23 +96,15 @@ type gatherer struct {
 	beside  map[string]string // the subdomains that are purged together with their hostname
 }
 
-// HostingObjects returns the objects whose hostnames a purge may name, the first of those that share one.
-func HostingObjects(set *manifest.Set) []*manifest.Object {
-	seen := map[string]bool{}
-	return slices.DeleteFunc(slices.Clone(set.Objects), func(o *manifest.Object) bool {
-		host := kind.HostKey(o.Host)
-		if o.Kind.IsSendOnce() || o.Host == "" || seen[host] {
-			return true
-		}
-		seen[host] = true
-		return false
-	})
-}
-
 // gatherSource collects what the arguments and the options name. stdin is the list that the argument - stands for.
 func gatherSource(ctx context.Context, env PurgeEnv, o PurgeOptions, args []string, stdin func() io.Reader) (purgeSource, error) {
 	g := &gatherer{PurgeEnv: env, PurgeOptions: o, beside: map[string]string{}}
-	g.known = diag.MapList(HostingObjects(env.Set), func(o *manifest.Object) string { return o.Host })
+	seen := map[string]bool{"": true}
+	for _, o := range env.Set.Objects {
+		if host := kind.HostKey(o.Host); !o.Kind.IsSendOnce() && !seen[host] {
+			g.known, seen[host] = append(g.known, o.Host), true
+		}
+	}
 	g.hosts = purge.NewHosts(g.known)
 	if len(g.known) == 0 {
 		g.logInfo("git has no CDN to check the hostname against; plan checks it against live CDNs")
@@ -178,17 +169,6 @@ func (g *gatherer) chooseDefaultSource() error {
 			return err
 		}
 		g.usual = append(g.usual, w)
-		for _, part := range g.Subdomains {
-			part = strings.ToLower(part)
-			if w.Subdomain != "" {
-				part += "." + w.Subdomain
-			}
-			to := purge.WantedPath{Hostname: w.Hostname, Subdomain: part}
-			if hostname, sub, ok := g.hosts.FindHostname(part + "." + w.Hostname); ok { // perhaps a CDN of its own
-				to = purge.WantedPath{Hostname: hostname, Subdomain: sub}
-			}
-			g.usual = append(g.usual, to)
-		}
 	}
 	return nil
 }
@@ -298,34 +278,17 @@ func (g *gatherer) findHost(host string) (purge.WantedPath, error) {
 	case len(g.known) == 0:
 		return purge.WantedPath{Hostname: host}, nil
 	case !ok:
-		return purge.WantedPath{}, fmt.Errorf("no CDN in git serves %s%s", host, g.suggestHost(host))
+		const most = 100 // each is compared with every hostname, and so many unknown ones are not misspelt
+		if len(g.Unplaced) < most {
+			if meant := diag.Corrections(host, g.known); len(meant) == 1 {
+				host += ": did you mean " + meant[0] + "?"
+			}
+		}
+		return purge.WantedPath{}, fmt.Errorf("no CDN in git serves %s", host)
 	case subdomain != "":
 		g.beside[host] = hostname
 	}
 	return purge.WantedPath{Hostname: hostname, Subdomain: subdomain}, nil
-}
-
-// suggestHost ends a message about a host that no CDN serves with the one that was probably meant. Another host of the
-// same domain, or another number, is no slip.
-func (g *gatherer) suggestHost(host string) string {
-	const most = 100 // each is compared with every hostname, and so many unknown ones are not misspelt
-	if len(g.Unplaced) >= most {
-		return ""
-	}
-	label, domain, _ := strings.Cut(host, ".")
-	var labels []string
-	for _, known := range g.known {
-		if l, same := strings.CutSuffix(known, "."+domain); same {
-			labels = append(labels, l)
-		}
-	}
-	if labels == nil {
-		label, domain, labels = host, "", g.known
-	}
-	if meant := diag.Corrections(label, labels); len(meant) == 1 {
-		return fmt.Sprintf(": did you mean %s?", strings.TrimSuffix(meant[0]+"."+domain, "."))
-	}
-	return ""
 }
 
 // oneLine is a text that stays within the line of a comment.
@@ -345,9 +308,6 @@ func (g *gatherer) checkUnplaced() error {
 			in = ", which in git are " + diag.JoinFirst(g.known, 5)
 		}
 		return fmt.Errorf("a path without a hostname: add --hostname HOST%s, or name addresses (https://HOST/PATH)", in)
-	}
-	if len(g.Subdomains) > 0 && len(g.Wanted) > 0 && !g.toUsual {
-		return errors.New("--subdomain applies to paths without a host, and every path has one: also name addresses on the subdomain (https://PART.HOST/PATH)")
 	}
 	for _, text := range g.Unplaced[:min(maxShown, len(g.Unplaced))] {
 		g.logWarning("%s", text)

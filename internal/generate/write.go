@@ -48,7 +48,15 @@ func (r *pullRun) makeDrafts(ctx context.Context) error {
 			failed[n] = r.draftReplacement(ctx, i)
 		}
 		r.noteDifferenceFromPast(i)
-		r.dropFromMemory(i)
+		switch { // there may be many
+		case i.Verdict == InGit:
+			i.live.Spec = nil
+			if bytes.Equal(i.draft.Spec, i.manifest.Spec) {
+				i.draft.Spec = i.manifest.Spec
+			}
+		case i.Verdict == Differs && !r.opts.Replace:
+			i.live.Spec, i.draft = nil, yamledit.Draft{}
+		}
 		progress(int(done.Add(1)), len(r.Items))
 	})
 	if err := cmp.Or(cmp.Or(failed...), context.Cause(ctx)); err != nil {
@@ -70,7 +78,7 @@ func (r *pullRun) draftNewManifest(i *PulledObject) (err error) {
 				return err
 			}
 		}
-		i.File = r.target.ShownPath(r.fileOf(i))
+		i.File = r.target.ShownPath(i.fileName())
 		i.draft.Schema = r.project.SchemaAt(r.fullPath(i.File))
 	}
 	i.After, err = yamledit.WriteManifest(i.draft)
@@ -98,50 +106,9 @@ func (r *pullRun) draftReplacement(ctx context.Context, i *PulledObject) (err er
 	return err
 }
 
-// dropFromMemory drops what the run does not need any more of an object in git, because there may be many.
-func (r *pullRun) dropFromMemory(i *PulledObject) {
-	switch {
-	case i.Verdict == InGit:
-		i.live.Spec = nil
-		if bytes.Equal(i.draft.Spec, i.manifest.Spec) {
-			i.draft.Spec = i.manifest.Spec
-		}
-	case i.Verdict == Differs && r.opts.Diff:
-		i.live.Spec, i.draft = nil, yamledit.Draft{}
-		i.cutEqualLines()
-	case i.Verdict == Differs && !r.opts.Replace:
-		i.live.Spec, i.draft, i.Before, i.After = nil, yamledit.Draft{}, nil, nil
-	case i.Verdict == Differs:
-		i.draft, i.Before = yamledit.Draft{}, nil
-	}
-}
-
-// shownContext is how many equal lines around a difference stay in memory.
-const shownContext = 10
-
-// cutEqualLines leaves out the equal lines at the beginning and the end of Before and After.
-func (i *PulledObject) cutEqualLines() {
-	before, after := strings.SplitAfter(string(i.Before), "\n"), strings.SplitAfter(string(i.After), "\n")
-	head, tail := diag.SharedEnds(before, after)
-	i.LeftOut, tail = max(head-shownContext, 0), max(tail-shownContext, 0)
-	i.Before = []byte(strings.Join(before[i.LeftOut:len(before)-tail], ""))
-	i.After = []byte(strings.Join(after[i.LeftOut:len(after)-tail], ""))
-}
-
 // New returns the items with manifests that are new.
 func (r *PullResult) New() []*PulledObject {
 	return slices.DeleteFunc(slices.Clone(r.Items), func(i *PulledObject) bool { return i.Verdict != New })
-}
-
-// JoinManifests returns the texts of new manifests, with lines --- between them.
-func JoinManifests(items []*PulledObject) (texts [][]byte) {
-	for n, i := range items {
-		if n > 0 {
-			texts = append(texts, []byte("---\n"))
-		}
-		texts = append(texts, i.After)
-	}
-	return texts
 }
 
 func (r *pullRun) setVerdict(i *PulledObject) {
@@ -188,8 +155,6 @@ func (r *pullRun) headLines(i *PulledObject) []string {
 // holds manifests or does not exist yet, or manifests in the current one.
 func (r *pullRun) findTarget() (files.Folder, error) {
 	switch {
-	case r.opts.File != "":
-		return files.FolderAt(r.Dir, filepath.Dir(r.opts.File)), nil
 	case r.opts.Dir != "":
 		return files.FolderAt(r.Dir, r.opts.Dir), nil
 	case len(r.project.Manifests) == 0:
@@ -201,13 +166,10 @@ func (r *pullRun) findTarget() (files.Folder, error) {
 			return r.project.FolderInside(r.Dir, name), nil
 		}
 	}
-	return files.Folder{}, errors.New("trueup.yaml names only files of manifests, and no folder: add --dir DIR or --file FILE")
+	return files.Folder{}, errors.New("trueup.yaml names only files of manifests, and no folder: add --dir DIR")
 }
 
-func (r *pullRun) fileOf(i *PulledObject) string {
-	if r.opts.File != "" {
-		return filepath.Base(r.opts.File)
-	}
+func (i *PulledObject) fileName() string {
 	return path.Join(i.live.Kind.Plural(), fileNameOf(i.Name)+".yaml")
 }
 
@@ -313,19 +275,13 @@ func (r *pullRun) writeNew() error {
 		return fmt.Errorf("%s: %w", r.target.Display, files.WithoutPath(err))
 	}
 	defer func() { _ = root.Close() }()
-	atOnce := 1
-	if r.opts.File != "" {
-		atOnce = len(items)
-	}
-	for batch := range slices.Chunk(items, atOnce) {
-		state, err := files.WriteManifest(root, files.File{Name: r.target.NameInBase(r.fileOf(batch[0])), Content: slices.Concat(JoinManifests(batch)...)})
+	for _, i := range items {
+		state, err := files.WriteManifest(root, files.File{Name: r.target.NameInBase(i.fileName()), Content: i.After})
 		if err != nil {
-			return fmt.Errorf("%s: %w", batch[0].File, files.WithoutPath(err))
+			return fmt.Errorf("%s: %w", i.File, files.WithoutPath(err))
 		}
-		for _, i := range batch {
-			if i.Verdict = Written; state == files.Kept {
-				i.refuseItem(i.File+" exists with other content", "move it away, or choose another place with --dir or --file")
-			}
+		if i.Verdict = Written; state == files.Kept {
+			i.refuseItem(i.File+" exists with other content", "move it away, or choose another place with --dir")
 		}
 	}
 	return nil

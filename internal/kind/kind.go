@@ -275,20 +275,16 @@ func (k *Kind) ReadObject(doc []byte) (LiveObject, error) {
 	if spec == nil {
 		return o, nil
 	}
-	return o, o.setSpec(spec)
-}
-
-func (o *LiveObject) setSpec(spec []byte) error {
 	if spec[0] != '{' {
-		return fmt.Errorf("spec of %s is not an object", o.Key())
+		return o, fmt.Errorf("spec of %s is not an object", o.Key())
 	}
 	o.Spec, o.Digest = bytes.Clone(spec), canon.Digest(spec)
 	for key, value := range canon.Members(spec) {
-		if o.Kind.HostField != "" && string(key) == o.Kind.HostField {
+		if k.HostField != "" && string(key) == k.HostField {
 			o.Host = textOrNumber(canon.MustDecode(value))
 		}
 	}
-	return nil
+	return o, nil
 }
 
 // textOrNumber returns a text or the digits of a number, else "".

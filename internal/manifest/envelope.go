@@ -47,7 +47,7 @@ func (w *worker) convertDocument(doc *yaml.Node) {
 	if root == nil || w.file.HasTooManyErrors() {
 		return
 	}
-	marks := w.file.TakeMarks(w.file.DocumentEnd(root.Line))
+	marks := w.file.takeMarks(w.file.documentEnd(root.Line))
 	if root.Kind != yaml.MappingNode {
 		w.file.AddError(root.Line, root.Column, ruleUnknownKind, "", "the document is not a mapping",
 			"write apiVersion, kind, metadata and spec")
@@ -76,14 +76,6 @@ func KindOf(root *yaml.Node) (*kind.Kind, bool) {
 
 func (w *worker) reportUnknownKind(root, apiVersion, name *yaml.Node) {
 	version, kindName := ScalarText(apiVersion), ScalarText(name)
-	if version == "" && kindName == "" {
-		before := len(w.file.Findings)
-		w.convert.reset(w.file)
-		w.convert.convertValue(root, root, nil)
-		if len(w.file.Findings) > before {
-			return
-		}
-	}
 	report := func(at *yaml.Node, field, message, fix string) *diag.Finding {
 		at = cmp.Or(at, root)
 		return w.file.AddError(at.Line, at.Column, ruleUnknownKind, field, message, fix)
@@ -178,7 +170,7 @@ func (w *worker) buildObject(k *kind.Kind, root *yaml.Node, doc map[string]any) 
 }
 
 // dropGeneralFindings drops general findings about fields that have a more specific one, so that no two ask for
-// different values. Then it reports how many more there are.
+// different values.
 func dropGeneralFindings(f *FileState) {
 	best := map[string]int{}
 	for _, x := range f.DocumentFindings() {
@@ -187,7 +179,6 @@ func dropGeneralFindings(f *FileState) {
 	f.SetCurrentDocumentFindings(slices.DeleteFunc(f.DocumentFindings(), func(x diag.Finding) bool {
 		return slices.Contains([]string{RuleUnknownField, ruleSchema, ruleUnquoted, ruleEmpty}, x.Rule) && precisionOf(x) < best[x.Field]
 	}))
-	f.EndDocument()
 }
 
 // precisionOf ranks findings about one field, from general to specific: a warning, then errors about the

@@ -27,7 +27,6 @@ func many(n int) fstest.MapFS {
 
 // TestLimits: each bound is kept, and named with the file and what to do.
 func TestLimits(t *testing.T) {
-	nested := fstest.MapFS{"a/b/c/d/x.yaml": &fstest.MapFile{Data: []byte(inputs.Shop)}}
 	twice := fstest.MapFS{"x.yaml": &fstest.MapFile{Data: []byte(inputs.Shop + "---\n" + inputs.Shop)}}
 	for name, c := range map[string]struct {
 		files  fs.FS
@@ -38,9 +37,8 @@ func TestLimits(t *testing.T) {
 		"total":     {many(9), Limits{Total: 500}, "manifests/d0/0.yaml:0:0: error: the manifests are larger in total than 500 bytes [yaml-size]"},
 		"files":     {many(9), Limits{Files: 8}, "error: there are more than 8 files [yaml-size]"},
 		"objects":   {many(9), Limits{Objects: 8}, "error: the manifests have more than 8 objects in total [yaml-size]"},
-		"folders":   {nested, Limits{Folders: 3}, "manifests/a/b/c/d:0:0: error: folders are nested more than 3 deep [yaml-size]"},
 		"values":    {many(1), Limits{Values: 5}, "manifests/d0/0.yaml:3:1: error: a document has more than 5 values [yaml-size]"},
-		"as it is":  {many(9), Limits{File: 200, Total: 9 * 200, Files: 9, Objects: 9, Values: 20, Folders: 1}, ""},
+		"as it is":  {many(9), Limits{File: 200, Total: 9 * 200, Files: 9, Objects: 9, Values: 20}, ""},
 		"documents": {twice, Limits{Values: 60}, "duplicate-object"},
 	} {
 		t.Run(name, func(t *testing.T) {

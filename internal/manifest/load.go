@@ -90,7 +90,7 @@ func (l *loader) readAll(ctx context.Context) {
 // say, each with a W of its own. A panic is passed on to the caller.
 func EachFile[W any](ctx context.Context, o LoadSettings, n int, do func(w *W, i int) (more bool)) {
 	var done atomic.Int64
-	diag.InParallelWith(o.countWorkers(), n, func(w *W, i int) (more bool) {
+	diag.InParallelWith(cmp.Or(max(o.Parallelism, 0), runtime.GOMAXPROCS(0)), n, func(w *W, i int) (more bool) {
 		if ctx.Err() != nil || !do(w, i) {
 			return false
 		}
@@ -99,14 +99,6 @@ func EachFile[W any](ctx context.Context, o LoadSettings, n int, do func(w *W, i
 		}
 		return true
 	})
-}
-
-// countWorkers is how many files are read at once.
-func (o LoadSettings) countWorkers() int {
-	if o.Parallelism > 0 {
-		return o.Parallelism
-	}
-	return runtime.GOMAXPROCS(0)
 }
 
 // readFile sets the result of one file. A panic becomes its error.
@@ -124,7 +116,7 @@ func (w *worker) readFile(t FileText) {
 	}
 	w.total.Add(int64(len(data)))
 	f := NewFileState(t.Path, data)
-	f.MaxFindings, f.MaxValues, f.Pool = w.options.Findings, limits.Values, &w.pool
+	f.MaxValues, f.Pool = limits.Values, &w.pool
 	w.file = f
 	if int64(len(data)) > limits.File {
 		f.AddError(1, 1, RuleSize, "", "the file is larger than "+bytesOf(limits.File), "split it into several files")
@@ -176,8 +168,8 @@ const MaxFile = 16 << 20
 type Limits struct {
 	// File and Total are bytes of one file and of all files.
 	File, Total int64
-	// Values counts the keys and values of a document, and Folders the depth of directories.
-	Files, Objects, Values, Folders int
+	// Values counts the keys and values of a document.
+	Files, Objects, Values int
 }
 
 func (l Limits) orDefault() Limits {
@@ -187,7 +179,6 @@ func (l Limits) orDefault() Limits {
 		Files:   cmp.Or(l.Files, 200_000),
 		Objects: cmp.Or(l.Objects, 200_000),
 		Values:  cmp.Or(l.Values, maxValues),
-		Folders: cmp.Or(l.Folders, 64),
 	}
 }
 
@@ -205,8 +196,8 @@ func (l *loader) exceededLimit() string {
 	switch {
 	case l.total.Load() > limits.Total:
 		return "the manifests are larger in total than " + bytesOf(limits.Total)
-	case l.reported.Load() > MaxOfAll:
-		return fmt.Sprintf("there are more than %d findings in the manifests", MaxOfAll)
+	case l.reported.Load() > maxOfAll:
+		return fmt.Sprintf("there are more than %d findings in the manifests", maxOfAll)
 	case l.count.Load() > int64(limits.Objects):
 		return fmt.Sprintf("the manifests have more than %d objects in total", limits.Objects)
 	}

@@ -113,7 +113,7 @@ func TestFindings(t *testing.T) {
 		{"binary", inputs.PurgeOf("  hostname: !!binary aGk=\n  paths: [/a]\n"), "[yaml-tag]", "remove the tag"},
 		{"custom tag", inputs.PurgeOf("  hostname: a.example.com\n  paths: !Ref [/a]\n"), "[yaml-tag]", "remove the tag"},
 		{"invisible in name", "apiVersion: delivery/v2.1\nkind: Purge\nmetadata: {name: \"a\\u202eb\"}\nspec: {hostname: a.example.com, paths: [/a]}\n", "has invisible characters [name-shape]", "lower-case"},
-		{"nul escape", inputs.PurgeOf("  hostname: \"a\\0\"\n  paths: [/a]\n"), "has invisible characters [hostname-shape]", "write only the domain"},
+		{"nul escape", inputs.PurgeOf("  hostname: \"a\\0\"\n  paths: [/a]\n"), "has the character '\\x00' [hostname-shape]", "write only the domain"},
 		{"colon in an anchor", "apiVersion: delivery/v2.1\nkind: CDN\nmetadata: {name: a}\nspec:\n  hostname: &h:1 a.example.com\n", "5:13: error: parsers disagree where the name of this anchor ends", "letters"},
 		{"raw control", "a: \x01\n", "1:4: error: the control character U+0001", "remove"},
 		{"not UTF-8", "a: b\nc: \xff\n", "2:4: error: the byte 0xFF", "UTF-8"},
@@ -223,12 +223,12 @@ func TestAliasBombIsRefusedAndABigPurgeIsNot(t *testing.T) {
 
 func TestManyFindingsAreCounted(t *testing.T) {
 	unknown := ""
-	for i := range 3 * maxFindings {
+	for i := range 2 * maxOfFile {
 		unknown += fmt.Sprintf("  odd%d: x\n", i)
 	}
 	spec := "  hostname: a.example.com\n  paths: [/a]\n"
 	_, findings := loadText(t, inputs.PurgeOf(spec+unknown), LoadSettings{Workspace: "acme"})
-	if len(findings) != maxFindings+1 || findings.HasErrors() {
+	if len(findings) != maxOfFile+1 || findings.HasErrors() {
 		t.Errorf("%d findings, errors: %v", len(findings), findings.HasErrors())
 	}
 	_, findings = loadText(t, inputs.PurgeOf(spec+unknown+"  subdomains: [1]\n"), LoadSettings{Workspace: "acme"})
@@ -239,10 +239,10 @@ func TestManyFindingsAreCounted(t *testing.T) {
 
 // TestManyFindingsOfAFileAreCounted over its documents, and over all files.
 func TestManyFindingsOfAFileAreCounted(t *testing.T) {
-	many := strings.Repeat("a: 1\n---\n", 2*MaxOfFile)
+	many := strings.Repeat("a: 1\n---\n", 2*maxOfFile)
 	_, findings := loadText(t, many, LoadSettings{})
 	last := findings[len(findings)-1]
-	if len(findings) != MaxOfFile+1 || last.Severity != diag.Error || last.Message != "the file has more than 1000 findings; the rest is not shown" {
+	if len(findings) != maxOfFile+1 || last.Severity != diag.Error || last.Message != "the file has more than 100 findings; the rest is not shown" {
 		t.Errorf("%d findings, the last is %+v", len(findings), last)
 	}
 	// Behind warnings alone everything is read.
@@ -254,14 +254,14 @@ func TestManyFindingsOfAFileAreCounted(t *testing.T) {
 		}
 	}
 	set, findings := loadText(t, warned.String(), LoadSettings{Workspace: "acme"})
-	if len(set.Objects) != 20 || findings.HasErrors() || len(findings) != MaxOfFile+1 {
+	if len(set.Objects) != 20 || findings.HasErrors() || len(findings) != maxOfFile+1 {
 		t.Errorf("%d objects, %d findings", len(set.Objects), len(findings))
 	}
 	if testing.Short() {
 		t.Skip("-short: a hundred thousand findings are slow with the race detector")
 	}
 	files := fstest.MapFS{}
-	for i := range MaxOfAll/MaxOfFile + 1 {
+	for i := range maxOfAll/maxOfFile + 1 {
 		files[fmt.Sprintf("f%03d.yaml", i)] = &fstest.MapFile{Data: []byte(many[:len(many)/2])}
 	}
 	_, all, err := Load(t.Context(), []PathSource{{FS: files, Path: "."}}, LoadSettings{})

@@ -146,11 +146,11 @@ type LoadSettings struct {
 	Workspace string
 	// DeprecatedPurgeURL is the address of the older purge service, which manifests must not have.
 	DeprecatedPurgeURL string
+	// Precedence is platform.precedence of the project, or empty.
+	Precedence string
 	// Undocumented are fields and values that the platform has and does not document: by kind, and by
 	// the path of their parent without indices, such as CDN and spec.upstreams. They are not misspelt.
 	Undocumented map[string]map[string][]string
-	// Precedence is platform.precedence of the project, or empty.
-	Precedence string
 	// Own are rules of the users.
 	Own []rules.OwnRule
 	// Strict makes warnings errors.
@@ -160,21 +160,15 @@ type LoadSettings struct {
 	Limits      Limits
 	// Progress, if set, is called after every file, from several goroutines.
 	Progress func(done, of int)
-	// Findings raises the limit of findings of a document.
-	Findings int
-}
-
-// ruleSettings returns what rules read of the options.
-func (o LoadSettings) ruleSettings() rules.RuleSettings {
-	return rules.RuleSettings{Workspace: o.Workspace, DeprecatedPurgeURL: o.DeprecatedPurgeURL, Precedence: o.Precedence}
 }
 
 // newRuleSubject returns the object for rules that report to a file.
 func (o *Object) newRuleSubject(doc, tree map[string]any, opts LoadSettings, f *FileState) *rules.RuleSubject {
 	return &rules.RuleSubject{
-		Kind: o.Kind, Name: o.Name, Host: o.Host, Doc: doc, Tree: tree, Options: opts.ruleSettings(),
-		Report: func(x diag.Finding) { f.AddFinding(0, 0, x.Rule, x.Severity, x.Field, x.Message, x.Fix) },
-		Full:   f.Full,
+		Kind: o.Kind, Name: o.Name, Host: o.Host, Doc: doc, Tree: tree,
+		Options: rules.RuleSettings{Workspace: opts.Workspace, DeprecatedPurgeURL: opts.DeprecatedPurgeURL, Precedence: opts.Precedence},
+		Report:  func(x diag.Finding) { f.AddFinding(0, 0, x.Rule, x.Severity, x.Field, x.Message, x.Fix) },
+		Full:    f.Full,
 		Line: func(field string) int {
 			line, _ := o.Position(field)
 			return line
@@ -212,7 +206,6 @@ func CheckSet(set *Set, opts LoadSettings) (findings diag.List) {
 func Advise(o *Object, tree map[string]any, opts LoadSettings) (advice, silenced diag.List) {
 	f := NewFileState(o.Path, nil)
 	s := o.newRuleSubject(nil, tree, opts, f)
-	s.Begin = f.StartDocument // each rule has room of its own
 	s.Run(true)
 	o.placeFindings(f.Findings, &f.Lines)
 	return o.SplitSilenced(f.Findings)

@@ -53,8 +53,8 @@ func findMarks(data []byte) [][]int {
 	return markHead().FindAllIndex(data, maxMarks)
 }
 
-// TakeMarks removes the marks before a line from the file, and returns them.
-func (f *FileState) TakeMarks(until int) []CommentMark {
+// takeMarks removes the marks before a line from the file, and returns them.
+func (f *FileState) takeMarks(until int) []CommentMark {
 	var out []CommentMark
 	for len(f.marks) > 0 {
 		offset := f.marks[0][0]
@@ -93,8 +93,8 @@ func (m *CommentMark) readComment(text string) {
 	}
 }
 
-// DocumentEnd returns the line at which the document at a line ends.
-func (f *FileState) DocumentEnd(line int) int {
+// documentEnd returns the line at which the document at a line ends.
+func (f *FileState) documentEnd(line int) int {
 	if len(f.marks) == 0 {
 		return line
 	}
@@ -117,9 +117,9 @@ type fieldLines struct {
 
 type span struct{ from, to int }
 
-// CommentsWithLines returns those of the marks of a document that are comments, with the lines that they cover: From is 0 if
+// commentsWithLines returns those of the marks of a document that are comments, with the lines that they cover: From is 0 if
 // one belongs to no field.
-func CommentsWithLines(root *yaml.Node, marks []CommentMark) []CommentMark {
+func commentsWithLines(root *yaml.Node, marks []CommentMark) []CommentMark {
 	l := &fieldLines{root: root}
 	l.last = l.addLines(root)
 	placed := l.commentsOnly(marks)
@@ -208,7 +208,7 @@ func (o *Object) SplitSilenced(found diag.List) (shown, silenced diag.List) {
 // readSilences reads the comments of a document. It reports those that can't work, which silence nothing.
 func (w *worker) readSilences(root *yaml.Node, marks []CommentMark) []CommentMark {
 	var out []CommentMark
-	for _, m := range CommentsWithLines(root, marks) {
+	for _, m := range commentsWithLines(root, marks) {
 		if m.Word == "" {
 			continue
 		}
@@ -253,23 +253,9 @@ func commentProblem(m CommentMark) (message, fix string) {
 	return "", ""
 }
 
-// applySilences removes the findings that comments silence, after all rules ran. It reports comments that
-// silence nothing, but not for rules that need more than this document, and not if there are errors,
-// which may hide other findings.
+// applySilences removes the findings that comments silence, after all rules ran.
 func (w *worker) applySilences(o *Object) {
-	f := w.file
-	shown, silenced := o.SplitSilenced(slices.Clone(f.DocumentFindings()))
-	f.SetCurrentDocumentFindings(shown)
+	shown, silenced := o.SplitSilenced(slices.Clone(w.file.DocumentFindings()))
+	w.file.SetCurrentDocumentFindings(shown)
 	w.silenced = append(w.silenced, silenced...)
-	if shown.HasErrors() || f.HasDroppedFindings() {
-		return
-	}
-	advice, hidden := Advise(o, o.Tree(), w.options)
-	found := slices.Concat(shown, silenced, advice, hidden)
-	for _, silence := range o.Silences {
-		if rules.ByName(silence.Rule).NeedsOnlyDocument(w.options.ruleSettings()) && !slices.ContainsFunc(found, silence.Governs) {
-			f.AddFinding(silence.Line, silence.Column, rules.IgnoreUnused, diag.Warning, "",
-				silence.Rule+" finds nothing here, so the comment has no effect", "remove the comment")
-		}
-	}
 }

@@ -64,19 +64,13 @@ func (o *Object) Positions(fields []string) [][2]int {
 
 // withParents returns the paths of all parents of a field, and its own: spec, spec.locations,
 // spec.locations[2].
-func withParents(field string) []string {
-	var all []string
+func withParents(field string) (all []string) {
 	path := ""
-	for rest := strings.TrimPrefix(field, "."); rest != ""; rest = strings.TrimPrefix(rest, ".") {
-		if quoted, err := strconv.QuotedPrefix(strings.TrimPrefix(rest, "[")); err == nil && rest[0] == '[' {
-			name, _ := strconv.Unquote(quoted)
-			path, rest = kind.JoinField(path, name), strings.TrimPrefix(rest[1+len(quoted):], "]")
-		} else if rest[0] == '[' {
-			end := len(rest) - len(strings.TrimLeft(rest, "[0123456789"))
-			path, rest = path+rest[:end]+"]", strings.TrimPrefix(rest[end:], "]")
+	for _, step := range kind.PathSteps(field) {
+		if name, inBrackets := kind.StepName(step); inBrackets && step[1] != '"' {
+			path += step
 		} else {
-			end := strings.IndexAny(rest+".", ".[")
-			path, rest = kind.JoinField(path, rest[:end]), rest[end:]
+			path = kind.JoinField(path, name)
 		}
 		all = append(all, path)
 	}

@@ -168,7 +168,7 @@ func placesOf(t *testing.T, data []byte) []string {
 		if strings.Contains(f.Message, "not shown") {
 			return nil
 		}
-		if f.Rule != rules.IgnoreOdd && f.Rule != rules.IgnoreUnused {
+		if f.Rule != rules.IgnoreOdd {
 			all = append(all, fmt.Sprintf("%s:%d:%d", f.Rule, f.Line, f.Column))
 		}
 	}

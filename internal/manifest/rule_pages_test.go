@@ -72,7 +72,7 @@ const (
 		"After something, it covers the fields and elements that start on its line. Above something, it covers the one that starts next. " +
 		"Both include everything below these. Above a document, it covers the whole document. " +
 		"It can silence warnings and advice, but no errors. `-v` counts what was silenced, and the JSON output has it with its reason. " +
-		"A comment that can't be understood is [ignore-odd](ignore-odd.md), one that silences nothing [ignore-unused](ignore-unused.md). " +
+		"A comment that can't be understood is [ignore-odd](ignore-odd.md). " +
 		"JSON has no comments: write such a manifest as YAML.\n\n"
 )
 

@@ -114,7 +114,7 @@ var looseNumbers = sync.OnceValue(func() *regexp.Regexp {
 func (c *converter) convertScalar(n, at *yaml.Node, f *kind.Field) any {
 	switch {
 	case n.Style&yaml.TaggedStyle != 0:
-		return c.convertTagged(n, at, f)
+		return c.convertTagged(n, f)
 	case c.file.Tagged && bytes.HasPrefix(c.file.Lines.Data[c.file.Lines.NodeOffset(n):], []byte("!")):
 		c.addError(n, ruleTag, "YAML parsers disagree about the meaning of the tag !", "remove the tag, and write a text in quotes")
 		return c.emitScalar(n, nil)
@@ -193,22 +193,12 @@ func (c *converter) convertEmpty(n, at *yaml.Node) any {
 	return c.emitScalar(n, nil)
 }
 
-// convertTagged converts a scalar with a tag; it accepts only tags that change nothing.
-func (c *converter) convertTagged(n, at *yaml.Node, f *kind.Field) any {
-	what := ResolveScalar(n.Value)
-	switch {
-	case n.Tag == "!!str":
+// convertTagged converts a scalar with a tag; it accepts only that of text.
+func (c *converter) convertTagged(n *yaml.Node, f *kind.Field) any {
+	if n.Tag == "!!str" {
 		return c.convertText(n, f)
-	case n.Tag == "!!float" && what == PlainNumber, n.Tag == "!!int" && what == PlainNumber && !strings.ContainsAny(n.Value, ".eE"):
-		return c.convertNumber(n, n.Value)
-	case n.Tag == "!!bool" && what == PlainBool:
-		return c.emitScalar(n, n.Value == "true")
-	case n.Tag == "!!null" && what == PlainNull:
-		return c.emitScalar(n, nil)
-	case n.Tag == "!!null" && n.Value == "":
-		return c.convertEmpty(n, at)
 	}
-	c.addError(n, ruleTag, fmt.Sprintf("the tag %s changes what the value means", diag.Quote(n.Tag)), "remove the tag and write the value as plain YAML")
+	c.addError(n, ruleTag, fmt.Sprintf("the tag %s may change what the value means", diag.Quote(n.Tag)), "remove the tag and write the value as plain YAML")
 	return c.emitScalar(n, nil)
 }
 

@@ -2,149 +2,89 @@ package manifest
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"unicode"
 
-	"github.com/santhosh-tekuri/jsonschema/v5"
 	"go.yaml.in/yaml/v3"
 
 	"trueup/internal/canon"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
-	"trueup/internal/rules"
 )
 
-// validators compile the schema of each kind when an object is first rejected.
-var validators = sync.OnceValue(func() map[*kind.Kind]func() *jsonschema.Schema {
-	v := map[*kind.Kind]func() *jsonschema.Schema{}
-	for _, k := range kind.AllDocumentKinds() {
-		v[k] = sync.OnceValue(func() *jsonschema.Schema { return compileSchema(k.SchemaFile, k.Schema()) })
-	}
-	return v
-})
-
-// compileSchema compiles a schema of the program, and panics if it can't.
-func compileSchema(name string, text []byte) *jsonschema.Schema {
-	schema, err := rules.CompileSchema("trueup:///"+name, text)
-	if err != nil {
-		panic(fmt.Sprintf("schema %s: %v", name, err))
-	}
-	return schema
-}
-
-// acceptsValue reports whether a field accepts a value. Valid manifests need no validator then, which takes
-// a hundred times as long. null means "must be absent", so a null member counts as absent.
-func acceptsValue(v any, f *kind.Field) bool {
-	if f == nil {
-		return true
-	}
-	if f.Type != kind.AnyType && f.Type != typeOf(v) {
-		return false
-	}
-	switch t := v.(type) {
-	case map[string]any:
-		return acceptsMembers(t, f)
-	case []any:
-		return len(t) >= f.MinItems && !slices.ContainsFunc(t, func(e any) bool { return !acceptsValue(e, f.Item) })
-	case string:
-		return (f.Enum == nil || slices.Contains(f.Enum, t)) && len(t) >= f.MinLength
-	}
-	return true
-}
-
-func acceptsMembers(object map[string]any, f *kind.Field) bool {
-	for name, member := range object {
-		if member != nil && !acceptsValue(member, f.Fields[name]) {
-			return false
-		}
-	}
-	return !slices.ContainsFunc(f.Needs, func(name string) bool { return object[name] == nil })
-}
-
-// checkSchema reports what the schema rejects, except in fields that already have an error.
-func (w *worker) checkSchema(doc map[string]any, k *kind.Kind) {
-	if acceptsValue(doc, k.Root()) {
-		return
-	}
-	s := &schemaErrors{file: w.file, doc: doc, root: k.Root(), failed: map[string]bool{}}
-	for _, x := range w.file.DocumentFindings() {
-		if x.Severity == diag.Error {
-			s.failed[x.Field] = true
-		}
-	}
-	if invalid, ok := errors.AsType[*jsonschema.ValidationError](validators()[k]().Validate(s.doc)); ok {
-		s.reportLeaves(invalid)
-	}
-}
-
-// schemaErrors turns the validator's errors into findings.
-type schemaErrors struct {
+// schemaCheck reports what the schema of a kind rejects, except in fields that already have an error. It knows the few
+// keywords that the schemas have. null means "must be absent", so a null member counts as absent.
+type schemaCheck struct {
 	file *FileState
-	doc  any
-	root *kind.Field
-	// failed are the fields that already have an error.
+	path []pathStep
+	// failed are the fields that already have an error; nil before the first report.
 	failed map[string]bool
 }
 
-func (s *schemaErrors) reportLeaves(e *jsonschema.ValidationError) {
-	for _, cause := range e.Causes {
-		s.reportLeaves(cause)
-	}
-	if len(e.Causes) == 0 {
-		s.reportLeaf(e)
-	}
+func (w *worker) checkSchema(doc map[string]any, k *kind.Kind) {
+	(&schemaCheck{file: w.file}).checkValue(doc, k.Root())
 }
 
-func (s *schemaErrors) reportLeaf(e *jsonschema.ValidationError) {
-	keyword := e.KeywordLocation[strings.LastIndexByte(e.KeywordLocation, '/')+1:]
-	path, v := rules.FindValue(s.doc, e.InstanceLocation)
-	f, _ := s.root.FieldAt(kind.SplitAtDots(path)) // nil for what the schema does not list
-	name := path[strings.LastIndexByte(path, '.')+1:]
-	switch {
-	case f == nil || f.Type == kind.AnyType || keyword == "additionalProperties": // rules say what these accept
-	case v == nil && !strings.HasSuffix(path, "]"): // null means that a member must be absent
-		s.reportMissing(path, name, f)
-	default:
-		s.reportViolation(keyword, e.Message, path, name, v, f)
+func (s *schemaCheck) checkValue(v any, f *kind.Field) {
+	if f == nil || f.Type == kind.AnyType {
+		return // rules say what these accept
 	}
-}
-
-// reportViolation reports that a value breaks a keyword of the schema.
-func (s *schemaErrors) reportViolation(keyword, message, path, name string, v any, f *kind.Field) {
-	switch keyword {
-	case "required":
-		members, _ := v.(map[string]any)
+	if f.Type != typeOf(v) {
+		s.reportWrongType(v, f)
+		return
+	}
+	switch t := v.(type) {
+	case map[string]any:
 		for _, name := range f.Names {
-			if members[name] == nil {
-				s.reportMissing(kind.JoinField(path, name), name, f.Fields[name])
-			}
+			s.checkBelow(pathStep{name, -1}, t[name], f.Fields[name])
 		}
-	case "type":
-		s.reportWrongType(path, name, v, f)
-	case "const", "enum":
-		s.reportWrongText(path, name, scalarText(v), f)
-	case "minLength":
-		s.report(path, name+" is empty", exampleFix(name, f))
-	case "minItems":
-		s.report(path, name+" has no element", exampleFix(name, f))
-	default:
-		s.report(path, name+": "+message, exampleFix(name, f))
+	case []any:
+		if len(t) < f.MinItems {
+			s.reportExample("has no element", f)
+		}
+		for i, e := range t {
+			s.checkBelow(pathStep{index: i}, e, f.Item)
+		}
+	case string:
+		switch {
+		case f.Enum != nil && !slices.Contains(f.Enum, t):
+			s.reportWrongText(t, f)
+		case len(t) < f.MinLength:
+			s.reportExample("is empty", f)
+		}
 	}
 }
 
-func (s *schemaErrors) reportMissing(path, name string, f *kind.Field) {
-	if f.Required {
-		s.report(path, path+" is missing", exampleFix(name, f))
+// checkBelow checks a member or an element.
+func (s *schemaCheck) checkBelow(step pathStep, v any, f *kind.Field) {
+	s.path = append(s.path, step)
+	switch isMember := step.index < 0; {
+	case v != nil || !isMember:
+		s.checkValue(v, f)
+	case f.Required:
+		path := fieldPath(s.path)
+		s.report(path, path+" is missing", exampleFix(step.name, f))
 	}
+	s.path = s.path[:len(s.path)-1]
 }
 
-func (s *schemaErrors) reportWrongType(path, name string, v any, f *kind.Field) {
+// pathAndName returns the path of the current field, and its last part.
+func (s *schemaCheck) pathAndName() (path, name string) {
+	path = fieldPath(s.path)
+	return path, path[strings.LastIndexByte(path, '.')+1:]
+}
+
+func (s *schemaCheck) reportExample(problem string, f *kind.Field) {
+	path, name := s.pathAndName()
+	s.report(path, name+" "+problem, exampleFix(name, f))
+}
+
+func (s *schemaCheck) reportWrongType(v any, f *kind.Field) {
+	path, name := s.pathAndName()
 	fix := exampleFix(name, f)
 	if right := convertToType(scalarText(v), f); right != "" {
 		fix = "write " + name + ": " + right
@@ -155,13 +95,20 @@ func (s *schemaErrors) reportWrongType(path, name string, v any, f *kind.Field) 
 	}
 }
 
-func (s *schemaErrors) reportWrongText(path, name, text string, f *kind.Field) {
+func (s *schemaCheck) reportWrongText(text string, f *kind.Field) {
+	path, name := s.pathAndName()
 	right := strings.Join(diag.MapList(f.Enum, diag.Quote), " or ")
 	x := s.report(path, fmt.Sprintf("%s is %s and must be %s", name, diag.Quote(text), right), "write "+name+": "+right)
 	x.Write = matchIgnoringCase(text, f.Enum)
 }
 
-func (s *schemaErrors) report(path, message, fix string) *diag.Finding {
+func (s *schemaCheck) report(path, message, fix string) *diag.Finding {
+	if s.failed == nil {
+		s.failed = map[string]bool{}
+		for _, x := range s.file.DocumentFindings() {
+			s.failed[x.Field] = s.failed[x.Field] || x.Severity == diag.Error
+		}
+	}
 	if s.failed[path] || s.file.Full(diag.Error) {
 		return &diag.Finding{}
 	}
@@ -272,7 +219,10 @@ func (c *converter) reportUnknownMember(p mappingMember, tree map[string]any, f 
 		if _, used := tree[meant[0]]; used && len(meant) == 1 {
 			fix = "remove it: " + right + " is already set"
 		}
-		x := c.reportMember(p, ruleMisspeltField, diag.Error, resemblesMessage("field", p.name, right), fix+fixUnlessKnown(f))
+		if !f.Closed {
+			fix += unlessUndocumented + ruleMisspeltField
+		}
+		x := c.reportMember(p, ruleMisspeltField, diag.Error, resemblesMessage("field", p.name, right), fix)
 		x.Write = matchIgnoringCase(p.name, f.Names)
 		for other := range tree {
 			if other != p.name && strings.EqualFold(other, p.name) {
@@ -292,14 +242,6 @@ func (c *converter) reportUnknownMember(p mappingMember, tree map[string]any, f 
 		rule, severity, message = ruleSchema, diag.Error, "there is no field "
 	}
 	c.reportMember(p, rule, severity, message+diag.Quote(p.name)+" here", fix)
-}
-
-// fixUnlessKnown ends the fix of a misspelt field of an object that may have undocumented fields.
-func fixUnlessKnown(object *kind.Field) string {
-	if object.Closed {
-		return ""
-	}
-	return unlessUndocumented + ruleMisspeltField
 }
 
 // unlessUndocumented ends the fix of a misspelling, before the name of the rule.

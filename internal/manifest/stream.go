@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -33,15 +34,14 @@ type FileState struct {
 	Findings diag.List
 	// from is the index of the first finding of the current document.
 	from int
-	// beyondDocument and beyondFile count the findings beyond the limit of a document and of the file.
-	beyondDocument, beyondFile droppedFindings
-	// MaxFindings raises the limits of findings, if it is higher.
-	MaxFindings int
-	MaxValues   int  // of a document
-	Comments    bool // the nodes of documents have their comments
-	Tagged      bool // the text has an exclamation mark, with which tags start
-	questions   bool // the text has a question mark
-	Pool        *NodePool
+	// dropped is whether there are more findings than are kept, and worst the highest severity among these.
+	dropped   bool
+	worst     diag.Severity
+	MaxValues int  // of a document
+	Comments  bool // the nodes of documents have their comments
+	Tagged    bool // the text has an exclamation mark, with which tags start
+	questions bool // the text has a question mark
+	Pool      *NodePool
 	// marks are the offsets of possible trueup: comments that no document has taken yet.
 	marks [][]int
 }
@@ -54,33 +54,20 @@ func NewFileState(path string, data []byte) *FileState {
 	return &FileState{Path: path, Lines: LineIndex{Data: data}, MaxValues: maxValues}
 }
 
-// droppedFindings counts findings that are not shown; worst is the highest severity among them.
-type droppedFindings struct {
-	count int
-	worst diag.Severity
-}
-
 // The limits of findings keep a hostile file cheap. maxBroken limits how often reading continues after
 // a syntax error.
 const (
-	maxFindings = 100
-	MaxOfFile   = 1000
-	MaxOfAll    = 100_000
-	maxBroken   = 20
+	maxOfFile = 100
+	maxOfAll  = 100_000
+	maxBroken = 20
 )
 
-// Full reports whether the document or the file has too many findings for another one, and then counts
-// that one as dropped.
+// Full reports whether the file has too many findings for another one, and then counts that one as dropped.
 func (f *FileState) Full(severity diag.Severity) bool {
-	over := &f.beyondDocument
-	switch {
-	case len(f.Findings) >= max(MaxOfFile, f.MaxFindings):
-		over = &f.beyondFile
-	case len(f.Findings)-f.from < max(maxFindings, f.MaxFindings):
+	if len(f.Findings) < maxOfFile {
 		return false
 	}
-	over.count++
-	over.worst = max(over.worst, severity)
+	f.dropped, f.worst = true, max(f.worst, severity)
 	return true
 }
 
@@ -94,7 +81,7 @@ func (f *FileState) FollowsQuestionMark(n *yaml.Node) bool {
 }
 
 // StartDocument begins the findings of a document.
-func (f *FileState) StartDocument() { f.from, f.beyondDocument = len(f.Findings), droppedFindings{} }
+func (f *FileState) StartDocument() { f.from = len(f.Findings) }
 
 // DocumentFindings returns the findings of the current document.
 func (f *FileState) DocumentFindings() diag.List { return f.Findings[f.from:] }
@@ -104,33 +91,19 @@ func (f *FileState) SetCurrentDocumentFindings(own diag.List) {
 	f.Findings = append(f.Findings[:f.from], own...)
 }
 
-// HasDroppedFindings reports whether the document or the file has more findings than are kept.
-func (f *FileState) HasDroppedFindings() bool { return f.beyondDocument.count+f.beyondFile.count > 0 }
-
 // HasTooManyErrors reports whether the file has so many findings that another error would not be kept.
-func (f *FileState) HasTooManyErrors() bool { return f.beyondFile.worst == diag.Error }
-
-// EndDocument says how many findings of the document are not kept.
-func (f *FileState) EndDocument() {
-	if more := f.beyondDocument; more.count > 0 {
-		f.addUnshown(fmt.Sprintf("the document has %d more findings, which are not shown", more.count), more.worst)
-	}
-}
+func (f *FileState) HasTooManyErrors() bool { return f.dropped && f.worst == diag.Error }
 
 // Finish says that findings are not kept, and sorts the others.
 func (f *FileState) Finish() {
-	if f.beyondFile.count > 0 {
-		f.addUnshown(fmt.Sprintf("the file has more than %d findings; the rest is not shown", MaxOfFile), f.beyondFile.worst)
+	if f.dropped {
+		last := f.Findings[len(f.Findings)-1]
+		last.Severity, last.Field, last.Fix = f.worst, "", "fix those that are shown first"
+		last.Message = fmt.Sprintf("the file has more than %d findings; the rest is not shown", maxOfFile)
+		f.Findings = append(f.Findings, last)
 	}
 	f.Findings.Sort()
 	f.Findings = slices.Compact(f.Findings)
-}
-
-// addUnshown adds a finding, at the place of the last one, that more are not shown.
-func (f *FileState) addUnshown(message string, worst diag.Severity) {
-	last := f.Findings[len(f.Findings)-1]
-	last.Severity, last.Field, last.Message, last.Fix = worst, "", message, "fix those that are shown first"
-	f.Findings = append(f.Findings, last)
 }
 
 // AddError is Add for an error.
@@ -347,7 +320,7 @@ func (f *FileState) dropDirectives(data []byte) []byte {
 func (f *FileState) resumeAfter(line int) ([]byte, bool) {
 	for line++; line <= f.Lines.Count(); line++ {
 		if startLine().Match(f.Lines.Bytes(line)) {
-			f.TakeMarks(line) // they are in the document that can't be read
+			f.takeMarks(line) // they are in the document that can't be read
 			return append(bytes.Repeat([]byte("\n"), line-1), f.Lines.Data[f.Lines.LineStart(line):]...), true
 		}
 	}
@@ -356,18 +329,12 @@ func (f *FileState) resumeAfter(line int) ([]byte, bool) {
 
 // FirstAlias returns the line of the first alias of a YAML text, or 0. A parser without limits must not
 // expand aliases, because a few lines can fill the memory. A text that is not YAML has none.
-func FirstAlias(text []byte) int {
-	line := 0
-	var visit func(n *yaml.Node)
-	visit = func(n *yaml.Node) {
-		if n.Kind == yaml.AliasNode && line == 0 {
-			line = n.Line
+func FirstAlias(text []byte) (line int) {
+	NewFileState("", text).EachDocument(func(doc *yaml.Node) {
+		if alias := aliasOfEarlier(doc, math.MaxInt); alias != nil && line == 0 {
+			line = alias.Line
 		}
-		for _, below := range n.Content {
-			visit(below)
-		}
-	}
-	_ = decodeDocuments(jsonToYAML(text), nil, visit) // the caller's parser reports a syntax error
+	})
 	return line
 }
 

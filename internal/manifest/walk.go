@@ -110,7 +110,7 @@ func (l *lister) addSource(s PathSource) error {
 		case e.IsDir() || IsFile(name):
 			l.checkCase(shown, cases)
 		}
-		return l.addDirEntry(s, name, e, strings.Count(strings.TrimPrefix(name, root+"/"), "/")+1)
+		return l.addDirEntry(s, name, e)
 	})
 }
 
@@ -121,15 +121,13 @@ func skipEntry(e fs.DirEntry) error {
 	return nil
 }
 
-// addDirEntry lists one entry of a directory. depth is how deep it is below the source.
-func (l *lister) addDirEntry(s PathSource, name string, e fs.DirEntry, depth int) error {
+// addDirEntry lists one entry of a directory.
+func (l *lister) addDirEntry(s PathSource, name string, e fs.DirEntry) error {
 	shown := path.Join(s.Display, name)
 	switch {
 	case !utf8.ValidString(name) && (e.IsDir() || IsFile(name)):
 		l.report(shown, RuleEncoding, diag.Error, "the name is not UTF-8", "rename it")
 		return skipEntry(e)
-	case e.IsDir() && depth > l.limits.Folders:
-		l.reportLimit(shown, fmt.Sprintf("folders are nested more than %d deep", l.limits.Folders), "move the manifests up, or name their folder")
 	case e.IsDir():
 	case IsFile(name):
 		l.addFile(s, name, e.Type())

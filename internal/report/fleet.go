@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -80,9 +79,6 @@ type ShardHead struct {
 	Facts    config.FleetChanges `json:"facts"`
 }
 
-// ShardNames matches the names of the files of results.
-const ShardNames = "shard-*-of-*.jsonl"
-
 // FileName is the name of the file of the results.
 func (s ShardHead) FileName() string { return fmt.Sprintf("shard-%d-of-%d.jsonl", s.Shard, s.Shards) }
 
@@ -98,6 +94,21 @@ type FleetFacts struct {
 	NotPlanned []string `json:"notPlanned,omitempty"`
 }
 
+// projectFact is what is known about some projects.
+type projectFact struct {
+	projects []string
+	what     string
+}
+
+// facts returns the projects about which something is known, and what.
+func (f *FleetFacts) facts() []projectFact {
+	moved := diag.MapList(f.Moved, func(m config.ProjectMove) string { return m.From + " to " + m.To })
+	all := []projectFact{
+		{f.NotReached, "not reached"}, {f.NotPlanned, "not planned"}, {f.Removed, "removed"}, {moved, "moved"}, {f.Added, "added"},
+	}
+	return slices.DeleteFunc(all, func(fact projectFact) bool { return len(fact.projects) == 0 })
+}
+
 // headline counts what a reader must know before the counts of the plan; empty if all is as expected. It has no text from
 // outside, which a heading of Markdown could not take.
 func (f *FleetFacts) headline() safeText {
@@ -109,9 +120,7 @@ func (f *FleetFacts) headline() safeText {
 		parts = append(parts, safetext.F("%s missing", safetext.Count(n, "result")))
 	}
 	for _, fact := range f.facts() {
-		if n := len(fact.projects); n > 0 {
-			parts = append(parts, safetext.F("%s %s", safetext.Count(n, "project"), clean(fact.what)))
-		}
+		parts = append(parts, safetext.F("%s %s", safetext.Count(len(fact.projects), "project"), clean(fact.what)))
 	}
 	if f.Unselected > 0 {
 		parts = append(parts, safetext.F("%s not looked at", safetext.Count(f.Unselected, "project")))
@@ -122,25 +131,10 @@ func (f *FleetFacts) headline() safeText {
 	return safetext.F("%s.", safetext.Join(parts, ", "))
 }
 
-// facts returns the projects about which something is known, and what.
-func (f *FleetFacts) facts() []projectFact {
-	moved := diag.MapList(f.Moved, func(m config.ProjectMove) string { return m.From + " to " + m.To })
-	return []projectFact{
-		{f.NotReached, "not reached"}, {f.NotPlanned, "not planned"}, {f.Removed, "removed"}, {moved, "moved"}, {f.Added, "added"},
-	}
-}
-
-type projectFact struct {
-	projects []string
-	what     string
-}
-
 // lines returns the facts as sentences.
 func (f *FleetFacts) lines() (lines []string) {
 	for _, fact := range f.facts() {
-		if n := len(fact.projects); n > 0 {
-			lines = append(lines, diag.Plural(n, "project", "projects")+" "+fact.what+": "+nameProjects(fact.projects))
-		}
+		lines = append(lines, diag.Plural(len(fact.projects), "project", "projects")+" "+fact.what+": "+nameProjects(fact.projects))
 	}
 	if len(f.Removed) > 0 {
 		lines = append(lines, "the objects of removed projects are still live: delete them on the platform, or restore trueup.yaml")
@@ -233,15 +227,16 @@ func formatIs(got, want string) error {
 type shardResults struct {
 	ShardHead
 	name      string
-	byProject map[string][]byte // the lines
-	wrong     []error           // of lines that can't be read
+	byProject map[string]Document // placed in the fleet
+	wrong     []string            // the lines that can't be read
 }
 
 // maxShard limits the results of a shard, in bytes.
 const maxShard = 256 << 20
 
-// readShard reads the file of a shard. A last line without an end is not there: the process was killed while it wrote.
-func readShard(fsys fs.FS, name string) (r shardResults, err error) {
+// readShard reads the file of a shard that this version of trueup made. A last line without an end is not there: the
+// process was killed while it wrote.
+func readShard(fsys fs.FS, name, tool string) (r shardResults, err error) {
 	if info, err := fs.Stat(fsys, name); err != nil || info.Size() > maxShard {
 		return r, cmp.Or(err, fmt.Errorf("it has more than %d bytes", maxShard))
 	}
@@ -253,143 +248,106 @@ func readShard(fsys fs.FS, name string) (r shardResults, err error) {
 	if len(lines) == 1 {
 		return r, errors.New("it is empty: run its shard again")
 	}
-	r = shardResults{name: name, byProject: map[string][]byte{}}
-	if err := unmarshal(lines[0], &r.ShardHead); err != nil {
+	r = shardResults{name: name, byProject: map[string]Document{}}
+	if err := cmp.Or(unmarshal(lines[0], &r.ShardHead), formatIs(r.Format, ShardFormat)); err != nil {
 		return r, err
 	}
-	if err := formatIs(r.Format, ShardFormat); err != nil {
-		return r, err
+	switch {
+	case r.Tool != tool:
+		return r, fmt.Errorf("it was made by %.60q, and this is %q: merge results with the version that made them", r.Tool, tool)
+	case r.Shard < 1 || r.Shard > r.Shards:
+		return r, fmt.Errorf("it is for shard %d of %d, which does not exist", r.Shard, r.Shards)
 	}
 	for n, line := range lines[1 : len(lines)-1] {
-		var head struct{ Project ProjectResult }
-		err := unmarshal(line, &head)
-		if err == nil && !slices.Contains(r.Projects, head.Project.Path) {
-			err = fmt.Errorf("it is of the project %.300q, which is not in the shard", head.Project.Path)
-		}
-		r.byProject[head.Project.Path] = line
-		if err != nil {
-			r.wrong = append(r.wrong, fmt.Errorf("line %d: %w", n+2, err))
+		if err := r.addLine(line); err != nil {
+			r.wrong = append(r.wrong, fmt.Sprintf("%s: line %d: %v", name, n+2, err))
 		}
 	}
 	return r, nil
 }
 
-// shardMerger merges the results of a run, and notes what does not belong to it.
-type shardMerger struct {
-	Merger
-	parts []shardResults
-}
-
-// CollectResults reads the results of many projects below a folder, and merges them. The result names what is missing, and
-// what does not belong to the newest run.
-func CollectResults(fsys fs.FS, tool string) (Document, error) {
-	c := &shardMerger{}
-	if err := c.readShards(fsys, tool); err != nil {
-		return Document{}, err
-	}
-	of := map[string]*shardResults{}
-	for i := range c.parts {
-		for _, project := range c.parts[i].Projects {
-			if other := of[project]; other != nil {
-				c.rejectFile(c.parts[i].name, fmt.Errorf("the project %.300s is also in %s: each project belongs to one shard", project, other.name))
-				continue
-			}
-			of[project] = &c.parts[i]
-		}
-	}
-	c.doc = Document{Command: c.fleet.Command, Projects: []ProjectResult{}}
-	for _, project := range slices.Sorted(maps.Keys(of)) {
-		line, ok := of[project].byProject[project]
-		if ok {
-			c.addLine(of[project].name, project, line)
-			continue
-		}
-		c.fleet.NotReached = append(c.fleet.NotReached, project)
-		c.noteMissing("shard %d has no result of the project %.300s: its run did not end, so run the shard again", of[project].Shard, project)
-	}
-	slices.Sort(c.fleet.NotReached)
-	return c.Finish(), nil
-}
-
-func (c *shardMerger) rejectFile(name string, err error) {
-	c.wrong = append(c.wrong, fmt.Sprintf("%s: %v", name, err))
-}
-
-func (c *shardMerger) noteMissing(format string, args ...any) {
-	c.fleet.Missing = append(c.fleet.Missing, fmt.Sprintf(format, args...))
-}
-
-// readShards reads the files of all shards, and keeps those of one run.
-func (c *shardMerger) readShards(fsys fs.FS, tool string) error {
-	all, err := c.findShards(fsys, tool)
+// addLine adds the result of a project.
+func (r *shardResults) addLine(line []byte) error {
+	doc, err := ReadResult(line)
+	doc.Project = cmp.Or(doc.Project, &ProjectResult{})
 	switch {
 	case err != nil:
 		return err
-	case len(all) == 0 && len(c.wrong) > 0:
-		return errors.New(strings.Join(c.wrong, "; "))
-	case len(all) == 0:
-		return errors.New("there is no shard-I-of-N.jsonl, so no job kept results: read the log of the job that finds the projects, or name another folder")
+	case !slices.Contains(r.Projects, doc.Project.Path):
+		return fmt.Errorf("it is of the project %.300q, which is not in the shard", doc.Project.Path)
+	case diag.ExitName(doc.ExitCode) == "":
+		return fmt.Errorf("it is damaged, because no exit code is %d: run the shard again", doc.ExitCode)
 	}
-	slices.SortStableFunc(all, func(a, b shardResults) int { return a.Started.Compare(b.Started) })
-	newest, shards := all[len(all)-1], map[int]*shardResults{}
-	c.fleet.FleetRun, c.fleet.FleetChanges = newest.FleetRun, newest.Facts
-	for i, r := range all {
-		switch other := shards[r.Shard]; {
-		case r.FleetRun != newest.FleetRun:
-			c.rejectFile(r.name, fmt.Errorf("it is of another run than %s, which is newer: remove one of them", newest.name))
-		case other != nil:
-			c.rejectFile(r.name, fmt.Errorf("shard %d is there twice, also in %s: remove one of them", r.Shard, other.name))
-		default:
-			shards[r.Shard] = &all[i]
-		}
-	}
-	for i := 1; i <= newest.Shards; i++ {
-		switch r := shards[i]; {
-		case r == nil:
-			c.noteMissing("shard %d of %d is missing: run it, or copy its file into this folder", i, newest.Shards)
-		case r.Error != "":
-			c.rejectFile(r.name, errors.New("no project could be selected: "+r.Error))
-		default:
-			c.parts = append(c.parts, *r)
-			for _, err := range r.wrong {
-				c.rejectFile(r.name, err)
-			}
-		}
-	}
+	PlaceInFleet(&doc)
+	r.byProject[doc.Project.Path] = doc
 	return nil
 }
 
-// findShards reads the files that this version of trueup made.
-func (c *shardMerger) findShards(fsys fs.FS, tool string) (all []shardResults, err error) {
+// CollectResults reads the results of many projects below a folder, and merges those of the newest run. The result names what is
+// missing, and what does not belong to it.
+func CollectResults(fsys fs.FS, tool string) (Document, error) {
+	all, wrong, err := findShards(fsys, tool)
+	switch {
+	case err != nil:
+		return Document{}, err
+	case len(all) == 0 && len(wrong) > 0:
+		return Document{}, errors.New(strings.Join(wrong, "; "))
+	case len(all) == 0:
+		return Document{}, errors.New("there is no shard-I-of-N.jsonl, so no job kept results: read the log of the job that finds the projects, or name another folder")
+	}
+	slices.SortStableFunc(all, func(a, b shardResults) int { return a.Started.Compare(b.Started) })
+	newest := all[len(all)-1]
+	facts := FleetFacts{FleetRun: newest.FleetRun, FleetChanges: newest.Facts}
+	shards, of := map[int]string{}, map[string]string{} // the files
+	var docs []Document
+	for _, r := range all {
+		reject := func(format string, args ...any) { wrong = append(wrong, r.name+": "+fmt.Sprintf(format, args...)) }
+		switch other := shards[r.Shard]; {
+		case r.FleetRun != newest.FleetRun:
+			reject("it is of another run than %s, which is newer: remove one of them", newest.name)
+			continue
+		case other != "":
+			reject("shard %d is there twice, also in %s: remove one of them", r.Shard, other)
+			continue
+		case r.Error != "":
+			reject("no project could be selected: %s", r.Error)
+		}
+		shards[r.Shard] = r.name
+		wrong = append(wrong, r.wrong...)
+		for _, project := range r.Projects {
+			switch doc, ok := r.byProject[project]; {
+			case of[project] != "":
+				reject("the project %.300s is also in %s: each project belongs to one shard", project, of[project])
+			case ok:
+				docs = append(docs, doc)
+			default:
+				facts.NotReached = append(facts.NotReached, project)
+				facts.Missing = append(facts.Missing, fmt.Sprintf("shard %d has no result of the project %.300s: its run did not end, so run the shard again", r.Shard, project))
+			}
+			of[project] = r.name
+		}
+	}
+	for i := 1; i <= newest.Shards; i++ {
+		if shards[i] == "" {
+			facts.Missing = append(facts.Missing, fmt.Sprintf("shard %d of %d is missing: run it, or copy its file into this folder", i, newest.Shards))
+		}
+	}
+	slices.SortFunc(docs, func(a, b Document) int { return strings.Compare(a.Project.Path, b.Project.Path) })
+	return mergeResults(facts, docs, wrong), nil
+}
+
+// findShards reads the files of results, and says what is wrong with those that can't be read.
+func findShards(fsys fs.FS, tool string) (all []shardResults, wrong []string, err error) {
 	err = fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
-		if isShard, _ := path.Match(ShardNames, path.Base(name)); err != nil || !isShard || !d.Type().IsRegular() {
+		if isShard, _ := path.Match("shard-*-of-*.jsonl", path.Base(name)); err != nil || !isShard || !d.Type().IsRegular() {
 			return err
 		}
-		r, err := readShard(fsys, name)
-		switch {
-		case err != nil:
-			c.rejectFile(name, err)
-		case r.Tool != tool:
-			c.rejectFile(name, fmt.Errorf("it was made by %.60q, and this is %q: merge results with the version that made them", r.Tool, tool))
-		case r.Shard < 1 || r.Shard > r.Shards:
-			c.rejectFile(name, fmt.Errorf("it is for shard %d of %d, which does not exist", r.Shard, r.Shards))
-		default:
+		if r, err := readShard(fsys, name, tool); err != nil {
+			wrong = append(wrong, fmt.Sprintf("%s: %v", name, err))
+		} else {
 			all = append(all, r)
 		}
 		return nil
 	})
-	return all, err
-}
-
-// addLine adds the result of a project.
-func (c *shardMerger) addLine(name, project string, line []byte) {
-	doc, err := ReadResult(line)
-	if err == nil && diag.ExitName(doc.ExitCode) == "" {
-		err = fmt.Errorf("it is damaged, because no exit code is %d: run the shard again", doc.ExitCode)
-	}
-	if err != nil {
-		c.rejectFile(name, fmt.Errorf("the result of the project %.300s: %w", project, err))
-		return
-	}
-	c.AddResult(doc)
+	return all, wrong, err
 }

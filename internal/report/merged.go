@@ -54,17 +54,6 @@ func projectLines(projects []ProjectResult) []safeText {
 	return lines
 }
 
-// Merger joins the results of many projects. It counts what is unchanged, and keeps the rest.
-type Merger struct {
-	doc   Document
-	fleet FleetFacts
-	wrong []string // what can't be merged, with the file
-	// notes and errors are sentences, and the projects that have them. settings has those of the plan's settings.
-	notes, errors, settings sharedSentences
-	// touched are the projects that this change changes.
-	touched map[string]bool
-}
-
 // sharedSentences has sentences in the order in which they came, and the projects of each.
 type sharedSentences struct {
 	texts    []string
@@ -101,50 +90,118 @@ func describeProjects(projects []string, all int) string {
 	return "in " + diag.Plural(len(projects), "project", "projects") + ": " + nameProjects(projects)
 }
 
-// NewMerger returns a Merger for the projects that one process runs.
-func NewMerger(shard ShardHead) *Merger {
-	return &Merger{doc: Document{Command: shard.Command, Projects: []ProjectResult{}}, fleet: FleetFacts{FleetRun: shard.FleetRun, FleetChanges: shard.Facts}}
-}
-
-// AddResult adds the result of a project, as ResultOf returns it. The caller adds them in the order of their paths.
-func (m *Merger) AddResult(doc Document) {
-	all, at := &m.doc, doc.Project.Path
-	entry := *doc.Project
-	switch {
-	case doc.Plan != nil:
-		entry.Digest = doc.Plan.Digest
-		m.addPlan(doc.Plan, at)
-	case doc.Result == NotStarted:
-		m.fleet.NotReached = append(m.fleet.NotReached, at)
-	case slices.Contains([]string{"plan", "apply", "drift"}, doc.Command) && doc.ExitCode != diag.ExitOK:
-		m.fleet.NotPlanned = append(m.fleet.NotPlanned, at)
+// PlaceInFleet makes the result of a project one of many: places start from where the search of projects began, objects have
+// their project, and what needs no action is only counted.
+func PlaceInFleet(doc *Document) {
+	at, pl, tests := doc.Project.Path, cmp.Or(doc.Plan, &plan.Plan{}), cmp.Or(doc.Tests, &requesttest.TestResults{})
+	doc.Project.Digest = pl.Digest
+	for _, list := range []*diag.List{&doc.Findings, &doc.Silenced, &pl.Advice, &pl.Silenced} {
+		*list = slices.Clone(*list) // the plan has some of the run
+		for i := range *list {
+			f := &(*list)[i]
+			if f.Path = fileInProject(at, f.Path); strings.Contains(f.Fix, "trueup ") {
+				f.Fix = "in " + at + ": " + f.Fix
+			}
+		}
 	}
-	all.Projects = append(all.Projects, entry)
-	all.Command, all.ExitCode = doc.Command, diag.WorstExit(all.ExitCode, doc.ExitCode)
-	all.Sandbox = all.Sandbox || doc.Sandbox
-	all.Objects += doc.Objects
-	all.Findings = append(all.Findings, findingsInProject(at, doc.Findings)...)
-	all.Silenced = append(all.Silenced, findingsInProject(at, doc.Silenced)...)
-	for _, e := range doc.Errors {
-		m.errors.addText(e, at)
+	for i := range doc.Messages {
+		doc.Messages[i] = at + ": " + doc.Messages[i]
 	}
-	for _, text := range doc.Messages {
-		all.Messages = append(all.Messages, at+": "+text)
+	isElsewhere := !slices.ContainsFunc(pl.Items, func(item plan.Item) bool { // this change has no part in any item
+		return item.By == plan.ByThisChange || slices.ContainsFunc(item.Lines(), func(l plan.ChangeLine) bool { return l.By == plan.ByThisChange })
+	})
+	pl.Items = slices.Clone(slices.DeleteFunc(pl.Items, func(item plan.Item) bool { return view.IsHidden(item, view.TextOptions{}) }))
+	for i := range pl.Items {
+		item := &pl.Items[i]
+		item.Project, item.Path, item.Elsewhere = at, fileInProject(at, item.Path), isElsewhere
+		placeKeys(at, item.After)
 	}
+	for i := range pl.Settings {
+		s := &pl.Settings[i]
+		s.Path = fileInProject(at, s.Path)
+		for j := range s.Hides {
+			s.Hides[j].Project = at
+		}
+	}
+	for _, r := range pl.Requests {
+		placeKeys(at, r.Objects)
+	}
+	placeKeys(at, pl.Unmanaged)
 	if doc.Apply != nil {
-		m.addApply(doc.Apply, at)
+		doc.Apply.Outcomes = slices.DeleteFunc(doc.Apply.Outcomes, isUntouched)
+		for i := range doc.Apply.Outcomes {
+			doc.Apply.Outcomes[i].Project = at
+		}
 	}
-	if doc.Tests != nil {
-		m.addTests(doc.Tests, at)
+	for i := range tests.Cases {
+		tests.Cases[i].File = fileInProject(at, tests.Cases[i].File)
+	}
+	if tests.Coverage != nil {
+		for i := range tests.Coverage.Missing {
+			tests.Coverage.Missing[i].File = fileInProject(at, tests.Coverage.Missing[i].File)
+		}
 	}
 }
 
-// addPlan adds the items of a plan, except those that need no action.
-func (m *Merger) addPlan(pl *plan.Plan, at string) {
-	all := m.doc.Plan
+func placeKeys(project string, keys []kind.Key) {
+	for i := range keys {
+		keys[i].Project = project
+	}
+}
+
+// MergeResults joins the results of the projects of a shard, in the order of their paths. Each is placed in the fleet.
+func MergeResults(shard ShardHead, docs []Document) Document {
+	return mergeResults(FleetFacts{FleetRun: shard.FleetRun, FleetChanges: shard.Facts}, docs, nil)
+}
+
+// mergeResults joins results. wrong says what can't be merged. The exit code is the worst of all.
+func mergeResults(f FleetFacts, docs []Document, wrong []string) Document {
+	all := Document{Command: f.Command, Projects: []ProjectResult{}, Fleet: &f}
+	var failures, notes sharedSentences
+	for _, doc := range docs {
+		at := doc.Project.Path
+		switch {
+		case doc.Plan != nil:
+			all.Plan = addPlan(all.Plan, doc.Plan, at, &notes)
+		case doc.Result == NotStarted:
+			f.NotReached = append(f.NotReached, at)
+		case slices.Contains([]string{"plan", "apply", "drift"}, doc.Command) && doc.ExitCode != diag.ExitOK:
+			f.NotPlanned = append(f.NotPlanned, at)
+		}
+		all.Projects = append(all.Projects, *doc.Project)
+		all.Command, all.ExitCode = doc.Command, diag.WorstExit(all.ExitCode, doc.ExitCode)
+		all.Sandbox = all.Sandbox || doc.Sandbox
+		all.Objects += doc.Objects
+		all.Findings = append(all.Findings, doc.Findings...)
+		all.Silenced = append(all.Silenced, doc.Silenced...)
+		all.Messages = append(all.Messages, doc.Messages...)
+		for _, e := range doc.Errors {
+			failures.addText(e, at)
+		}
+		all.Apply, all.Tests = addApply(all.Apply, doc.Apply), addTests(all.Tests, doc.Tests)
+	}
+	slices.Sort(f.NotReached)
+	all.Errors = slices.Concat(f.Missing, wrong, failures.lines(len(docs)))
+	all.ExitCode = diag.WorstExit(all.ExitCode, f.exitCode())
+	if len(wrong) > 0 {
+		all.ExitCode = diag.WorstExit(all.ExitCode, diag.ExitError)
+	}
+	all.Result = diag.ExitName(all.ExitCode)
+	all.Findings = append(all.Findings, f.warnings()...)
+	if pl := all.Plan; pl != nil {
+		pl.Settings, pl.Requests = mergeSettings(docs), routing.MergeLines(pl.Requests, false)
+		pl.Notes = slices.Concat(f.lines(), noteElsewhere(pl), notes.lines(len(docs)))
+		all.Findings = append(all.Findings, movedObjectWarnings(pl.Items)...)
+	} else {
+		all.Messages = append(f.lines(), all.Messages...)
+	}
+	return all
+}
+
+// addPlan adds the plan of a project.
+func addPlan(all, pl *plan.Plan, at string, notes *sharedSentences) *plan.Plan {
 	if all == nil {
 		all = &plan.Plan{Format: pl.Format, Tool: pl.Tool, Blame: pl.Blame, Target: plan.Destination{Origins: pl.Target.Origins}}
-		m.doc.Plan, m.touched = all, map[string]bool{}
 	}
 	all.Sandbox, all.Offline = all.Sandbox || pl.Sandbox, all.Offline || pl.Offline
 	if !maps.Equal(all.Target.Origins, pl.Target.Origins) {
@@ -153,136 +210,96 @@ func (m *Merger) addPlan(pl *plan.Plan, at string) {
 	if pl.LedgerProblem != "" {
 		all.LedgerProblem = cmp.Or(all.LedgerProblem, at+": "+pl.LedgerProblem)
 	}
-	m.addBlame(pl.Blame, at)
-	for _, s := range pl.Settings {
-		m.addSetting(s, at)
-	}
-	for _, item := range pl.Items {
-		if isOfThisChange(item) {
-			m.touched[at] = true
+	if a, b := all.Blame, pl.Blame; a != nil && b != nil && *a != *b { // they have no base in common, or other problems
+		if a.Ref != b.Ref || a.Base != b.Base || a.Head != b.Head || a.Merge != b.Merge {
+			all.Blame = &plan.ComparedCommits{Problem: a.Problem, Fix: a.Fix}
 		}
-		if view.IsHidden(item, FormatOptions{}) {
+		if b.Problem != "" {
+			notes.addText("base: "+strings.TrimSuffix(b.Problem+" - fix: "+b.Fix, " - fix: "), at)
+		}
+	}
+	all.Items, all.Requests = append(all.Items, pl.Items...), append(all.Requests, pl.Requests...)
+	all.HidesRequests = all.HidesRequests || pl.HidesRequests
+	all.Unmanaged = append(all.Unmanaged, pl.Unmanaged...)
+	for _, n := range pl.Notes {
+		notes.addText(n, at)
+	}
+	all.Advice, all.Silenced = append(all.Advice, pl.Advice...), append(all.Silenced, pl.Silenced...)
+	all.Summary.Add(pl.Summary)
+	return all
+}
+
+// mergeSettings returns the settings that differ from the base. An equal one of another project is named with the first, unless it hides
+// something, which belongs to one project.
+func mergeSettings(docs []Document) (list []plan.ChangedSetting) {
+	var same sharedSentences
+	for _, doc := range docs {
+		if doc.Plan == nil {
 			continue
 		}
-		item.Project, item.Path = at, fileInProject(at, item.Path)
-		item.After = keysInProject(at, item.After)
-		all.Items = append(all.Items, item)
+		for _, s := range doc.Plan.Settings {
+			key := fmt.Sprintf("%q %#v %#v %q", s.Field, s.Was, s.Now, s.Consequence)
+			if s.Hides != nil {
+				key += s.Path
+			}
+			if same.addText(key, doc.Project.Path); len(same.projects[key]) == 1 {
+				list = append(list, s)
+			}
+		}
 	}
-	all.Requests = append(all.Requests, requestsInProject(at, pl.Requests)...)
-	all.HidesRequests = all.HidesRequests || pl.HidesRequests
-	all.Unmanaged = append(all.Unmanaged, keysInProject(at, pl.Unmanaged)...)
-	for _, n := range pl.Notes {
-		m.notes.addText(n, at)
+	for i, key := range same.texts {
+		if projects := same.projects[key]; len(projects) > 1 {
+			list[i].Consequence = strings.TrimPrefix(list[i].Consequence+"; "+describeProjects(projects, len(docs)), "; ")
+		}
 	}
-	all.Advice = append(all.Advice, findingsInProject(at, pl.Advice)...)
-	all.Silenced = append(all.Silenced, findingsInProject(at, pl.Silenced)...)
-	all.Summary.Add(pl.Summary)
+	return list
 }
 
-func (m *Merger) addApply(r *apply.Result, at string) {
-	if m.doc.Apply == nil {
-		m.doc.Apply = &apply.Result{Outcomes: []apply.ItemOutcome{}, Summary: map[string]int{}}
+func addApply(all, r *apply.Result) *apply.Result {
+	if r == nil {
+		return all
+	}
+	if all == nil {
+		all = &apply.Result{Outcomes: []apply.ItemOutcome{}, Summary: map[string]int{}}
 	}
 	for what, n := range r.Summary {
-		m.doc.Apply.Summary[what] += n
+		all.Summary[what] += n
 	}
-	for _, o := range r.Outcomes {
-		if !isUntouched(o) {
-			o.Project = at
-			m.doc.Apply.Outcomes = append(m.doc.Apply.Outcomes, o)
-		}
-	}
+	all.Outcomes = append(all.Outcomes, r.Outcomes...)
+	return all
 }
 
-// addBlame keeps the base that all plans have in common. Problems of others become notes.
-func (m *Merger) addBlame(b *plan.ComparedCommits, at string) {
-	first := m.doc.Plan.Blame
-	if first != nil && b != nil && *first == *b {
-		return
+func addTests(all, t *requesttest.TestResults) *requesttest.TestResults {
+	if t == nil {
+		return all
 	}
-	if first != nil && b != nil && (first.Ref != b.Ref || first.Base != b.Base || first.Head != b.Head || first.Merge != b.Merge) {
-		m.doc.Plan.Blame = &plan.ComparedCommits{Problem: first.Problem, Fix: first.Fix}
+	if all == nil {
+		all = &requesttest.TestResults{Cases: []requesttest.Case{}}
 	}
-	if b != nil && b.Problem != "" {
-		m.notes.addText("base: "+strings.TrimSuffix(b.Problem+" - fix: "+b.Fix, " - fix: "), at)
-	}
-}
-
-// addSetting adds a setting that differs from the base. An equal one of another project is named with it, unless it hides
-// something, which belongs to one project.
-func (m *Merger) addSetting(s plan.ChangedSetting, at string) {
-	key := fmt.Sprintf("%q %#v %#v %q", s.Field, s.Was, s.Now, s.Consequence)
-	if s.Hides != nil {
-		key += " in " + at
-	}
-	if m.settings.addText(key, at); len(m.settings.projects[key]) > 1 {
-		return
-	}
-	s.Path, s.Hides = fileInProject(at, s.Path), slices.Clone(s.Hides)
-	for i := range s.Hides {
-		s.Hides[i].Project = at
-	}
-	m.doc.Plan.Settings = append(m.doc.Plan.Settings, s)
-}
-
-func (m *Merger) addTests(t *requesttest.TestResults, at string) {
-	if m.doc.Tests == nil {
-		m.doc.Tests = &requesttest.TestResults{Cases: []requesttest.Case{}}
-	}
-	all := m.doc.Tests
 	all.Passed, all.Failed, all.Skipped = all.Passed+t.Passed, all.Failed+t.Failed, all.Skipped+t.Skipped
-	for _, c := range t.Cases {
-		c.File = fileInProject(at, c.File)
-		all.Cases = append(all.Cases, c)
+	all.Cases = append(all.Cases, t.Cases...)
+	if t.Coverage != nil {
+		all.Coverage = cmp.Or(all.Coverage, &requesttest.Coverage{Missing: []requesttest.UncoveredPart{}})
+		all.Coverage.Locations.Add(t.Coverage.Locations)
+		all.Coverage.Upstreams.Add(t.Coverage.Upstreams)
+		all.Coverage.Missing = append(all.Coverage.Missing, t.Coverage.Missing...)
 	}
-	if t.Coverage == nil {
-		return
-	}
-	if all.Coverage == nil {
-		all.Coverage = &requesttest.Coverage{Missing: []requesttest.UncoveredPart{}}
-	}
-	all.Coverage.Locations.Add(t.Coverage.Locations)
-	all.Coverage.Upstreams.Add(t.Coverage.Upstreams)
-	for _, missing := range t.Coverage.Missing {
-		missing.File = fileInProject(at, missing.File)
-		all.Coverage.Missing = append(all.Coverage.Missing, missing)
-	}
+	return all
 }
 
-// Finish returns the joined results. Their exit code is the worst of all.
-func (m *Merger) Finish() Document {
-	doc, f, all := m.doc, &m.fleet, len(m.doc.Projects)
-	doc.Errors = slices.Concat(f.Missing, m.wrong, m.errors.lines(all))
-	doc.ExitCode = diag.WorstExit(doc.ExitCode, f.exitCode())
-	if len(m.wrong) > 0 {
-		doc.ExitCode = diag.WorstExit(doc.ExitCode, diag.ExitError)
-	}
-	doc.Result, doc.Fleet = diag.ExitName(doc.ExitCode), f
-	doc.Findings = append(doc.Findings, f.warnings()...)
-	facts, pl := f.lines(), doc.Plan
-	if pl == nil {
-		doc.Messages = append(facts, doc.Messages...)
-		return doc
-	}
-	pl.Requests = routing.MergeLines(pl.Requests, false)
-	for i, key := range m.settings.texts {
-		if s, projects := &pl.Settings[i], m.settings.projects[key]; len(projects) > 1 {
-			s.Consequence = strings.TrimPrefix(s.Consequence+"; "+describeProjects(projects, all), "; ")
+// noteElsewhere names the projects that have changes although this change is not about them, if it is known what is.
+func noteElsewhere(pl *plan.Plan) []string {
+	var projects []string
+	for i := range pl.Items {
+		item := &pl.Items[i]
+		if item.Elsewhere = item.Elsewhere && pl.Blame != nil && pl.Blame.Base != ""; item.Elsewhere {
+			projects = append(projects, item.Project)
 		}
 	}
-	if pl.Blame != nil && pl.Blame.Base != "" {
-		for i := range pl.Items { // what this change does not change comes last, if it is known
-			pl.Items[i].Elsewhere = !m.touched[pl.Items[i].Project]
-		}
+	if projects == nil {
+		return nil
 	}
-	doc.Findings = append(doc.Findings, movedObjectWarnings(pl.Items)...)
-	pl.Notes = append(facts, m.notes.lines(all)...)
-	return doc
-}
-
-// isOfThisChange reports whether this change has a part in an item.
-func isOfThisChange(item plan.Item) bool {
-	return item.By == plan.ByThisChange || slices.ContainsFunc(item.Lines(), func(l plan.ChangeLine) bool { return l.By == plan.ByThisChange })
+	return []string{"waiting in other projects: " + nameProjects(slices.Compact(projects))}
 }
 
 // movedObjectWarnings returns a warning for each object that is created in one project and stays live in another: both have one
@@ -322,30 +339,4 @@ func fileInProject(project, file string) string {
 		return file
 	}
 	return path.Join(project, file)
-}
-
-func findingsInProject(project string, found diag.List) diag.List {
-	out := slices.Clone(found)
-	for i := range out {
-		if out[i].Path = fileInProject(project, out[i].Path); strings.Contains(out[i].Fix, "trueup ") {
-			out[i].Fix = "in " + project + ": " + out[i].Fix
-		}
-	}
-	return out
-}
-
-func requestsInProject(project string, lines []routing.RequestChange) []routing.RequestChange {
-	out := slices.Clone(lines)
-	for i := range out {
-		out[i].Objects = keysInProject(project, out[i].Objects)
-	}
-	return out
-}
-
-func keysInProject(project string, keys []kind.Key) []kind.Key {
-	out := slices.Clone(keys)
-	for i := range out {
-		out[i].Project = project
-	}
-	return out
 }

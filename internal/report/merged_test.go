@@ -26,14 +26,15 @@ const testTool = "trueup 0.1.0"
 
 // merged returns what the results of projects become, each with its path.
 func merged(docs map[string]Document) Document {
-	m := &Merger{fleet: FleetFacts{FleetRun: FleetRun{Tool: testTool, Commit: "8a6c09fc", Shards: 1}}}
+	var placed []Document
 	for _, at := range slices.Sorted(maps.Keys(docs)) {
 		doc := docs[at]
 		doc.Result = diag.ExitName(doc.ExitCode)
 		doc.Project = &ProjectResult{Path: at, Result: doc.Result, ExitCode: doc.ExitCode}
-		m.AddResult(doc)
+		PlaceInFleet(&doc)
+		placed = append(placed, doc)
 	}
-	return m.Finish()
+	return MergeResults(ShardHead{FleetRun: FleetRun{Tool: testTool, Commit: "8a6c09fc", Shards: 1}}, placed)
 }
 
 // cachedLonger is a plan of one equal change and of unchanged objects.
@@ -150,11 +151,12 @@ func FuzzReadResult(f *testing.F) {
 			return
 		}
 		doc.Project = &ProjectResult{Path: "a"}
-		m := &Merger{}
-		m.AddResult(doc)
-		all := m.Finish()
 		for _, format := range Formats() {
 			write(t, format, doc, FormatOptions{Verbose: true, ShowUnmanaged: true})
+		}
+		PlaceInFleet(&doc)
+		all := MergeResults(ShardHead{}, []Document{doc})
+		for _, format := range Formats() {
 			write(t, format, all, FormatOptions{})
 		}
 	})

@@ -32,9 +32,9 @@ func checkNameShape(s *RuleSubject) {
 type specName struct{ owner, field, text string }
 
 // specNames returns the names that parts of the object have, and by which other parts refer to them.
-func (s *RuleSubject) specNames() []specName {
-	if s.Kind.Name != cdn || s.names != nil {
-		return s.names
+func (s *RuleSubject) specNames() (names []specName) {
+	if s.Kind.Name != cdn {
+		return nil
 	}
 	for _, field := range [][2]string{
 		{"firewall.rules[]", "name"},
@@ -45,10 +45,10 @@ func (s *RuleSubject) specNames() []specName {
 		{"secureLink", "expireName"},
 	} {
 		for at, m := range s.eachMapping(field[0]) {
-			s.names = append(s.names, specName{at, field[1], textField(m, field[1])})
+			names = append(names, specName{at, field[1], textField(m, field[1])})
 		}
 	}
-	return s.names
+	return names
 }
 
 // confusable are characters that look like dots and slashes, or become such when a program normalises
@@ -166,20 +166,16 @@ func firstByHost(all []CheckedObject) map[string]CheckedObject {
 }
 
 func checkServerOwned(s *RuleSubject) {
-	metadata := mappingField(s.Doc, "metadata")
-	for _, field := range []string{
-		"status", "metadata.uid", "metadata.resourceVersion", "metadata.generation", "metadata.creationTimestamp", "metadata.managedFields",
-		"metadata.selfLink", "metadata.deletionTimestamp", "metadata.deletionGracePeriodSeconds", "metadata.ownerReferences",
-	} {
-		owner := s.Doc
-		name, below := strings.CutPrefix(field, "metadata.")
-		if below {
-			owner = metadata
-		}
-		if _, has := owner[name]; has {
-			s.report(field, field+" is a field that the server owns", "remove it: it was copied from an answer of the platform")
+	check := func(owner map[string]any, path string, names ...string) {
+		for _, name := range names {
+			if _, has := owner[name]; has {
+				s.report(path+name, path+name+" is a field that the server owns", "remove it: it was copied from an answer of the platform")
+			}
 		}
 	}
+	check(s.Doc, "", "status")
+	check(mappingField(s.Doc, "metadata"), "metadata.", "uid", "resourceVersion", "generation", "creationTimestamp", "managedFields",
+		"selfLink", "deletionTimestamp", "deletionGracePeriodSeconds", "ownerReferences")
 }
 
 const (
@@ -234,14 +230,10 @@ type hostField struct {
 
 // unusualHosts returns the hostname of an object, and the hosts of a CDN's locations and servers, without
 // names that are certainly valid.
-func (s *RuleSubject) unusualHosts() []hostField {
-	if s.hosts != nil {
-		return s.hosts
-	}
-	s.hosts = []hostField{}
+func (s *RuleSubject) unusualHosts() (hosts []hostField) {
 	add := func(at, field, noun, text string, server bool) {
 		if text != "" && !isPlainHost(text) && diag.FindPlaceholder(text) == "" && (!server || !isIPAddress(text)) {
-			s.hosts = append(s.hosts, hostField{kind.JoinField(at, field), noun, text, server})
+			hosts = append(hosts, hostField{kind.JoinField(at, field), noun, text, server})
 		}
 	}
 	add("spec", s.Kind.HostField, "hostname", s.Host, false)
@@ -252,7 +244,7 @@ func (s *RuleSubject) unusualHosts() []hostField {
 			}
 		}
 	}
-	return s.hosts
+	return hosts
 }
 
 // isPlainHost reports whether a name is a lower-case one of RFC 1123 with several labels.
@@ -293,8 +285,6 @@ func (h hostField) problem() (problem, fix string) {
 	switch problem = hostnameProblem(h.text); {
 	case h.server && isBracketedIPv6(h.text):
 		return "", ""
-	case h.server && problem == isIPv6:
-		return "is neither a name nor an address", "write the address alone, such as 2001:db8::7"
 	case problem == "" && endsInNumber(h.text) && !isIPAddress(h.text):
 		return "ends in a number and is not an address, but some programs read it as one", fix
 	}
@@ -317,37 +307,14 @@ func toASCII(name string) string {
 	return ascii
 }
 
-const isIPv6 = "is an IPv6 address"
-
 // hostnameProblem returns what makes a hostname invalid, or "". It allows underscores and stars.
 func hostnameProblem(host string) string {
 	at := strings.IndexFunc(host, func(r rune) bool { return !isHostnameRune(r) && r != '_' && r != '*' })
 	if at < 0 {
 		return ""
 	}
-	for _, p := range []struct{ part, problem string }{
-		{"://", "has a scheme"},
-		{"/", "has a path"},
-		{`\`, "has a path"},
-		{"?", "has a query"},
-		{"#", "has a fragment"},
-		{"@", "has a user name"},
-	} {
-		if strings.Contains(host, p.part) {
-			return p.problem
-		}
-	}
 	r, _ := utf8.DecodeRuneInString(host[at:])
-	switch {
-	case strings.HasPrefix(host, "["), strings.Count(host, ":") > 1:
-		return isIPv6
-	case strings.Contains(host, ":"):
-		return "has a port"
-	case strings.ContainsFunc(host, unicode.IsSpace):
-		return "has white space"
-	case strings.ContainsFunc(host, diag.IsInvisible):
-		return "has invisible characters"
-	case r > unicode.MaxASCII:
+	if r > unicode.MaxASCII && !diag.IsInvisible(r) && !unicode.IsSpace(r) {
 		return fmt.Sprintf("has the character %q (U+%04X), which is not ASCII and may look like one that is", r, r)
 	}
 	return fmt.Sprintf("has the character %q", r)

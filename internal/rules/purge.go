@@ -32,12 +32,7 @@ func subdomainProblem(sub, host string) (problem, fix string) {
 		return "contains the hostname", "write " + strings.TrimSuffix(sub, "."+host)
 	case host != "" && strings.Contains(sub, host):
 		return "contains the hostname", "write only the part before it"
-	case strings.Trim(sub, ".") != sub:
-		return "has a dot at its start or end", "write " + strings.Trim(sub, ".")
 	case len(hostnameOddities(sub)) > 0 || hostnameProblem(sub) != "":
-		if ascii := toASCII(sub); ascii != "" {
-			return "is not the start of a hostname", "write " + ascii + ", which is this name in ASCII"
-		}
 		return "is not the start of a hostname", "write letters, digits and hyphens, such as www"
 	}
 	return "", ""
@@ -176,22 +171,16 @@ func checkPurgePathOdd(s *RuleSubject) {
 	}
 }
 
-// CoveredPaths returns the paths of a purge, their fields, and for each path the indices of those that it
-// covers.
-func CoveredPaths(spec map[string]any) (paths, places []string, covered [][]int) {
-	for at, path := range textElements(spec, "paths") {
+// checkPurgePathCovered reports each path that covers others once.
+func checkPurgePathCovered(s *RuleSubject) {
+	var paths, places []string
+	for at, path := range textElements(s.Tree, "paths") {
 		paths, places = append(paths, path), append(places, at)
 	}
-	covered = make([][]int, len(paths))
+	covered := make([][]int, len(paths))
 	for _, r := range purge.FindRedundant(paths) {
 		covered[r.By] = append(covered[r.By], r.Index)
 	}
-	return paths, places, covered
-}
-
-// checkPurgePathCovered reports each path that covers others once.
-func checkPurgePathCovered(s *RuleSubject) {
-	paths, places, covered := CoveredPaths(s.Tree)
 	for by, indices := range covered {
 		if len(indices) == 0 {
 			continue

@@ -17,10 +17,8 @@ import (
 
 // The names of rules that other packages check, or need to know.
 const (
-	IgnoreOdd    = "ignore-odd"
-	IgnoreUnused = "ignore-unused"
-	Namespace    = "namespace"
-	PathCovered  = "purge-path-covered"
+	IgnoreOdd = "ignore-odd"
+	Namespace = "namespace"
 
 	// The plan checks these, because they need live objects or the ledger.
 	HostnameTaken   = "hostname-taken" // this package checks it, too, among manifests
@@ -59,8 +57,6 @@ type check struct {
 	kind   string
 	// set checks all objects together.
 	set func([]CheckedObject, reportOn)
-	// idle reports whether the options leave nothing to check; nil for never.
-	idle func(RuleSettings) bool
 }
 
 // RuleSettings are the settings of a project that rules read.
@@ -81,7 +77,7 @@ func checks() map[string]check {
 	ofCDN, ofPurge, ofSnapshot := of(cdn), of(purging), of(snapshot)
 	return map[string]check{
 		"cors-credentials":     ofCDN(checkCORSCredentials),
-		"deprecated-purge-url": {object: checkDeprecatedPurgeURL, idle: func(opts RuleSettings) bool { return opts.DeprecatedPurgeURL == "" }},
+		"deprecated-purge-url": {object: checkDeprecatedPurgeURL},
 		"duplicate-location":   ofCDN(duplicateCheck("", "locations", "merge the two, or change the path or host of one")),
 		"duplicate-rule":       ofCDN(duplicateCheck("firewall", "rules", "rename one of them, or remove it")),
 		"duplicate-server":     ofCDN(duplicateCheck("upstreams[]", "servers", "remove one, and raise the weight of the other")),
@@ -103,7 +99,7 @@ func checks() map[string]check {
 		"purge-limits-set":     {set: checkPurgeLimitsSet},
 		"purge-name-generic":   ofPurge(checkPurgeNameGeneric),
 		"purge-path":           ofPurge(checkPurgePath),
-		PathCovered:            ofPurge(checkPurgePathCovered),
+		"purge-path-covered":   ofPurge(checkPurgePathCovered),
 		"purge-path-odd":       ofPurge(checkPurgePathOdd),
 		"purge-subdomain":      ofPurge(checkPurgeSubdomain),
 		"ratelimit-locks-out":  ofCDN(checkRatelimitLocksOut),
@@ -204,13 +200,8 @@ type RuleSubject struct {
 	Full   func(diag.Severity) bool
 	// Line returns the line of a field.
 	Line func(field string) int
-	// Begin, if set, is called before each rule.
-	Begin func()
 
-	rule  *Rule                       // the running one
-	names []specName                  // the result of specNames
-	hosts []hostField                 // the result of unusualHosts
-	found map[string][]locatedMapping // the results of eachMapping, by place
+	rule *Rule // the running one
 }
 
 // Run applies the rules that check one object: those of advice or the others.
@@ -221,9 +212,7 @@ func (s *RuleSubject) Run(advice bool) {
 		if rule.object == nil || advice != (rule.Severity == diag.Advice) || !general && (rule.kind != s.Kind.Name || s.Tree == nil) {
 			continue
 		}
-		if s.rule = rule; s.Begin != nil {
-			s.Begin()
-		}
+		s.rule = rule
 		rule.object(s)
 	}
 }
@@ -262,12 +251,7 @@ func CheckSet(all []CheckedObject, report func(CheckedObject, diag.Finding)) {
 }
 
 // CanBeSilenced reports whether a comment can silence the rule. Rules about file names have no line for
-// a comment, and rules about comments must stay visible.
+// a comment, and the rule about comments must stay visible.
 func (r *Rule) CanBeSilenced() bool {
-	return r.Severity != diag.Error && r.Bad != "" && r.Name != IgnoreOdd && r.Name != IgnoreUnused
-}
-
-// NeedsOnlyDocument reports whether one document is enough to know that the rule finds nothing.
-func (r *Rule) NeedsOnlyDocument(o RuleSettings) bool {
-	return r.set == nil && !r.NeedsLive && (r.idle == nil || !r.idle(o))
+	return r.Severity != diag.Error && r.Bad != "" && r.Name != IgnoreOdd
 }

@@ -13,7 +13,6 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/e2e/inputs"
 	"trueup/internal/manifest"
-	"trueup/internal/purge"
 )
 
 // fixed repairs a text and says by which rules, each with its line.
@@ -23,7 +22,7 @@ func fixed(t interface {
 }, text string, ctx *testing.T,
 ) (string, []string) {
 	t.Helper()
-	got, repaired, err := fixFile(ctx.Context(), manifest.FileText{Path: "a.yaml", Data: []byte(text)}, manifest.LoadSettings{})
+	got, repaired, err := fixFile(ctx.Context(), "a.yaml", []byte(text), manifest.LoadSettings{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,15 +74,6 @@ func TestFix(t *testing.T) {
 			`{"apiVersion":"delivery/v2.1","kind":"CDN","metadata":{"name":"a"},"spec":{"hostname":"a.example.com","tls":{"forced":"true"}}}`,
 			[]string{"misspelt-field:1", "text-unquoted:1"},
 		},
-		{"what a comment silences stays", inputs.PurgeOf("  # trueup:ignore purge-path-covered why\n  paths:\n    - /a\n    - /a\n"), inputs.PurgeOf("  # trueup:ignore purge-path-covered why\n  paths:\n    - /a\n    - /a\n"), nil},
-
-		{"covered paths", inputs.PurgeOf("  paths:\n    - /a/1 \n    - /a/*\n    - /b # kept\n    - '/a/2'\n    - /c\n    - /c\n"), inputs.PurgeOf("  paths:\n    - /a/*\n    - /b # kept\n    - /c\n"), []string{"purge-path-covered:6", "purge-path-covered:11"}},
-		{"covered paths in brackets", inputs.PurgeOf("  paths: [/a/1, /a/2, /a/*, /b, /b, /a/3]\n"), inputs.PurgeOf("  paths: [/a/*, /b]\n"), []string{"purge-path-covered:5", "purge-path-covered:5"}},
-		{"a covered path with a comment stays", inputs.PurgeOf("  paths:\n    - /a/*\n    # of one\n    - /a/1\n    - /b\n    - /b # again\n"), inputs.PurgeOf("  paths:\n    - /a/*\n    # of one\n    - /a/1\n    - /b\n    - /b # again\n"), nil},
-		{
-			"covered paths of what has no name stay, and before it no spec is needed", "apiVersion: delivery/v2.1\nkind: CDN\nmetadata: {name: a}\n---\napiVersion: delivery/v2.1\nkind: Purge\nspec: {hostname: a.example.com, paths: [/a, /a]}\n",
-			"apiVersion: delivery/v2.1\nkind: CDN\nmetadata: {name: a}\n---\napiVersion: delivery/v2.1\nkind: Purge\nspec: {hostname: a.example.com, paths: [/a, /a]}\n", nil,
-		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, rules := fixed(t, c.in, t)
@@ -100,28 +90,25 @@ func TestFix(t *testing.T) {
 // TestFixIsComplete: what is too much to be said at once is repaired too, and each
 // repair is said once.
 func TestFixIsComplete(t *testing.T) {
-	paths := strings.Builder{}
+	var in, want strings.Builder
 	for i := range 1200 {
-		fmt.Fprintf(&paths, "    - /%d\n", i)
+		fmt.Fprintf(&in, "    - {path: /%d, cache: {edgeTTL: 60}}\n", i)
+		fmt.Fprintf(&want, "    - {path: /%d, cache: {edgeTTL: \"60\"}}\n", i)
 	}
-	once := inputs.PurgeOf("  paths:\n" + paths.String())
-	got, rules := fixed(t, once+paths.String(), t)
-	if got != once || len(rules) != 1200 {
-		t.Errorf("%d repairs, and %d lines of %d", len(rules), strings.Count(got, "\n"), strings.Count(once, "\n"))
+	head := "apiVersion: delivery/v2.1\nkind: CDN\nmetadata: {name: shop}\nspec:\n  hostname: shop.example.com\n  locations:\n"
+	got, rules := fixed(t, head+in.String(), t)
+	if got != head+want.String() || len(rules) != 1200 {
+		t.Errorf("%d repairs", len(rules))
 	}
 }
 
 // loose is a value as far as repairs never change it: names and words in any
-// case, booleans and numbers as text or not, and paths that purge the same.
+// case, and booleans and numbers as text or not.
 func loose(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		out := map[string]any{}
 		for name, e := range v {
-			if list, ok := e.([]any); ok && name == "paths" {
-				out[name] = outer(list)
-				continue
-			}
 			for other := range v {
 				if other != name && strings.EqualFold(other, name) {
 					out[name] = loose(e) // both are there, so both stay
@@ -144,21 +131,6 @@ func loose(v any) any {
 		return fmt.Sprint(word)
 	}
 	return text
-}
-
-// outer are the paths that no other of the list purges.
-func outer(list []any) []any {
-	var paths []string
-	for _, e := range list {
-		paths = append(paths, fmt.Sprint(e))
-	}
-	var out []any
-	for i, p := range paths {
-		if !slices.ContainsFunc(purge.FindRedundant(paths), func(r purge.RedundantPath) bool { return r.Index == i }) {
-			out = append(out, p)
-		}
-	}
-	return out
 }
 
 // TestFixChangesWhatARuleSaysAndNothingElse: quotes leave the values alone, other
@@ -186,7 +158,7 @@ func TestFixChangesWhatARuleSaysAndNothingElse(t *testing.T) {
 			text.WriteString("  paths:\n    - " + strings.Join(list, "\n    - ") + "\n")
 		}
 		in := []byte(text.String())
-		out, repaired, err := fixFile(t.Context(), manifest.FileText{Data: in}, manifest.LoadSettings{})
+		out, repaired, err := fixFile(t.Context(), "", in, manifest.LoadSettings{})
 		if err != nil {
 			rt.Fatal(err)
 		}

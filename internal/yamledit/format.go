@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -35,14 +34,13 @@ func (e *UnformattedError) Error() string {
 func leftError(line int, reason string) error { return &UnformattedError{Line: line, Reason: reason} }
 
 // Format returns the canonical layout of a file of manifests: two spaces for each level, also for
-// lists; no white space at the ends of lines; one empty line at most in a row; the fields of each
-// paragraph (between empty lines) in the order of the schema. JSON stays JSON, over several lines.
+// lists; no white space at the ends of lines; one empty line at most in a row. JSON stays JSON, over several lines.
 //
 // Format edits the text, so comments, quotes, anchors, brackets, byte order mark and line breaks stay. It
 // compares the values and comments of the result with the file. An error is always a *UnformattedError: leave
 // the file as it is.
 func Format(data []byte) ([]byte, error) {
-	return newFormatting(manifest.NewFileState("", data), true, func(*yaml.Node) {}).format()
+	return newFormatting(manifest.NewFileState("", data), func(*yaml.Node) {}).format()
 }
 
 // formattedFile is a file that was laid out.
@@ -54,9 +52,8 @@ type formattedFile struct {
 }
 
 // newFormatting reads a file, calls each with its documents, and lays them out one by one: their nodes take
-// many times the memory of the text. ordered sorts the fields in the order of the schema. Each member and
-// element of JSON gets its own line.
-func newFormatting(in *manifest.FileState, ordered bool, each func(doc *yaml.Node)) *formattedFile {
+// many times the memory of the text. Each member and element of JSON gets its own line.
+func newFormatting(in *manifest.FileState, each func(doc *yaml.Node)) *formattedFile {
 	f := &formattedFile{source: newSource(in.Lines.Data), file: in}
 	asJSON := isJSON(f.body)
 	sheet := sync.OnceValue(func() *textLayout { return newSheet(f.body) }) // not for what Documents refuses
@@ -66,7 +63,7 @@ func newFormatting(in *manifest.FileState, ordered bool, each func(doc *yaml.Nod
 		case asJSON && isDeep(doc, manifest.MaxDepth):
 			f.err = leftError(doc.Line, tooDeep)
 		case !asJSON:
-			f.err = sheet().layOutDocument(doc, ordered)
+			f.err = sheet().layOutDocument(doc)
 		}
 	})
 	switch {
@@ -88,16 +85,11 @@ func isDeep(n *yaml.Node, levels int) bool {
 	return levels < 0 || slices.ContainsFunc(n.Content, func(below *yaml.Node) bool { return isDeep(below, levels-1) })
 }
 
-// format returns the checked layout of a file that was laid out in the order of the schema or, if that
-// fails, in its own.
+// format returns the layout after a check.
 func (f *formattedFile) format() ([]byte, error) {
-	if err := f.checkReadable(); err != nil {
-		return nil, err
-	}
-	err := f.verifyLayout(true)
-	if err != nil {
-		f = newFormatting(manifest.NewFileState("", f.data), false, func(*yaml.Node) {})
-		err = f.verifyLayout(false)
+	err := f.checkReadable()
+	if err == nil {
+		err = f.verifyLayout()
 	}
 	if err != nil {
 		return nil, err
@@ -150,54 +142,42 @@ func isJSON(text []byte) bool {
 // errDiffers reports a bug of this program, before it changes a file.
 var errDiffers = leftError(0, "the result would have another meaning")
 
-// verifyLayout checks that the layout has the same lines, apart from white space and order, the same values and
-// styles, and trueup: comments at the same fields, and that it is final.
-func (f *formattedFile) verifyLayout(ordered bool) error {
+// verifyLayout checks that the layout has the same lines, apart from white space, and the same values and styles, and that
+// it is final.
+func (f *formattedFile) verifyLayout() error {
 	if f.err != nil || bytes.Equal(f.laid, f.body) {
 		return f.err
 	}
-	again := newFormatting(manifest.NewFileState("", slices.Concat(f.mark, f.laid)), ordered, func(*yaml.Node) {})
+	again := newFormatting(manifest.NewFileState("", slices.Concat(f.mark, f.laid)), func(*yaml.Node) {})
 	switch {
 	case again.checkReadable() != nil, !sameDocuments(f.body, f.laid),
 		!isJSON(f.body) && !slices.Equal(significantLines(f.body), significantLines(f.laid)):
 		return errDiffers
-	case !slices.Equal(listMarks(f.body), listMarks(f.laid)):
-		return leftError(0, "a trueup:ignore comment would move to another field")
 	case again.err != nil || !bytes.Equal(again.laid, f.laid):
 		return leftError(0, "formatting it twice would give different results")
 	}
 	return nil
 }
 
-// significantLines returns the lines of a text without white space and leading hyphens, sorted.
+// significantLines returns the lines of a text without white space.
 func significantLines(text []byte) (all []string) {
 	for line := range strings.Lines(string(text)) {
-		if line = strings.Join(strings.Fields(strings.TrimLeft(line, " -")), ""); line != "" {
+		if line = strings.Join(strings.Fields(line), ""); line != "" {
 			all = append(all, line)
 		}
 	}
-	slices.Sort(all)
 	return all
 }
 
-// formattedText returns the layout, once all documents are known.
+// formattedText returns the layout, once all documents are known: the lines without white space at their ends, empty
+// lines at both ends or two of them in a row.
 func (l *textLayout) formattedText() ([]byte, error) {
 	if err := l.layOutLines(); err != nil {
 		return nil, err
 	}
-	for _, m := range l.mappings {
-		l.sortFields(m)
-	}
-	return l.joinLines(), nil
-}
-
-// joinLines joins the lines, without white space at their ends, empty lines at both ends or two of them in a
-// row.
-func (l *textLayout) joinLines() []byte {
 	b := make([]byte, 0, len(l.text.Data)+1)
 	empty := false
-	for _, at := range l.order {
-		line := l.lines[at]
+	for _, line := range l.lines {
 		if line.kind == emptyLine {
 			empty = len(b) > 0
 			continue
@@ -214,25 +194,20 @@ func (l *textLayout) joinLines() []byte {
 	if l.unended {
 		b = bytes.TrimSuffix(b, []byte("\n"))
 	}
-	return b
+	return b, nil
 }
 
-// sameNodes reports whether two nodes have the same values, styles and anchors, in any order of members.
-// becomes replaces nodes below the first. A node without a tag is the same in any style.
+// sameNodes reports whether two nodes have the same values, styles and anchors. becomes replaces nodes below the first. A
+// node without a tag is the same in any style.
 func sameNodes(was, is *yaml.Node, becomes map[*yaml.Node][]*yaml.Node) bool {
 	if was.Kind != is.Kind || was.Value != is.Value || was.Anchor != is.Anchor ||
 		was.Tag != "" && (was.Tag != is.Tag || was.Style != is.Style) {
 		return false
 	}
-	return slices.EqualFunc(sortedByName(was, becomes), sortedByName(is, nil), func(was, is *yaml.Node) bool { return sameNodes(was, is, becomes) })
-}
-
-// sortedByName returns what is below a node, and the members of a mapping sorted by name.
-func sortedByName(n *yaml.Node, becomes map[*yaml.Node][]*yaml.Node) []*yaml.Node {
-	content := n.Content
+	content := was.Content
 	if len(becomes) > 0 {
 		content = nil
-		for _, below := range n.Content {
+		for _, below := range was.Content {
 			if is, ok := becomes[below]; ok {
 				content = append(content, is...)
 			} else {
@@ -240,69 +215,11 @@ func sortedByName(n *yaml.Node, becomes map[*yaml.Node][]*yaml.Node) []*yaml.Nod
 			}
 		}
 	}
-	if n.Kind != yaml.MappingNode {
-		return content
-	}
-	pairs := slices.Collect(slices.Chunk(content, 2))
-	slices.SortStableFunc(pairs, func(a, b []*yaml.Node) int { return strings.Compare(a[0].Value, b[0].Value) })
-	return slices.Concat(pairs...)
+	return slices.EqualFunc(content, is.Content, func(was, is *yaml.Node) bool { return sameNodes(was, is, becomes) })
 }
 
 // sameDocuments reports whether two texts have the same documents.
 func sameDocuments(was, is []byte) bool {
-	next, stop := iter.Pull(documentsOf(is))
-	defer stop()
-	ok := true
-	for doc := range documentsOf(was) {
-		other, more := next()
-		ok = ok && more && sameNodes(doc, other, nil)
-	}
-	_, more := next()
-	return ok && !more
-}
-
-// documentsOf iterates over the documents of a text.
-func documentsOf(text []byte) iter.Seq[*yaml.Node] {
-	return func(yield func(*yaml.Node) bool) {
-		more := true
-		manifest.NewFileState("", text).EachDocument(func(doc *yaml.Node) { more = more && yield(doc) })
-	}
-}
-
-// listMarks returns each trueup: comment, with the number of the field that it covers, sorted. The numbers
-// are the same in any order of members.
-func listMarks(text []byte) []string {
-	if !bytes.Contains(text, []byte(manifest.MarkName)) {
-		return nil
-	}
-	var all []string
-	numbers, last, i := map[int]int{}, 0, 0
-	f := manifest.NewFileState("", text)
-	f.EachDocument(func(doc *yaml.Node) {
-		last = numberLines(doc, last, numbers)
-		i++
-		root := manifest.RootNode(doc)
-		if root == nil {
-			return
-		}
-		for _, m := range manifest.CommentsWithLines(root, f.TakeMarks(f.DocumentEnd(root.Line))) {
-			from := m.From
-			if m.Line < root.Line {
-				from = 0 // the whole document
-			}
-			all = append(all, fmt.Sprintf("%d %s %s %s %d", i, m.Word, m.Rule, m.Reason, numbers[from]))
-		}
-	})
-	slices.Sort(all)
-	return all
-}
-
-// numberLines gives each line the number of the last node that starts there, and returns the highest number.
-func numberLines(n *yaml.Node, last int, numbers map[int]int) int {
-	last++
-	numbers[n.Line] = last
-	for _, below := range sortedByName(n, nil) {
-		last = numberLines(below, last, numbers)
-	}
-	return last
+	return slices.EqualFunc(manifest.NewFileState("", was).DocumentNodes(), manifest.NewFileState("", is).DocumentNodes(),
+		func(was, is *yaml.Node) bool { return sameNodes(was, is, nil) })
 }

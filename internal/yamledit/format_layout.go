@@ -1,13 +1,13 @@
 package yamledit
 
 import (
+	"bytes"
 	"math"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
-	"trueup/internal/kind"
 	"trueup/internal/manifest"
 )
 
@@ -42,34 +42,26 @@ type layoutLine struct {
 	tokens  []token // from left to right
 	// value is the column of the value after the last token, or 0.
 	value int
-	// shift is how far an inner line moves to the right, and level the column of a comment.
-	shift, level int
+	shift int // how far an inner line moves to the right
 	// open reports whether a value in quotes or brackets continues on the next line.
 	open bool
 }
 
 // textLayout is a text while it is laid out; lines count from 0.
 type textLayout struct {
-	text     manifest.LineIndex
-	lines    []layoutLine
-	order    []int // the lines in the order of the result
-	mappings []sortableMapping
+	text  manifest.LineIndex
+	lines []layoutLine
 	// ended reports whether the last line has a line break, and unended whether adding one would change
 	// the value on that line.
 	ended, unended bool
 	depth          int
-	scratch        []byte // for the line that is laid out
 }
 
 func newSheet(text []byte) *textLayout {
 	body, ended := strings.CutSuffix(string(text), "\n")
-	n := strings.Count(body, "\n") + 1
-	l := &textLayout{text: manifest.LineIndex{Data: text}, ended: ended, lines: make([]layoutLine, 0, n), order: make([]int, 0, n)}
-	tokens := make([]token, n) // most lines have one
+	l := &textLayout{text: manifest.LineIndex{Data: text}, ended: ended, lines: make([]layoutLine, 0, strings.Count(body, "\n")+1)}
 	for line := range strings.SplitSeq(body, "\n") {
-		at := len(l.lines)
-		l.order = append(l.order, at)
-		next := layoutLine{in: line, tokens: tokens[at : at : at+1]}
+		next := layoutLine{in: line}
 		switch trimmed := strings.TrimLeft(line, " \t"); {
 		case trimmed == "":
 			next.kind = emptyLine
@@ -84,7 +76,7 @@ func newSheet(text []byte) *textLayout {
 }
 
 // layOutDocument sets the columns of everything in a document.
-func (l *textLayout) layOutDocument(doc *yaml.Node, ordered bool) error {
+func (l *textLayout) layOutDocument(doc *yaml.Node) error {
 	root := manifest.RootNode(doc)
 	if root == nil {
 		return nil
@@ -95,12 +87,7 @@ func (l *textLayout) layOutDocument(doc *yaml.Node, ordered bool) error {
 	if l.lines[root.Line-1].kind == markerLine {
 		return leftError(root.Line, "a mapping starts on the line of ---")
 	}
-	var field *kind.Field
-	k, ok := manifest.KindOf(root)
-	if ok && ordered && !hasAnchor(root) {
-		field = k.Root()
-	}
-	return l.layOutMapping(root, 0, field)
+	return l.layOutMapping(root, 0)
 }
 
 // keepLines leaves a document unchanged that is not a block mapping.
@@ -126,7 +113,7 @@ func isBlockCollection(n *yaml.Node) bool {
 	return (n.Kind == yaml.MappingNode || n.Kind == yaml.SequenceNode) && n.Style&yaml.FlowStyle == 0 && len(n.Content) > 0
 }
 
-// hasAnchor reports whether a node has an anchor at or below it: aliases may stand for it, and the order of fields matters.
+// hasAnchor reports whether a node has an anchor at or below it: aliases may stand for it.
 func hasAnchor(n *yaml.Node) bool {
 	return n.Anchor != "" || slices.ContainsFunc(n.Content, hasAnchor)
 }
@@ -138,9 +125,8 @@ func (l *textLayout) addToken(at, from, to int) {
 }
 
 // layOutMapping lays out a mapping with its keys at column to.
-func (l *textLayout) layOutMapping(n *yaml.Node, to int, field *kind.Field) error {
+func (l *textLayout) layOutMapping(n *yaml.Node, to int) error {
 	from := n.Content[0].Column - 1
-	own := sortableMapping{column: to, root: l.depth == 0, field: field}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		at := key.Line - 1
@@ -148,12 +134,10 @@ func (l *textLayout) layOutMapping(n *yaml.Node, to int, field *kind.Field) erro
 			return leftError(key.Line, "the key is not written as KEY:")
 		}
 		l.addToken(at, from, to)
-		own.entries = append(own.entries, fieldLines{line: at, name: key.Value})
-		if err := l.layOutValue(value, at, token{from, to}, kind.DocumentedMember(field, key.Value)); err != nil {
+		if err := l.layOutValue(value, at, token{from, to}); err != nil {
 			return err
 		}
 	}
-	l.mappings = append(l.mappings, own)
 	return nil
 }
 
@@ -165,7 +149,7 @@ func (l *textLayout) startsLine(at, column int, text string) bool {
 }
 
 // layOutSequence lays out a list, which is below the line owner, with its hyphens at column to.
-func (l *textLayout) layOutSequence(n *yaml.Node, owner, to int, item *kind.Field) error {
+func (l *textLayout) layOutSequence(n *yaml.Node, owner, to int) error {
 	_, column := l.text.Position(l.text.ValueOffset(n))
 	from := column - 1 // of the first hyphen
 	for _, e := range n.Content {
@@ -177,7 +161,7 @@ func (l *textLayout) layOutSequence(n *yaml.Node, owner, to int, item *kind.Fiel
 			return leftError(e.Line, "the element does not follow a hyphen of its list")
 		}
 		l.addToken(at, from, to)
-		if err := l.layOutValue(e, at, token{from, to}, item); err != nil {
+		if err := l.layOutValue(e, at, token{from, to}); err != nil {
 			return err
 		}
 	}
@@ -185,7 +169,7 @@ func (l *textLayout) layOutSequence(n *yaml.Node, owner, to int, item *kind.Fiel
 }
 
 // layOutValue lays out the value after a key or a hyphen.
-func (l *textLayout) layOutValue(v *yaml.Node, at int, owner token, field *kind.Field) error {
+func (l *textLayout) layOutValue(v *yaml.Node, at int, owner token) error {
 	start, below := v.Line-1, owner.to+levelIndent
 	switch {
 	case manifest.IsEmpty(v) && v.Anchor == "":
@@ -204,9 +188,9 @@ func (l *textLayout) layOutValue(v *yaml.Node, at int, owner token, field *kind.
 	}
 	defer func() { l.depth-- }()
 	if v.Kind == yaml.SequenceNode {
-		return l.layOutSequence(v, at-1, below, kind.DocumentedItem(field))
+		return l.layOutSequence(v, at-1, below)
 	}
-	return l.layOutMapping(v, below, field)
+	return l.layOutMapping(v, below)
 }
 
 func (l *textLayout) layOutLines() error {
@@ -220,16 +204,15 @@ func (l *textLayout) layOutLines() error {
 		case markerLine:
 			open, line.out = nil, line.in
 		case commentLine:
-			spare = commentedHyphen(line.in, at > 0 && l.isComment(at-1), spare)
-			line.level = commentLevel(line.in, spare >= 0, below[at], open)
-			line.out = strings.Repeat(" ", line.level) + strings.Trim(line.in, " \t")
+			spare = commentedHyphen(line.in, at > 0 && l.lines[at-1].kind == commentLine, spare)
+			line.out = strings.Repeat(" ", commentLevel(line.in, spare >= 0, below[at], open)) + strings.Trim(line.in, " \t")
 		case innerLine:
 			// A comment below a value of several lines would be a line of the value.
 			open = openTokens(open, []token{{math.MaxInt, math.MaxInt}})
 			line.out = line.shifted()
 		case tokenLine:
 			open = openTokens(open, line.tokens)
-			l.layOutTokens(line)
+			line.layOutTokens()
 		case emptyLine:
 		}
 	}
@@ -262,22 +245,18 @@ func (l *textLayout) tokensBelow() []token {
 }
 
 // layOutTokens writes the hyphens, the key and the value of a line.
-func (l *textLayout) layOutTokens(line *layoutLine) {
-	in, tokens := line.in, line.tokens
-	l.scratch = append(l.scratch[:0], strings.Repeat(" ", tokens[0].to)...)
-	for i, t := range tokens[1:] {
-		l.scratch = append(append(l.scratch, '-'), strings.Repeat(" ", t.to-tokens[i].to-1)...)
+func (line *layoutLine) layOutTokens() {
+	var out strings.Builder
+	out.WriteString(strings.Repeat(" ", line.tokens[0].to))
+	for i, t := range line.tokens[1:] {
+		out.WriteString("-" + strings.Repeat(" ", t.to-line.tokens[i].to-1))
 	}
-	rest := manifest.ColumnOffset(in, tokens[len(tokens)-1].from)
-	if value := manifest.ColumnOffset(in, line.value); value > rest {
-		l.scratch = append(append(l.scratch, strings.TrimRight(in[rest:value], " \t")...), ' ')
+	rest := manifest.ColumnOffset(line.in, line.tokens[len(line.tokens)-1].from)
+	if value := manifest.ColumnOffset(line.in, line.value); value > rest {
+		out.WriteString(strings.TrimRight(line.in[rest:value], " \t") + " ")
 		rest = value
 	}
-	if l.scratch = append(l.scratch, in[rest:]...); string(l.scratch) == in {
-		line.out = in
-	} else {
-		line.out = string(l.scratch)
-	}
+	line.out = out.String() + line.in[rest:]
 }
 
 // shifted returns an inner line, moved by its shift.
@@ -310,15 +289,10 @@ func commentLevel(line string, spare bool, best token, open []token) int {
 			best.to += levelIndent
 		}
 	}
-	return commentColumn(below, column, best.to)
-}
-
-// commentColumn returns the new column of a comment, of which a list that begins below in the same column may be.
-func commentColumn(below token, column, to int) int {
 	if below.from == column {
-		return max(to, below.to)
+		return max(best.to, below.to) // it may be of the list that begins below
 	}
-	return to
+	return best.to
 }
 
 // commentedHyphen returns the column of the hyphen of a commented-out element, or -1. A comment below another
@@ -333,4 +307,112 @@ func commentedHyphen(line string, goesOn bool, above int) int {
 		return at
 	}
 	return -1
+}
+
+// layOutLeaf lays out a scalar, an alias, or a collection in brackets.
+func (l *textLayout) layOutLeaf(v *yaml.Node, at int, owner token) error {
+	if isBlockScalar(v) {
+		return l.layOutBlock(v, owner)
+	}
+	start, by := v.Line-1, owner.to-owner.from
+	last, err := l.lastLine(v)
+	if err != nil {
+		return err
+	}
+	if start > at {
+		by = owner.to + levelIndent - (v.Column - 1)
+	}
+	plain := v.Kind == yaml.ScalarNode && manifest.IsPlain(v)
+	for i := start; i <= last; i++ {
+		l.lines[i].open = i < last && !plain
+		if i == start {
+			continue
+		}
+		l.lines[i].kind, l.lines[i].shift = innerLine, by
+		text := strings.TrimLeft(l.lines[i].in, " \t")
+		switch column := len(l.lines[i].in) - len(text); {
+		case text == "":
+			l.lines[i].shift = 0
+		case v.Kind == yaml.ScalarNode || column > owner.from: // it goes on below its owner
+			l.lines[i].shift = max(by, owner.to+1-column)
+		}
+	}
+	return nil
+}
+
+// lastLine returns the last line of a scalar, an alias, or a collection in brackets.
+func (l *textLayout) lastLine(v *yaml.Node) (int, error) {
+	if isBlockScalar(v) {
+		b, err := l.findBlock(v, noToken().from)
+		return b.last, err
+	}
+	end, ok := l.text.NodeEnd(v)
+	if !ok {
+		return 0, leftError(v.Line, "trueup can't tell where the value ends")
+	}
+	return v.Line - 1 + bytes.Count(l.text.Data[l.text.NodeOffset(v):end], []byte("\n")), nil
+}
+
+func isBlockScalar(v *yaml.Node) bool {
+	return v.Kind == yaml.ScalarNode && v.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0
+}
+
+// block is a block scalar: its lines, its header (| or > with indicators), and the column of its text.
+type block struct {
+	header, last, column int
+	sign                 string
+}
+
+func (l *textLayout) layOutBlock(v *yaml.Node, owner token) error {
+	b, err := l.findBlock(v, owner.from)
+	if err != nil {
+		return err
+	}
+	by := owner.to - owner.from
+	if !strings.ContainsAny(b.sign, "123456789") {
+		by = owner.to + levelIndent - b.column
+	}
+	for i := b.header + 1; i <= b.last; i++ {
+		line := &l.lines[i]
+		line.kind, line.open, line.shift = innerLine, true, by
+		if strings.Trim(line.in, " ") == "" && len(line.in) <= b.column {
+			line.shift = -len(line.in)
+		}
+	}
+	l.unended = l.unended || !l.ended && b.last == len(l.lines)-1 && !strings.Contains(b.sign, "-")
+	return nil
+}
+
+// findBlock finds the lines of a block scalar; owner is the column of its key or hyphen.
+func (l *textLayout) findBlock(v *yaml.Node, owner int) (b block, err error) {
+	at := l.text.ValueOffset(v)
+	b.header = v.Line - 1 + bytes.Count(l.text.Data[l.text.NodeOffset(v):at], []byte("\n"))
+	b.sign, _, _ = strings.Cut(l.lines[b.header].in[at-l.text.LineStart(b.header+1):], " ")
+	if b.sign == "" || b.sign[0] != '|' && b.sign[0] != '>' {
+		return b, leftError(b.header+1, "the text does not start where the parser says")
+	}
+	b.last, b.column = b.header, l.blockColumn(b, owner)
+	for i := b.header + 1; i < len(l.lines); i++ {
+		text := strings.TrimLeft(l.lines[i].in, " ")
+		if text != "" && len(l.lines[i].in)-len(text) < b.column {
+			break
+		}
+		if text != "" || strings.Contains(b.sign, "+") || len(l.lines[i].in) > b.column {
+			b.last = i
+		}
+	}
+	return b, nil
+}
+
+// blockColumn returns the column of the text of a block scalar.
+func (l *textLayout) blockColumn(b block, owner int) int {
+	if i := strings.IndexAny(b.sign, "123456789"); i >= 0 {
+		return max(owner, 0) + int(b.sign[i]-'0')
+	}
+	for _, line := range l.lines[b.header+1:] {
+		if text := strings.TrimLeft(line.in, " "); text != "" {
+			return max(len(line.in)-len(text), owner+1)
+		}
+	}
+	return owner + 1
 }

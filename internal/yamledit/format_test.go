@@ -33,7 +33,7 @@ func TestFormat(t *testing.T) {
 			"texts of several lines", "a:\n    b: |\n          one\n            two\n\n          three  \n    c: >-\n     x\n    d: |2\n         y\n    e: \"f\n      g\n\n      h\"\n    i: j\n      k # l\n",
 			"a:\n  b: |\n    one\n      two\n\n    three  \n  c: >-\n    x\n  d: |2\n       y\n  e: \"f\n    g\n\n    h\"\n  i: j\n    k # l\n",
 		},
-		{"comments below what they speak of", head + "spec:\n  upstreams: []\n     # of upstreams\n  locations: []\n", head + "spec:\n  locations: []\n  upstreams: []\n    # of upstreams\n"},
+		{"comments below what they speak of", head + "spec:\n  upstreams: []\n     # of upstreams\n  locations: []\n", head + "spec:\n  upstreams: []\n    # of upstreams\n  locations: []\n"},
 		{"comments below texts of several lines", "a: |\n    b\n  # c\nd: 1\n", "a: |\n  b\n# c\nd: 1\n"},
 		{
 			"elements that are comments stay in their list",
@@ -62,19 +62,6 @@ func TestFormat(t *testing.T) {
 		{"odd spaces in brackets", "a:  [\u2060,\u00a0b\u00a0c ,\n\u2060]\n", "a: [\u2060,\u00a0b\u00a0c ,\n\u2060]\n"},
 		{"only comments", "# a\n\n\n# b\n", "# a\n\n# b\n"},
 		{"nothing", "", ""},
-
-		{
-			"order", "kind: CDN\nspec:\n  zzz: 1\n  tls: {auto: \"true\"}\n  # of locations\n  locations:\n  - path: /*\n    # deep\n  hostname: a.example.com\nmetadata:\n  name: shop\napiVersion: delivery/v2.1\n",
-			head + "spec:\n  hostname: a.example.com\n  # of locations\n  locations:\n    - path: /*\n      # deep\n  tls: {auto: \"true\"}\n  zzz: 1\n",
-		},
-		{"order below a modeline", "# yaml-language-server: $schema=x\n# trueup:ignore hostname-odd why\nkind: CDN\napiVersion: delivery/v2.1\nmetadata: {}\n", "# yaml-language-server: $schema=x\n# trueup:ignore hostname-odd why\napiVersion: delivery/v2.1\nkind: CDN\nmetadata: {}\n"},
-		{"order behind a hyphen", head + "spec:\n  upstreams:\n    - scheme: https\n      name: o\n", head + "spec:\n  upstreams:\n    - name: o\n      scheme: https\n"},
-		{"order within paragraphs", head + "spec:\n  tls: {}\n\n  locations: []\n  hostname: h\n", head + "spec:\n  tls: {}\n\n  hostname: h\n  locations: []\n"},
-		{"no order over a comment that may be the mapping's", head + "spec:\n  # the shop\n  tls: {}\n  hostname: h\n", head + "spec:\n  # the shop\n  tls: {}\n  hostname: h\n"},
-		{"no order over a comment behind", head + "spec:\n  tls: {}\n  hostname: h\n  # end\n", head + "spec:\n  tls: {}\n  hostname: h\n  # end\n"},
-		{"no order over a comment of an element", head + "spec:\n  upstreams:\n    - scheme: https # of the element\n      name: o\n", head + "spec:\n  upstreams:\n    - scheme: https # of the element\n      name: o\n"},
-		{"no order with anchors", head + "spec:\n  tls: &a {}\n  hostname: h\n", head + "spec:\n  tls: &a {}\n  hostname: h\n"},
-		{"no order where a rule would be silenced elsewhere", "kind: CDN\n# trueup:ignore hostname-odd why\napiVersion: delivery/v2.1\n", "kind: CDN\n# trueup:ignore hostname-odd why\napiVersion: delivery/v2.1\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := Format([]byte(c.in))
@@ -196,7 +183,7 @@ func TestFormatOfTheCorpus(t *testing.T) {
 
 // unsound is why a file can't be formatted at all.
 func unsound(data []byte) error {
-	return newFormatting(manifest.NewFileState("", data), true, func(*yaml.Node) {}).checkReadable()
+	return newFormatting(manifest.NewFileState("", data), func(*yaml.Node) {}).checkReadable()
 }
 
 // TestFormatOfTheYAMLSuite: of the valid mappings of the suite few are left as

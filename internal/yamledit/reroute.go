@@ -1,14 +1,12 @@
 package yamledit
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
-	"trueup/internal/canon"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
@@ -24,16 +22,6 @@ type SubmitRoute struct {
 	Workspace string
 }
 
-// ReroutedDocument is a document that Convert changed.
-type ReroutedDocument struct {
-	Key      kind.Key
-	Line     int
-	From, To string // values of apiVersion
-	// Namespace is what Convert did with metadata.namespace: added, removed, or kept, because the API does
-	// not need it, but nothing else names the workspace, or Convert can't remove it alone.
-	Namespace string
-}
-
 // CheckVendor returns an error unless a kind has an envelope with the vendor's name.
 func CheckVendor(vendor string) error {
 	isVendor := func(k *kind.Kind) bool {
@@ -46,43 +34,30 @@ func CheckVendor(vendor string) error {
 	return nil
 }
 
-// String says what was done to the document.
-func (d ReroutedDocument) String() string {
-	namespace := ""
-	if d.Namespace != "" {
-		namespace = ", metadata.namespace " + d.Namespace
+// Convert edits apiVersion of the documents of a file, and adds metadata.namespace for the command line. It changes nothing
+// else: trueup does not send a namespace. It also returns what it did to
+// each document. If it can't, it returns findings and no text.
+func (r SubmitRoute) Convert(t manifest.FileText) (out []byte, done, findings diag.List) {
+	e := &rerouter{editor: newEditor(t.Path, t.Data), route: r}
+	for _, doc := range e.docs {
+		if root := manifest.RootNode(doc); root != nil && root.Kind == yaml.MappingNode {
+			e.convertDocument(root)
+		}
 	}
-	return d.Key.String() + ": " + d.From + " became " + d.To + namespace
-}
-
-// Convert edits apiVersion and metadata.namespace of the documents of a file, and nothing else. If it
-// can't, it returns findings and no text.
-func (r SubmitRoute) Convert(t manifest.FileText) ([]byte, []ReroutedDocument, diag.List) {
-	var e *rerouter
-	for _, remove := range []bool{true, false} { // of metadata.namespace
-		e = &rerouter{editor: newEditor(t.Path, t.Data), route: r, remove: remove}
-		for _, doc := range e.docs {
-			if root := manifest.RootNode(doc); root != nil && root.Kind == yaml.MappingNode {
-				e.convertDocument(root)
-			}
-		}
-		if e.file.Findings.HasErrors() {
-			return nil, nil, e.file.Findings
-		}
+	if !e.file.Findings.HasErrors() {
 		if out, ok := e.applyEdits(e.edits); ok {
 			return out, e.done, nil
 		}
+		e.file.AddError(1, 1, "", "", "its envelope can't be changed without changing more", "write apiVersion and metadata as plain text, without anchors")
 	}
-	e.file.AddError(1, 1, "", "", "its envelope can't be changed without changing more", "write apiVersion and metadata as plain text, without anchors")
 	return nil, nil, e.file.Findings
 }
 
 type rerouter struct {
 	*editor
-	route  SubmitRoute
-	remove bool
-	done   []ReroutedDocument
-	edits  []textEdit
+	route SubmitRoute
+	done  diag.List
+	edits []textEdit
 }
 
 func (e *rerouter) fail(n *yaml.Node, rule, field, message, fix string) bool {
@@ -92,90 +67,43 @@ func (e *rerouter) fail(n *yaml.Node, rule, field, message, fix string) bool {
 
 // convertDocument edits one document, if its kind has another envelope.
 func (e *rerouter) convertDocument(root *yaml.Node) {
-	from, name := manifest.ScalarText(manifest.MemberValue(root, "apiVersion")), manifest.ScalarText(manifest.MemberValue(root, "kind"))
-	metadata := manifest.MemberValue(root, "metadata")
-	done := ReroutedDocument{Key: kind.Key{Kind: name, Name: manifest.ScalarText(manifest.MemberValue(metadata, "name"))}, Line: root.Line, From: from}
-	k, ok := kind.FindByEnvelope(from, name)
+	version, metadata := manifest.MemberValue(root, "apiVersion"), manifest.MemberValue(root, "metadata")
+	key := kind.Key{Kind: manifest.ScalarText(manifest.MemberValue(root, "kind")), Name: manifest.ScalarText(manifest.MemberValue(metadata, "name"))}
+	was := manifest.ScalarText(version)
+	k, ok := kind.FindByEnvelope(was, key.Kind)
 	if !ok || k.Alias == nil {
 		return
 	}
-	if done.To = k.APIVersion; e.route.Vendor != "" {
-		done.To, _ = k.AliasVersion(e.route.Vendor)
+	is := k.APIVersion
+	if e.route.Vendor != "" {
+		is, _ = k.AliasVersion(e.route.Vendor)
 	}
-	if problem := envelopeProblem(root, metadata); problem != "" {
-		e.fail(root, "", "", fmt.Sprintf("the envelope of %s %s", done.Key, problem), "write apiVersion, kind, metadata and its name once each, as plain text")
+	if key.Name == "" || slices.ContainsFunc(metadata.Content, manifest.IsMerge) {
+		e.fail(root, "", "", fmt.Sprintf("the envelope of %s has no metadata with a name, or a merge key (<<) there", key), "write metadata and its name as plain text")
 		return
 	}
-	if e.checkWorkspace(metadata) && e.editEnvelope(root, metadata, &done) && (done.From != done.To || done.Namespace != "") {
-		e.done = append(e.done, done)
-	}
-}
-
-// envelopeProblem says why the envelope of a document can't be edited, or "".
-func envelopeProblem(root, metadata *yaml.Node) string {
-	if manifest.ScalarText(manifest.MemberValue(metadata, "name")) == "" {
-		return "has no metadata with a name"
-	}
-	for _, n := range []*yaml.Node{root, metadata} {
-		seen := map[string]bool{}
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			key := n.Content[i]
-			if manifest.IsMerge(key) || key.Kind != yaml.ScalarNode {
-				return "has a merge key (<<), or a key that is not text"
-			}
-			if seen[key.Value] {
-				return "has " + diag.Quote(key.Value) + " twice"
-			}
-			seen[key.Value] = true
-		}
-	}
-	return ""
-}
-
-// checkWorkspace rejects a manifest of another workspace: without its namespace, it would belong to this
-// one.
-func (e *rerouter) checkWorkspace(metadata *yaml.Node) bool {
-	n := manifest.MemberValue(metadata, "namespace")
-	switch namespace := manifest.ScalarText(n); {
-	case n == nil:
-	case namespace == "" || n.Tag != "!!str":
-		return e.fail(n, rules.Namespace, "metadata.namespace", "the workspace is not text", "write its name, or remove metadata.namespace")
-	case e.route.Workspace != "" && namespace != e.route.Workspace:
-		return e.fail(n, rules.Namespace, "metadata.namespace",
-			fmt.Sprintf("the workspace is %s here, and you asked for %s", diag.Quote(namespace), diag.Quote(e.route.Workspace)),
-			"convert it in the project of that workspace")
-	}
-	return true
-}
-
-func (e *rerouter) editEnvelope(root, metadata *yaml.Node, done *ReroutedDocument) bool {
-	toAPI, changes, named := e.route.Vendor == "", done.From != done.To, manifest.MemberValue(metadata, "namespace") != nil
-	if version := manifest.MemberValue(root, "apiVersion"); changes {
+	var done []string
+	if was != is {
 		from, to, ok := e.scalarRange(version)
 		if !ok {
-			return e.fail(version, "", "apiVersion", "apiVersion is not written as plain text", "write apiVersion: "+done.From)
+			e.fail(version, "", "apiVersion", "apiVersion is not written as plain text", "write apiVersion: "+was)
+			return
 		}
-		e.edits = append(e.edits, scalarEdit(version, from, to, requote(e.text(from, to), done.To), done.To))
+		e.edits = append(e.edits, scalarEdit(version, from, to, formatInStyle(version, is, true), is))
+		done = append(done, was+" became "+is)
 	}
-	switch {
-	case !toAPI && !named:
-		done.Namespace = "added"
-		return e.addNamespace(metadata)
-	case toAPI && named && changes:
-		done.Namespace = "kept"
-		if e.remove && e.route.Workspace != "" && e.removeNamespace(metadata) {
-			done.Namespace = "removed"
+	if e.route.Vendor != "" && manifest.MemberValue(metadata, "namespace") == nil {
+		if !e.addNamespace(metadata) {
+			return
 		}
+		done = append(done, "metadata.namespace added")
 	}
-	return true
-}
-
-// requote returns a text in the same quotes as another.
-func requote(old, text string) string {
-	if quote := old[:1]; quote == `"` || quote == "'" {
-		return quote + text + quote
+	if done != nil {
+		e.done = append(e.done, diag.Finding{
+			Rule: "fmt/envelope", Path: e.file.Path, Line: root.Line, Column: 1,
+			Message: "the envelope is of the other route", Fix: key.String() + ": " + strings.Join(done, ", "),
+		})
 	}
-	return text
 }
 
 // addNamespace adds metadata.namespace after the name, in the same style.
@@ -185,46 +113,18 @@ func (e *rerouter) addNamespace(metadata *yaml.Node) bool {
 			"name it as workspace: in trueup.yaml")
 	}
 	key, value := manifest.MemberPair(metadata, "name")
-	from, keyEnd, isKey := e.scalarRange(key)
-	valueAt, to, isText := e.scalarRange(value)
+	from, _, isKey := e.scalarRange(key)
+	_, to, isText := e.scalarRange(value)
 	if !isKey || !isText {
 		return e.fail(value, "", "metadata.name", "the name is not written as plain text", "write name: "+value.Value)
 	}
-	written, name := requote(e.text(from, keyEnd), "namespace"), e.route.Workspace
-	if written[0] == '"' || manifest.ResolveScalar(name) != manifest.PlainText {
-		name = string(canon.Append(nil, name))
-	}
+	member := formatInStyle(key, "namespace", true) + ": " + formatInStyle(key, e.route.Workspace, true)
 	added := []*yaml.Node{value, {Kind: yaml.ScalarNode, Value: "namespace"}, {Kind: yaml.ScalarNode, Value: e.route.Workspace}}
-	text := "," + e.gapBefore(from, keyEnd) + written + e.text(keyEnd, valueAt) + name
+	text := ", " + member
 	if metadata.Style&yaml.FlowStyle == 0 {
-		to, text = e.file.Lines.LineEnd(value.Line), "\n"+e.text(e.file.Lines.LineStart(key.Line), from)+written+": "+name
+		to, text = e.file.Lines.LineEnd(value.Line), "\n"+e.text(e.file.Lines.LineStart(key.Line), from)+member
 		text = string(newSource(e.file.Lines.Data).breakLines([]byte(text)))
 	}
 	e.edits = append(e.edits, textEdit{to, to, text, added[:1], added})
 	return true
-}
-
-// gapBefore returns the white space to write after a comma in brackets: the same as before the current
-// key. If that follows a bracket, it returns a space if the key's colon has one.
-func (e *rerouter) gapBefore(from, keyEnd int) string {
-	data := e.file.Lines.Data
-	before := bytes.TrimRight(data[:from], " \t\r\n")
-	gap := string(data[len(before):from])
-	switch {
-	case bytes.HasSuffix(before, []byte(",")), strings.Contains(gap, "\n"):
-		return gap
-	case bytes.HasPrefix(data[keyEnd:], []byte(": ")):
-		return " "
-	}
-	return ""
-}
-
-// removeNamespace removes metadata.namespace, if nothing else is on its lines.
-func (e *rerouter) removeNamespace(metadata *yaml.Node) bool {
-	key, value := manifest.MemberPair(metadata, "namespace")
-	cut, ok := e.cutElement(metadata, key == metadata.Content[0], key, value)
-	if ok {
-		e.edits = append(e.edits, cut)
-	}
-	return ok
 }

@@ -12,7 +12,6 @@ import (
 
 	"trueup/internal/diag"
 	"trueup/internal/manifest"
-	"trueup/internal/rules"
 )
 
 // TidiedFile is a file as fmt writes it.
@@ -23,12 +22,10 @@ type TidiedFile struct {
 	// Fixed are the resolved findings. Left says why the layout stays as it is, if it does.
 	Fixed diag.List
 	Left  *UnformattedError
-	// Objects counts its manifests, also those with a misspelt kind. unread says why it can't be read.
-	Objects int
-	unread  diag.List
-	// was is the content before its envelopes were changed, as rerouted says.
-	was      []byte
-	rerouted diag.List
+	// Objects counts its manifests, also those with a misspelt kind. unread says why it can't be read, and refused why its
+	// envelopes can't be changed.
+	Objects         int
+	unread, refused diag.List
 }
 
 // TidyOptions says what to do with files beside their layout.
@@ -43,82 +40,43 @@ func (t TidiedFile) Changes() bool { return !bytes.Equal(t.Data, t.To) }
 // FormatFiles formats files with manifests, after it has changed their envelopes and fixed them. It returns findings
 // about files that it can't format or, if it fixes, all findings about the new content.
 func FormatFiles(ctx context.Context, texts []manifest.FileText, how TidyOptions, opts manifest.LoadSettings) (list []TidiedFile, findings diag.List, err error) {
-	all, refused := make([]TidiedFile, len(texts)), make([]diag.List, len(texts))
+	all := make([]TidiedFile, len(texts))
 	manifest.EachFile(ctx, opts, len(texts), func(pool *manifest.NodePool, i int) (more bool) {
-		text := texts[i]
-		var rerouted diag.List
-		text.Data, rerouted, refused[i] = how.convertEnvelopes(text)
-		f := manifest.NewFileState(text.Path, text.Data)
-		f.Pool = pool
-		all[i] = formatFile(text, f, how.Fix)
-		if all[i].unread != nil { // and says the same
-			refused[i] = nil
+		t := &all[i]
+		*t = TidiedFile{FileText: texts[i], To: texts[i].Data}
+		if how.Route != nil {
+			to, done, wrong := how.Route.Convert(t.FileText)
+			if to != nil {
+				t.To, t.Fixed = to, done
+			} else if how.Route.Vendor != "" {
+				t.refused = wrong
+			}
 		}
-		all[i].was, all[i].rerouted = texts[i].Data, rerouted
+		t.readContent(pool, how.Fix)
 		return true
 	})
-	list, findings, err = formatAll(ctx, all, how.Fix, opts)
-	for i := range list {
-		t := &list[i]
-		t.Data, t.Fixed = t.was, slices.Concat(t.rerouted, t.Fixed)
-	}
-	return list, slices.Concat(slices.Concat(refused...), findings), err
-}
-
-// convertEnvelopes changes the envelopes of a file. It refuses those that it can't change if a vendor's were asked for;
-// other findings say what is wrong with the rest.
-func (how TidyOptions) convertEnvelopes(t manifest.FileText) (data []byte, done, refused diag.List) {
-	if how.Route == nil {
-		return t.Data, nil, nil
-	}
-	to, changed, wrong := how.Route.Convert(t)
-	if wrong.HasErrors() && how.Route.Vendor != "" {
-		return t.Data, nil, wrong
-	}
-	if to == nil {
-		return t.Data, nil, nil
-	}
-	for _, d := range changed {
-		done = append(done, diag.Finding{Rule: "fmt/envelope", Path: t.Path, Line: d.Line, Column: 1, Message: "the envelope is of the other route", Fix: d.String()})
-	}
-	return to, done, nil
-}
-
-func formatAll(ctx context.Context, all []TidiedFile, fix bool, opts manifest.LoadSettings) (list []TidiedFile, findings diag.List, err error) {
-	for _, t := range all {
-		if t.Objects > 0 || t.unread != nil || t.FS == nil {
-			list = append(list, t)
-		}
-	}
-	opts.Progress = nil
-	if fix {
-		if err := fixAll(ctx, list, opts); err != nil {
-			return nil, nil, err
-		}
-		manifest.EachFile(ctx, opts, len(list), func(_ *struct{}, i int) (more bool) {
-			list[i].setLayout(Format(list[i].To))
-			return true
-		})
-	}
 	if err := ctx.Err(); err != nil {
 		return nil, nil, fmt.Errorf("format manifests: %w", err)
 	}
-	if !fix {
-		for _, t := range list {
+	for _, t := range all {
+		if findings = append(findings, t.refused...); t.Objects > 0 || t.unread != nil || t.FS == nil {
+			list = append(list, t)
+		}
+		if !how.Fix {
 			findings = append(findings, t.unread...)
 		}
-		return list, findings, nil
 	}
-	set, findings, err := manifest.Load(ctx, newContent(list), opts)
-	if err != nil {
-		return nil, nil, err
+	if how.Fix {
+		found, err := fixAll(ctx, list, opts)
+		return list, append(findings, found...), err
 	}
-	return list, slices.Concat(findings, manifest.CheckSet(set, opts)), nil
+	return list, findings, nil
 }
 
-// formatFile reads a file and, unless it is to be repaired first, formats it.
-func formatFile(text manifest.FileText, f *manifest.FileState, fix bool) TidiedFile {
-	t := TidiedFile{FileText: text, To: text.Data}
+// readContent reads the new content of a file and, unless it is to be repaired first, formats it.
+func (t *TidiedFile) readContent(pool *manifest.NodePool, fix bool) {
+	f := manifest.NewFileState(t.Path, t.To)
+	f.Pool = pool
 	count := func(doc *yaml.Node) {
 		if manifest.NearestKind(manifest.ScalarText(manifest.MemberValue(manifest.RootNode(doc), "kind"))) != nil {
 			t.Objects++
@@ -126,13 +84,12 @@ func formatFile(text manifest.FileText, f *manifest.FileState, fix bool) TidiedF
 	}
 	if fix {
 		f.EachDocument(count)
-	} else if laid := newFormatting(f, true, count); !f.Findings.HasErrors() {
+	} else if laid := newFormatting(f, count); !f.Findings.HasErrors() {
 		t.setLayout(laid.format())
 	}
 	if f.Findings.HasErrors() {
-		t.unread = f.Findings
+		t.unread, t.refused = f.Findings, nil // which say the same
 	}
-	return t
 }
 
 // setLayout sets the new content, or why the layout stays.
@@ -150,41 +107,51 @@ func newContent(list []TidiedFile) []manifest.PathSource {
 	return diag.MapList(list, func(t TidiedFile) manifest.PathSource { return manifest.PathSource{Data: t.To, Display: t.Path} })
 }
 
-// fixAll resolves findings in the files that have some with a fix.
-func fixAll(ctx context.Context, list []TidiedFile, opts manifest.LoadSettings) error {
+// fixAll resolves findings in the files that have some with a fix, and formats all. It returns all findings about the new
+// content.
+func fixAll(ctx context.Context, list []TidiedFile, opts manifest.LoadSettings) (diag.List, error) {
+	opts.Progress = nil
 	_, findings, err := manifest.Load(ctx, newContent(list), opts)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	found := map[string]bool{}
 	for _, f := range findings {
-		found[f.Path] = found[f.Path] || f.Write != "" || f.Rule == rules.PathCovered
+		found[f.Path] = found[f.Path] || f.Write != ""
 	}
 	for i := range list {
 		if t := &list[i]; found[t.Path] {
-			if t.To, t.Fixed, err = fixFile(ctx, t.FileText, opts); err != nil {
-				return err
+			text, fixed, err := fixFile(ctx, t.Path, t.To, opts)
+			if err != nil {
+				return nil, err
 			}
+			t.To, t.Fixed = text, append(t.Fixed, fixed...)
 		}
 	}
-	return nil
+	manifest.EachFile(ctx, opts, len(list), func(_ *struct{}, i int) (more bool) {
+		list[i].setLayout(Format(list[i].To))
+		return true
+	})
+	set, findings, err := manifest.Load(ctx, newContent(list), opts)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(findings, manifest.CheckSet(set, opts)), nil
 }
 
 // maxRounds limits how often fix checks a file again. A corrected field can show more mistakes below it.
 const maxRounds = 100
 
-// fixFile resolves the findings of a file whose fix is certain: missing quotes, misspelt fields and values,
-// and paths of a purge that another path covers. It ignores silenced findings. It returns the new text
-// and the resolved findings, with their places in the old text.
-func fixFile(ctx context.Context, t manifest.FileText, opts manifest.LoadSettings) (text []byte, fixed diag.List, err error) {
-	opts.Strict, opts.Parallelism, opts.Findings = false, 1, manifest.MaxOfFile
-	text = t.Data
+// fixFile resolves the findings of a file whose fix is certain: missing quotes, and misspelt fields and
+// values. It ignores silenced findings. It returns the new text and the resolved findings, with their places in the old text.
+func fixFile(ctx context.Context, path string, text []byte, opts manifest.LoadSettings) (_ []byte, fixed diag.List, err error) {
+	opts.Strict, opts.Parallelism = false, 1
 	for range maxRounds {
-		set, findings, err := manifest.Load(ctx, []manifest.PathSource{{Data: text, Display: t.Path}}, opts)
+		_, findings, err := manifest.Load(ctx, []manifest.PathSource{{Data: text, Display: path}}, opts)
 		if err != nil {
 			return nil, nil, err
 		}
-		next, done := fixOnce(text, set, findings)
+		next, done := fixOnce(text, findings)
 		if len(done) == 0 {
 			break
 		}
@@ -194,31 +161,34 @@ func fixFile(ctx context.Context, t manifest.FileText, opts manifest.LoadSetting
 }
 
 // fixOnce makes all changes of one round or, if they don't fit together, the first that is safe alone.
-func fixOnce(text []byte, set *manifest.Set, findings diag.List) ([]byte, diag.List) {
-	f := newFixedFile(text, set)
+func fixOnce(text []byte, findings diag.List) ([]byte, diag.List) {
+	f := &fixedFile{newEditor("", text), map[[2]int]*yaml.Node{}}
+	for _, doc := range f.docs {
+		f.noteScalars(doc)
+	}
 	if f.file.Findings.HasErrors() {
 		return nil, nil
 	}
-	var changes [][]textEdit
+	var changes []textEdit
 	var done diag.List
 	used := map[[2]int]bool{}
 	for _, x := range findings {
 		at := [2]int{x.Line, x.Column}
-		edits, how := f.resolveFinding(x, at)
-		if edits == nil || used[at] {
+		edit, how := f.resolveFinding(x, at)
+		if how == "" || used[at] {
 			continue // a finding about too many findings has the place of the last one
 		}
 		used[at], x.Fix = true, how
-		changes, done = append(changes, edits), append(done, x)
+		changes, done = append(changes, edit), append(done, x)
 	}
 	if len(done) == 0 {
 		return nil, nil
 	}
-	if fixed, ok := f.applyEdits(slices.Concat(changes...)); ok {
+	if fixed, ok := f.applyEdits(slices.Clone(changes)); ok {
 		return fixed, done
 	}
 	for i := range changes {
-		if fixed, ok := f.applyEdits(changes[i]); ok {
+		if fixed, ok := f.applyEdits(changes[i : i+1]); ok {
 			return fixed, done[i : i+1]
 		}
 	}
@@ -227,24 +197,7 @@ func fixOnce(text []byte, set *manifest.Set, findings diag.List) ([]byte, diag.L
 
 type fixedFile struct {
 	*editor
-	// scalars are the scalars by place, and parents what contains each node.
-	scalars map[[2]int]*yaml.Node
-	parents map[*yaml.Node]*yaml.Node
-	// drops are the edits that drop covered paths of purges, by the place of the first.
-	drops map[[2]int][]textEdit
-}
-
-func newFixedFile(text []byte, set *manifest.Set) *fixedFile {
-	f := &fixedFile{
-		editor: newEditor("", text), scalars: map[[2]int]*yaml.Node{}, parents: map[*yaml.Node]*yaml.Node{}, drops: map[[2]int][]textEdit{},
-	}
-	for _, doc := range f.docs {
-		f.noteScalars(doc)
-	}
-	for _, o := range set.Objects {
-		f.noteCovered(o)
-	}
-	return f
+	scalars map[[2]int]*yaml.Node // by place
 }
 
 // noteScalars adds the scalars below a node, except below an anchor: aliases repeat these elsewhere, where they
@@ -257,64 +210,21 @@ func (f *fixedFile) noteScalars(n *yaml.Node) {
 		f.scalars[[2]int{n.Line, n.Column}] = n
 	}
 	for _, below := range n.Content {
-		f.parents[below] = n
 		f.noteScalars(below)
 	}
 }
 
-// noteCovered adds the changes that drop covered paths of a purge. If one path can't be dropped, for
-// example because of a comment, all paths that the same path covers stay.
-func (f *fixedFile) noteCovered(o *manifest.Object) {
-	_, fields, covered := rules.CoveredPaths(o.Tree())
-	places := o.Positions(fields)
-	gone := map[int]bool{}
-	for _, i := range slices.Concat(covered...) {
-		gone[i] = true
-	}
-	leading := 0
-	for gone[leading] {
-		leading++
-	}
-	for _, indices := range covered {
-		var drop []textEdit
-		for _, i := range indices {
-			n := f.scalars[places[i]]
-			if cut, ok := f.dropElement(n, i < leading); ok {
-				drop = append(drop, cut)
-			}
-		}
-		if len(drop) > 0 && len(drop) == len(indices) {
-			f.drops[places[indices[0]]] = drop
-		}
-	}
-}
-
-// dropElement removes an element of a list. One that leads the list, before any that stays, takes the comma after
-// it, so that no two edits overlap.
-func (f *fixedFile) dropElement(n *yaml.Node, leads bool) (textEdit, bool) {
-	list := f.parents[n]
-	if list == nil || list.Kind != yaml.SequenceNode {
-		return textEdit{}, false
-	}
-	cut, ok := f.cutElement(list, leads, n)
-	hasComment := list.Style&yaml.FlowStyle == 0 && bytes.HasPrefix(bytes.TrimSpace(f.file.Lines.Bytes(n.Line-1)), []byte("#"))
-	return cut, ok && !hasComment
-}
-
-// resolveFinding returns the edits that resolve a finding, and says what they do.
-func (f *fixedFile) resolveFinding(x diag.Finding, at [2]int) (edits []textEdit, how string) {
-	if x.Rule == rules.PathCovered {
-		return f.drops[at], x.Fix + "; a purge that was posted must not change: undo this there"
-	}
+// resolveFinding returns the edit that resolves a finding, and says what it does; "" if the fix is not certain.
+func (f *fixedFile) resolveFinding(x diag.Finding, at [2]int) (edit textEdit, how string) {
 	n := f.scalars[at]
 	from, to, ok := f.scalarRange(n)
 	if !ok || x.Write == "" {
-		return nil, ""
+		return edit, ""
 	}
 	value, err := strconv.Unquote(x.Write)
 	if err != nil {
 		value = x.Write
 	}
 	text, old := formatInStyle(n, value, err == nil), f.text(from, to)
-	return []textEdit{scalarEdit(n, from, to, text, value)}, "write " + text + " instead of " + diag.Shorten(old)
+	return scalarEdit(n, from, to, text, value), "write " + text + " instead of " + diag.Shorten(old)
 }

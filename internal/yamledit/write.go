@@ -2,7 +2,6 @@ package yamledit
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,9 +17,7 @@ import (
 // Draft is a manifest for Write.
 type Draft struct {
 	Kind *kind.Kind
-	// APIVersion is an alias of the kind's, or empty.
-	APIVersion string
-	Name       string
+	Name string
 	// Namespace may be empty.
 	Namespace string
 	// Spec is JSON.
@@ -60,7 +57,7 @@ func (d Draft) write(out *bytes.Buffer) error {
 		metadata["namespace"] = d.Namespace
 	}
 	return encodeValue(out, map[string]any{
-		"apiVersion": cmp.Or(d.APIVersion, d.Kind.APIVersion), "kind": d.Kind.Name, "metadata": metadata, "spec": spec,
+		"apiVersion": d.Kind.APIVersion, "kind": d.Kind.Name, "metadata": metadata, "spec": spec,
 	}, d.Kind.Root(), d.Silence)
 }
 

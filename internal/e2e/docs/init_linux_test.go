@@ -27,7 +27,7 @@ func TestInitAtATerminal(t *testing.T) {
 		{"uuid (no default): ", "", "5a1d"},
 		{"ledger [git:refs/trueup/ledger]: ", "file:.trueup/ledger     a folder: works on this machine only", "file:.trueup/ledger"},
 		{"manifests [examples]: ", "None of these changes the platform", ""},
-		{"ci [github]: ", "github  writes .github/workflows", ""},
+		{"ci [none]: ", "github  writes .github/workflows", "github"},
 		{"OWNER/NAME@COMMIT (no default): ", "with your tokens", ""},
 		{"OWNER/NAME@COMMIT (no default): ", "", "acme/trueup@" + commit},
 		{"Type yes to do this [no]: ", "write .github/workflows/trueup-plan.yml", "yes"},

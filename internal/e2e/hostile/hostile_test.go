@@ -189,14 +189,6 @@ func (p *place) run(args ...string) (int, string) {
 	return code, out.String()
 }
 
-// inJSON is run with messages in JSON.
-func (p *place) inJSON(args ...string) {
-	p.Helper()
-	p.vars["TRUEUP_LOG_FORMAT"] = "json"
-	defer delete(p.vars, "TRUEUP_LOG_FORMAT")
-	p.run(args...)
-}
-
 func (p *place) env(out io.Writer) config.Env {
 	return config.Env{
 		Stdin: p.stdin, Stdout: out, Stderr: out, Cwd: p.dir,
