@@ -38,11 +38,11 @@ func (it Item) countDrifted() (n int) {
 	return n
 }
 
-// NarrowToDrift narrows a plan to how live differs from git: what was changed outside git, which Happened, and after that what
-// git has and apply did not send, which Waits. An object may be in both parts.
+// NarrowToDrift narrows a plan, which was made with ForDrift, to how live differs from git: what was changed outside git, which
+// Happened, and after that what git has and apply did not send, which Waits. An object may be in both parts.
 func NarrowToDrift(p *Plan) *Plan {
 	d := *p
-	d.Items, d.Requests, d.Digest, d.Advice, d.Silenced = nil, nil, "", nil, nil
+	d.Items, d.Digest, d.Advice, d.Silenced = nil, "", nil, nil
 	var waiting []Item
 	for _, it := range p.Items {
 		drift := driftOf(it)
@@ -53,7 +53,9 @@ func NarrowToDrift(p *Plan) *Plan {
 		if it.Happened = happened; !it.Happened {
 			continue
 		}
-		it.Stops = nil
+		if it.Unserved != "" { // the row of the object says it
+			it.Stops = nil
+		}
 		switch {
 		case it.Failed:
 		case it.Deleted:

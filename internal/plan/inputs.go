@@ -56,6 +56,8 @@ type Options struct {
 	Overrides []Override
 	// MaxCreates is how many objects of an area may be created if the ledger knows others.
 	MaxCreates int
+	// ForDrift says that the plan is made for NarrowToDrift, which needs no advice.
+	ForDrift bool
 	// ShowUnmanaged lists the fields of live that git does not mention.
 	ShowUnmanaged bool
 	// Prune deletes objects that left git, at most MaxDeletes.
@@ -176,7 +178,11 @@ func (p *Planner) planBatch(s *plannedObjects, indices []int, decide func(*objec
 		d := &objectPlanner{Planner: p, manifest: o, rec: p.in.Ledger.Records[o.Key()]}
 		d.live, d.exists = p.in.Live.Objects[o.Key()]
 		decide(d)
-		if !o.Kind.IsRequestOnly() && p.isTargeted(o.Key()) && d.item.Op.sendsRequest() {
+		switch {
+		case o.Kind.IsRequestOnly() || !p.isTargeted(o.Key()):
+		case p.in.Options.ForDrift:
+			s.requests.addDrift(d)
+		case d.item.Op.sendsRequest():
 			advice[n] = d.collectAdvice(s.requests)
 		}
 		s.items[indices[n]], findings[n] = d.item, d.findings

@@ -247,16 +247,24 @@ func (it Item) addUnserved(lines []ChangeLine) {
 	isHostname := func(l ChangeLine) bool { return k != nil && l.Path == k.HostField && !l.Left }
 	at := slices.IndexFunc(lines, isHostname)
 	for _, s := range it.Stops {
-		if at >= 0 && kind.HostKey(textAt(lines[at].Live)) == s.Host {
+		if at >= 0 && kind.HostKey(textAt(it.withLiveBefore(lines[at]).Live)) == s.Host {
 			lines[at].Unserved = append(lines[at].Unserved, s.Name)
 			continue
 		}
 		for i := range lines {
-			if l := &lines[i]; !l.Left && l.takesAway(s) {
+			if l := &lines[i]; !l.Left && it.withLiveBefore(*l).takesAway(s) {
 				l.Unserved = append(l.Unserved, s.Name)
 			}
 		}
 	}
+}
+
+// withLiveBefore returns a line whose Live is the value before: what happened outside git went from git's value to live's.
+func (it Item) withLiveBefore(l ChangeLine) ChangeLine {
+	if it.Happened {
+		l.Live, l.Desired = l.Desired, l.Live
+	}
+	return l
 }
 
 // locations is the list of a CDN's locations.

@@ -87,7 +87,9 @@ func (p *Planner) MakePlan() (*Plan, diag.List) {
 	p.arrangeItems(out, ops, unsettled)
 	p.deferOverLimit(out.Items)
 	p.failOnDrift(out)
-	p.adviseOnPlan(out, all, out.addRequests(all.requests))
+	if classes := out.addRequests(all.requests, in.Options.ForDrift); !in.Options.ForDrift {
+		p.adviseOnPlan(out, all, classes)
+	}
 	out.WeighRisks()
 	out.Summary = out.CountItems()
 	p.fillAssertion(out)

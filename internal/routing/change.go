@@ -66,7 +66,7 @@ func (h *hostTable) findChanges() (groups []*nodeGroup, changed []int) {
 				g.Answers[0].After = h.owner(1, 0).String()
 			}
 		case len(answers) > 1 || len(common) == 0:
-			add(describeAnswers(answers), answers...)
+			add(describeAnswers(answers, false), answers...)
 		}
 		for _, d := range common {
 			add(d.String(), ConditionalAnswer{Before: answers[0].Before, After: answers[0].After, Differences: []Difference{d}, effect: d.effect})

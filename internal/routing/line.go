@@ -61,6 +61,8 @@ type RequestChange struct {
 	IgnoringCase bool `json:"ignoringCase,omitempty"`
 	// Objects are the CDNs whose change does it.
 	Objects []kind.Key `json:"objects"`
+	// Drift says that before is git, and after is live.
+	Drift bool `json:"drift,omitempty"`
 }
 
 // RequestPart is what happens to a part of the requests of some hosts.
@@ -100,35 +102,42 @@ type ConditionalAnswer struct {
 // nothing is what has no answer.
 const nothing = "nothing"
 
-// String says what happens to requests.
-func (a ConditionalAnswer) String() string {
+// describe says what happens to requests.
+func (a ConditionalAnswer) describe(isDrift bool) string {
+	changes, stops, starts := "changes", "no longer answered; before, ", "answered for the first time: "
+	if isDrift {
+		changes, stops, starts = "differs", "not answered live; in git, ", "answered only live: "
+	}
 	switch {
 	case len(a.Differences) > 0:
 		parts := make([]string, len(a.Differences))
 		for i, d := range a.Differences {
-			if d.After == DescribeValue(nil) && d.isServerDefault() {
+			if !isDrift && d.After == DescribeValue(nil) && d.isServerDefault() {
 				d.After = "the server's default"
 			}
 			parts[i] = d.String()
 		}
 		return strings.Join(parts, "; ")
 	case a.Else:
-		return "nothing else changes"
+		return "nothing else " + changes
 	case a.After == a.Before:
-		return "nothing changes"
+		return "nothing " + changes
 	case a.After == nothing:
-		return "no longer answered; before, " + a.Before
+		return stops + a.Before
 	}
-	return "answered for the first time: " + a.After
+	return starts + a.After
 }
 
-func describeAnswers(answers []ConditionalAnswer) string {
+// String says what happens to requests.
+func (a ConditionalAnswer) String() string { return a.describe(false) }
+
+func describeAnswers(answers []ConditionalAnswer, isDrift bool) string {
 	if len(answers) == 1 {
-		return answers[0].String()
+		return answers[0].describe(isDrift)
 	}
 	texts := make([]string, len(answers))
 	for i, a := range answers {
-		if texts[i] = a.String(); len(a.When) > 0 {
+		if texts[i] = a.describe(isDrift); len(a.When) > 0 {
 			texts[i] = joinConditions(a.When) + ", " + texts[i]
 		}
 	}
@@ -136,8 +145,8 @@ func describeAnswers(answers []ConditionalAnswer) string {
 }
 
 // describe says what happens to the requests, and names so many locations at most on which it depends.
-func (p RequestPart) describe(most int) string {
-	text := describeAnswers(p.Answers)
+func (p RequestPart) describe(isDrift bool, most int) string {
+	text := describeAnswers(p.Answers, isDrift)
 	if len(p.Unless) > 0 {
 		text += ", unless " + diag.JoinFirst(p.Unless, most) + " matches, which no document says"
 	}
@@ -220,7 +229,7 @@ func describePaths(paths []PathPattern, most int) string {
 
 // DescribeEffect says what happens to the requests.
 func (l RequestChange) DescribeEffect(most int) string {
-	exceptions := diag.MapList(l.Exceptions, func(p RequestPart) string { return describePaths(p.Paths, most) + ": " + p.describe(most) })
+	exceptions := diag.MapList(l.Exceptions, func(p RequestPart) string { return describePaths(p.Paths, most) + ": " + p.describe(false, most) })
 	switch {
 	case l.As != "":
 		return l.describeRename(most)
@@ -231,7 +240,7 @@ func (l RequestChange) DescribeEffect(most int) string {
 	case len(l.Answers) == 0:
 		return "no document says which requests such a path matches, so their answer may change"
 	}
-	return l.describe(most)
+	return l.describe(l.Drift, most)
 }
 
 func (l RequestChange) describeRename(most int) string {
@@ -241,7 +250,7 @@ func (l RequestChange) describeRename(most int) string {
 	} else {
 		var everywhere, except []string
 		for _, p := range l.Exceptions {
-			says := strings.ReplaceAll(p.describe(most), "for the first time", "only now")
+			says := strings.ReplaceAll(p.describe(false, most), "for the first time", "only now")
 			if coverAllPaths(p.Paths) {
 				everywhere = append(everywhere, "a difference: "+says)
 			} else {

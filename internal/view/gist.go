@@ -7,7 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"trueup/internal/diag"
 	"trueup/internal/kind"
+	"trueup/internal/routing"
 	"trueup/internal/safetext"
 )
 
@@ -15,7 +17,11 @@ import (
 const MaxInline = 60
 
 // valueContext is what a value is the value of.
-type valueContext struct{ kind, path string }
+type valueContext struct {
+	kind, path string
+	// locations are those of a new object, with their servers; nil for others.
+	locations []routing.Location
+}
 
 // describeValue describes a value in words, and returns the YAML flow tokens of everything else in it. Without words it returns the
 // whole flow, or if that is long, the number of values.
@@ -58,23 +64,39 @@ func describeParts(of valueContext, v any) safetext.Text {
 
 // description describes an object. rest is what neither the words nor the path show; nil for nothing.
 type description struct {
-	object map[string]any
-	text   string
-	rest   any
+	object    map[string]any
+	locations []routing.Location
+	text      string
+	rest      any
 }
 
 // tableOfDescriptions has how an object is described, by the name that its schema gives (kind.Field.Summary). Each function
 // reports whether the object has what its words need.
 var tableOfDescriptions = map[string]func(*description) bool{
-	"rule": (*description).describeRule, "location": (*description).describeLocation, "upstream": (*description).describeUpstream, "server": (*description).describeServer,
+	"tls": (*description).describeTLS, "rule": (*description).describeRule, "location": (*description).describeLocation,
+	"upstream": (*description).describeUpstream, "server": (*description).describeServer,
+}
+
+func (d *description) describeTLS() bool {
+	enabled := d.addChoice("enabled", ", TLS", ", no TLS")
+	auto := d.addChoice("auto", ", automatic certificate", ", no automatic certificate")
+	return d.addChoice("forced", ", plain HTTP sent on to TLS", ", plain HTTP not sent on to TLS") || auto || enabled
 }
 
 func (d *description) describeRule() bool {
-	return d.addWords("%s %s per %s by %s", "action.type", "action.ratelimit.rate", "action.ratelimit.period", "action.ratelimit.identifier.type")
+	limits := d.addWords("%s %s per %s by %s", "action.type", "action.ratelimit.rate", "action.ratelimit.period", "action.ratelimit.identifier.type")
+	d.addChoice("enabled", ", enabled", ", disabled")
+	return limits
 }
 
 func (d *description) describeLocation() bool {
 	serves := d.addWords("%s to %s", "action", "upstream")
+	isSame := func(l routing.Location) bool { return l.Upstream == d.object["upstream"] }
+	if i := slices.IndexFunc(d.locations, isSame); i >= 0 {
+		if servers := d.locations[i].Servers(); len(servers) > 0 {
+			d.text += safetext.F(" (%s)", JoinLimited(diag.MapList(servers, sayServer), ", ")).String()
+		}
+	}
 	edge, _ := valuesAt(d.object, "cache.edgeTTL")
 	unit, _ := valuesAt(d.object, "cache.ttlTimeUnit")
 	if len(edge) == 1 && len(unit) == 1 {
@@ -128,7 +150,7 @@ func newDescription(of valueContext, v any) *description {
 	if !isObject || !known {
 		return nil
 	}
-	d := &description{object: object, rest: object}
+	d := &description{object: object, locations: of.locations, rest: object}
 	field, _ := k.Spec().FieldAt(kind.SplitAtDots(of.path))
 	if field == nil || tableOfDescriptions[field.Summary] == nil {
 		return nil
@@ -140,7 +162,7 @@ func newDescription(of valueContext, v any) *description {
 	return d
 }
 
-func (d *description) words() safetext.Text { return clean(d.text) }
+func (d *description) words() safetext.Text { return clean(strings.TrimPrefix(d.text, ", ")) }
 
 // addWords adds words with values of fields. It reports whether the object has all of them.
 func (d *description) addWords(format string, fields ...string) bool {
@@ -156,6 +178,17 @@ func (d *description) addWords(format string, fields ...string) bool {
 	}
 	d.text, d.rest = d.text+fmt.Sprintf(format, texts...), rest
 	return true
+}
+
+// addChoice adds the words for a boolean, and reports whether the object has it.
+func (d *description) addChoice(field, yes, no string) bool {
+	values, _ := valuesAt(d.object, field)
+	words, known := map[string]string{"true": yes, "false": no}[safetext.Join(values, " ").String()]
+	if known {
+		d.text += words
+		d.leaveOut(field)
+	}
+	return known
 }
 
 // leaveOut leaves fields out of the rest.
@@ -192,6 +225,14 @@ func sayScalar(v any) safetext.Text {
 		return Shorten(clean(s))
 	}
 	return Shorten(FormatLiteral(v))
+}
+
+// sayServer returns a host and its port, quoted only if needed.
+func sayServer(server string) safetext.Text {
+	if IsPlainFlow(strings.ReplaceAll(server, ":", "")) {
+		return Shorten(clean(server))
+	}
+	return Shorten(FormatLiteral(server))
 }
 
 // shownKeys returns the fields of an element's key that the brackets of its path show.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"trueup/internal/kind"
+	"trueup/internal/routing"
 	"trueup/internal/safetext"
 )
 
@@ -32,7 +33,7 @@ func TestGist(t *testing.T) {
 		"a rule with more": {
 			"CDN", "firewall.rules[r]",
 			`{"name":"r","enabled":false,"action":{"type":"ratelimit","ratelimit":{"rate":1,"period":2,"statusCode":"429","identifier":{"type":"ip"}}}}`,
-			"ratelimit 1 per 2 by ip", `action: {ratelimit: {statusCode: "429"}}, enabled: false`,
+			"ratelimit 1 per 2 by ip, disabled", `action: {ratelimit: {statusCode: "429"}}`,
 		},
 		"a rule of another type": {
 			"CDN", "firewall.rules[r]",
@@ -58,7 +59,9 @@ func TestGist(t *testing.T) {
 			"CDN", "locations[/*]", `{"path":"/*","action":"proxy_http","upstream":"o","cors":{"allowOrigins":"*"}}`,
 			"proxy_http to o", `cors: {allowOrigins: *}`,
 		},
-		"TLS": {"CDN", "tls", `{"enabled":"true","auto":"true","forced":"false"}`, `{auto: "true", enabled: "true", forced: "false"}`, ""},
+		"TLS":               {"CDN", "tls", `{"enabled":"true","auto":"true","forced":"false"}`, "TLS, automatic certificate, plain HTTP not sent on to TLS", ""},
+		"a part of TLS":     {"CDN", "tls", `{"auto":"true","more":"1"}`, "automatic certificate", `more: "1"`},
+		"TLS of other text": {"CDN", "tls", `{"enabled":"yes"}`, `{enabled: "yes"}`, ""},
 		"a location without all that": {
 			"CDN", "locations[/*]",
 			`{"path":"/*","action":"proxy_http","cache":{"edgeTTL":"10","level":"standard","ttlTimeUnit":"a very long unit"}}`,
@@ -91,9 +94,26 @@ func TestGist(t *testing.T) {
 		"a text":      {"CDN", "hostname", `"shop"`, `"shop"`, ""},
 		"a long text": {"CDN", "hostname", `"` + strings.Repeat("x", 80) + `"`, `"` + strings.Repeat("x", 80) + `"`, ""},
 	} {
-		words, details := describeValue(valueContext{c.kind, c.path}, decoded(t, c.value))
+		words, details := describeValue(valueContext{c.kind, c.path, nil}, decoded(t, c.value))
 		if words.String() != c.words || safetext.Join(details, " ").String() != c.details {
 			t.Errorf("%s: %s / %s, want %s / %s", name, words, safetext.Join(details, " "), c.words, c.details)
+		}
+	}
+}
+
+// TestANewLocationNamesItsServers: a new object has the servers of a location's upstream.
+func TestANewLocationNamesItsServers(t *testing.T) {
+	const upstreams = `[{"name":"a","servers":[{"host":"a.example.net","port":"443","weight":"1"},{"host":"b.example.net","port":"80"}]},{"name":"odd","servers":[{"host":"c), cached","port":"1"}]},{"name":"none","servers":[]}]`
+	for location, want := range map[string]string{
+		`{"path":"/*","action":"proxy_http","upstream":"a","host":"www.example.com"}`: "proxy_http to a (a.example.net:443, b.example.net:80), host www.example.com",
+		`{"path":"/*","action":"proxy_http","upstream":"odd"}`:                        `proxy_http to odd ("c), cached:1")`,
+		`{"path":"/*","action":"proxy_http","upstream":"none"}`:                       "proxy_http to none",
+		`{"path":"/*","action":"proxy_http","upstream":"missing"}`:                    "proxy_http to missing",
+	} {
+		spec, _ := decoded(t, `{"locations":[`+location+`],"upstreams":`+upstreams+`}`).(map[string]any)
+		of := valueContext{"CDN", "locations[/*]", routing.ReadConfig(spec).Locations}
+		if words, details := describeValue(of, decoded(t, location)); words.String() != want || details != nil {
+			t.Errorf("%s: %s %v, want %s", location, words, details, want)
 		}
 	}
 }
@@ -102,7 +122,7 @@ func TestGist(t *testing.T) {
 func TestGistLeavesTheValueAlone(t *testing.T) {
 	const text = `{"host":"c","passive":{"fails":"3"},"port":"80","weight":"3"}`
 	v := decoded(t, text)
-	describeValue(valueContext{"CDN", "upstreams[b].servers[c:80]"}, v)
+	describeValue(valueContext{"CDN", "upstreams[b].servers[c:80]", nil}, v)
 	if after, err := json.Marshal(v); err != nil || string(after) != text {
 		t.Errorf("%s, %v", after, err)
 	}

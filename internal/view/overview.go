@@ -83,7 +83,7 @@ func factsAtRisk(item plan.Item, risk kind.Risk) safetext.Text {
 			more++
 			continue
 		}
-		facts = append(facts, factText(rowOf(item, l.Change)))
+		facts = append(facts, factText(rowOf(item, l.Change, nil)))
 	}
 	if more > 0 {
 		facts = append(facts, safetext.Count(more, "more change"))
@@ -259,6 +259,8 @@ func NewRequestSection(pl *plan.Plan, opts TextOptions) RequestSection {
 	lines := routing.MergeLines(pl.Requests, true)
 	switch {
 	case pl.HidesRequests:
+	case len(lines) > 0 && lines[0].Drift:
+		s.Title = clean("Requests that live answers otherwise than git, the worst first")
 	case slices.ContainsFunc(pl.Items, func(it plan.Item) bool { return it.Happened || it.Waits }): // what git changes is not compared
 	case len(lines) == 0 && slices.ContainsFunc(pl.Items, plan.Item.ChangesServedObject):
 		s.Title, s.Lines = clean("Requests"), []safetext.Text{clean("none is answered in another way")}

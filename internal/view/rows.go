@@ -11,6 +11,7 @@ import (
 	"trueup/internal/kind"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
+	"trueup/internal/routing"
 	"trueup/internal/safetext"
 )
 
@@ -57,15 +58,15 @@ type Row struct {
 	Moved, Stops bool
 }
 
-// lineRow returns the row of a line, with what a rename and the request do.
-func lineRow(item plan.Item, l plan.ChangeLine, opts TextOptions) Row {
+// lineRow returns the row of a line, with what a rename and the request do. locations are those of a new object.
+func lineRow(item plan.Item, l plan.ChangeLine, locations []routing.Location, opts TextOptions) Row {
 	if l.Class == plan.Stays {
 		return Row{Text: safetext.F("live only: %s = %s (it stays)", clean(l.Path).Truncate(MaxPath), FormatValue(l.Live, false))}
 	}
 	if l.Class == plan.NotSent {
 		return notSentRow(item, l)
 	}
-	r := rowOf(item, l.Change)
+	r := rowOf(item, l.Change, locations)
 	r.Facts = factsOfLine(item, l)
 	if l.Class == plan.Added { // the row of the object has the cause
 		return r
@@ -138,8 +139,9 @@ func cleanAll(texts []string) []safetext.Text {
 	return diag.MapList(texts, func(text string) safetext.Text { return Shorten(CollapseSpaces(clean(text))) })
 }
 
-// rowOf returns the row of a change, from live to git as apply sends it. What happened outside git goes from git to live.
-func rowOf(item plan.Item, c plan.Change) Row {
+// rowOf returns the row of a change, from live to git as apply sends it. What happened outside git goes from git to live. locations
+// are those of a new object.
+func rowOf(item plan.Item, c plan.Change, locations []routing.Location) Row {
 	alarming := []merge.ChangeKind{merge.DriftOverwrite, plan.ServerNormalised, merge.Conflict, merge.RemovedConflict, plan.Lost}
 	r := Row{
 		Mark: MarkRemove, Cause: causeLabel(item, c), Alarm: slices.Contains(alarming, c.Class), Path: CollapseSpaces(clean(c.Path)),
@@ -150,7 +152,7 @@ func rowOf(item plan.Item, c plan.Change) Row {
 		from, to, units = to, from, plan.Units{Live: units.Desired, Desired: units.Live}
 	}
 	from, to = matchTextType(from, to), matchTextType(to, from)
-	of := valueContext{item.Kind, c.Path}
+	of := valueContext{item.Kind, c.Path, locations}
 	switch r.Whole = MustShow(c.Risk); {
 	case c.Moved:
 		r.Mark, r.After = MarkChange, describeMove(item, c)
@@ -176,7 +178,7 @@ func rowOf(item plan.Item, c plan.Change) Row {
 func LoggedRows(e plan.LoggedChanges, values bool) []Row {
 	rows := make([]Row, len(e.Changes))
 	for i, c := range e.Changes {
-		r := rowOf(plan.Item{Key: e.Key}, c)
+		r := rowOf(plan.Item{Key: e.Key}, c, nil)
 		if r.Cause = (safetext.Text{}); !values {
 			r.Before, r.After, r.Details = safetext.Text{}, safetext.Text{}, nil
 		}
@@ -266,14 +268,17 @@ func isVisible(c merge.ChangeKind, opts TextOptions) bool {
 // changeRows returns the rows about what differs in an object, which begin with what is served no longer, and the sentences about
 // the object.
 func changeRows(item plan.Item, opts TextOptions) (changes, notes []Row) {
-	said := map[string]bool{}
+	said, locations := map[string]bool{}, []routing.Location(nil)
+	if item.Op == plan.Create {
+		locations = routing.ReadConfig(item.BodySpec()).Locations
+	}
 	lines := slices.DeleteFunc(item.AllLines(), func(l plan.ChangeLine) bool { return !isVisible(l.Class, opts) })
 	slices.SortStableFunc(lines, func(a, b plan.ChangeLine) int { return OneIf(len(b.Unserved) > 0) - OneIf(len(a.Unserved) > 0) })
 	for _, l := range lines {
 		if l.Commit != nil && said[l.Commit.ID] {
 			l.Commit = &plan.Commit{ID: l.Commit.ID} // the first line says the rest
 		}
-		r := lineRow(item, l, opts)
+		r := lineRow(item, l, locations, opts)
 		if l.Commit != nil && strings.Contains(r.Cause.String(), ShortCommit(l.Commit.ID).String()) {
 			said[l.Commit.ID] = true
 		}
