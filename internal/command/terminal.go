@@ -187,19 +187,12 @@ type phase struct {
 	// run.logging guards what follows. timer is nil if progress is not shown.
 	timer *time.Timer
 	ended bool
-	// The rate counts from the earlier mark, some seconds ago, because recent speed predicts best.
-	earlier, later progressSample
-}
-
-type progressSample struct {
-	at   time.Time
-	done int64
 }
 
 // startPhase starts a phase and the timer that shows its progress.
 func (run *Run) startPhase(doing string) *phase {
 	now := run.Now()
-	p := &phase{run: run, doing: doing, begun: now, earlier: progressSample{at: now}, later: progressSample{at: now}}
+	p := &phase{run: run, doing: doing, begun: now}
 	if run.Quiet || run.member != nil {
 		return p
 	}
@@ -262,15 +255,7 @@ func (p *phase) showProgress() {
 }
 
 func (p *phase) progressAt(now time.Time) report.Progress {
-	done := p.done.Load()
-	if now.Sub(p.later.at) >= lineEvery {
-		p.earlier, p.later = p.later, progressSample{now, done}
-	}
-	progress := report.Progress{Doing: p.doing, Done: int(done), Of: int(p.of.Load()), Took: now.Sub(p.begun)}
-	if passed := now.Sub(p.earlier.at).Seconds(); passed > 0 {
-		progress.Rate = float64(done-p.earlier.done) / passed
-	}
-	return progress
+	return report.Progress{Doing: p.doing, Done: int(p.done.Load()), Of: int(p.of.Load()), Took: now.Sub(p.begun)}
 }
 
 // clearBar removes the bar from the last line of the terminal. The caller holds logging.

@@ -56,7 +56,7 @@ func StatusDocument(doc Document, all []plan.ObjectState, unread map[kind.Area]e
 			if o.State == plan.Drifted {
 				state = string(plan.ToChange) + ", drifted" // the sentence counts it so
 			}
-			rows[i] = []string{o.String(), state, statusText(o, opts), o.AppliedBy()}
+			rows[i] = []string{o.String(), state, statusText(o), o.AppliedBy()}
 		}
 		if len(rows) > 0 {
 			_ = out.MarkedTable(rows, view.TextOptions{Width: opts.Width})
@@ -72,14 +72,14 @@ func StatusDocument(doc Document, all []plan.ObjectState, unread map[kind.Area]e
 }
 
 // statusText says what git says of an object, or else why it is as it is.
-func statusText(o plan.ObjectState, opts view.TextOptions) string {
+func statusText(o plan.ObjectState) string {
 	where := ""
 	if o.Path != "" {
 		where = fmt.Sprintf("%s:%d", o.Path, o.Line)
 	}
 	switch {
 	case o.State == plan.LeftGit:
-		gone := strings.TrimPrefix(view.DescribeRemoval(o.By, o.Commit, opts).String(), string(plan.LeftGit)+", ") // the state says that
+		gone := strings.TrimPrefix(view.DescribeRemoval(o.By, o.Commit).String(), string(plan.LeftGit)+", ") // the state says that
 		return fmt.Sprintf("%s; %s", gone, o.Reason)
 	case o.Reason != "":
 		return o.Reason

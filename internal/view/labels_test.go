@@ -25,7 +25,7 @@ func TestExplainKnowsEveryLabel(t *testing.T) {
 		labels = append(labels, c.name)
 	}
 	for _, why := range []plan.Cause{plan.FromThisChange, plan.FromPending, plan.FromTakeOver, plan.FromRemoval, plan.FromBoth, plan.FromLiveOnly, plan.FromUnknown} {
-		said := causeLabel(plan.Item{Op: plan.Patch}, plan.Change{Difference: merge.Difference{Live: "a", Desired: "b"}, Cause: why}, TextOptions{}).String()
+		said := causeLabel(plan.Item{Op: plan.Patch}, plan.Change{Difference: merge.Difference{Live: "a", Desired: "b"}, Cause: why}).String()
 		labels = append(labels, strings.TrimSpace(said[:strings.IndexAny(said+":", ",;:(")]))
 	}
 	for _, op := range tableOfOps {
