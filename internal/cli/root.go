@@ -38,9 +38,14 @@ func newRoot(run *command.Run) *cobra.Command {
 			root.AddCommand(cmd)
 		}
 	}
-	root.Version = command.Version()
-	root.SetVersionTemplate("{{.Version}}\n")
-	root.Flags().Bool("version", false, "print the version, as trueup version does")
+	version := root.Flags().Bool("version", false, "print the version, as trueup version does")
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if !*version {
+			return cmd.Help()
+		}
+		of, _, _ := root.Find([]string{"version"})
+		return of.RunE(cmd, args)
+	}
 	root.SetIn(run.Stdin)
 	root.SetOut(report.NewHelpWriter(run.Output()))
 	root.SetErr(report.NewHelpWriter(run.Stderr))

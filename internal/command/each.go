@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -250,14 +251,25 @@ func createResultsFile(run *Run, name string, shard report.ShardHead) (*resultsF
 	r := &resultsFile{}
 	root, err := files.FolderAt(run.Dir, name).OpenOrCreate()
 	if err == nil {
-		r.file, err = root.OpenFile(shard.FileName(), os.O_WRONLY|os.O_CREATE|os.O_TRUNC|files.NoWait, 0o644)
-		err = errors.Join(err, root.Close())
+		err = errors.Join(r.open(root, shard), root.Close())
 	}
 	if err == nil {
 		r.writeLine(shard)
 		return r, nil
 	}
 	return nil, fmt.Errorf("--results %s: %w", name, files.WithoutPath(err))
+}
+
+// open opens the file. Results of another number of shards may not be beside it.
+func (r *resultsFile) open(root *os.Root, shard report.ShardHead) (err error) {
+	names, _ := fs.Glob(root.FS(), report.ShardNames) // the pattern is valid
+	for _, name := range names {
+		if !strings.HasSuffix(name, fmt.Sprintf("-of-%d.jsonl", shard.Shards)) {
+			return fmt.Errorf("it has results of another number of shards: name another folder, or remove %s", name)
+		}
+	}
+	r.file, err = root.OpenFile(shard.FileName(), os.O_WRONLY|os.O_CREATE|os.O_TRUNC|files.NoWait, 0o644)
+	return err
 }
 
 // writeResult writes the result of a project.

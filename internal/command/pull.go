@@ -196,7 +196,7 @@ func writePull(out report.LineWriter, r *generate.PullResult, diff, sandbox bool
 	for _, i := range r.Items {
 		if diff && i.Verdict == generate.Differs {
 			out.Printf("\n")
-			out.Diff(report.FileVersions{Path: i.File, Before: i.Before, After: i.After}, shown)
+			out.Diff(report.FileVersions{Path: i.File, Before: i.Before, After: i.After, LeftOut: i.LeftOut}, shown)
 		}
 	}
 	if len(rows) > 0 {

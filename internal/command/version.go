@@ -34,9 +34,6 @@ func newVersion(run *Run) *cobra.Command {
 	})
 }
 
-// Version returns what trueup version prints.
-func Version() string { return thisBuild().String() }
-
 func thisBuild() build {
 	info, _ := debug.ReadBuildInfo()
 	return parseBuildInfo(info, archived)

@@ -71,9 +71,11 @@ type PulledObject struct {
 	// Dropped are the fields of git that live replaces, and that git has changed since the last apply.
 	Dropped []string `json:"dropped,omitempty"`
 	// Before and After are the manifests in git and of live, if they differ. InPlace says that other values are enough:
-	// Before is then the document as it is, and After keeps its comments.
+	// Before is then the document as it is, and After keeps its comments. With Options.Diff, both are only the part that
+	// differs and what is around it; LeftOut lines are before that.
 	Before  []byte   `json:"-"`
 	After   []byte   `json:"-"`
+	LeftOut int      `json:"-"`
 	InPlace bool     `json:"-"`
 	Lost    []string `json:"-"` // what else of the document After lacks
 

@@ -22,7 +22,6 @@ const (
 	FromLive     = "pull"
 	FromExamples = "examples"
 	GitLedger    = "git:refs/trueup/ledger"
-	FileLedger   = "file:.trueup/ledger"
 )
 
 // SetupChoices are the choices of the user.

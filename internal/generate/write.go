@@ -48,15 +48,7 @@ func (r *pullRun) makeDrafts(ctx context.Context) error {
 			failed[n] = r.draftReplacement(ctx, i)
 		}
 		r.noteDifferenceFromPast(i)
-		switch { // there may be many
-		case i.Verdict == InGit:
-			i.live.Spec = nil
-			if bytes.Equal(i.draft.Spec, i.manifest.Spec) {
-				i.draft.Spec = i.manifest.Spec
-			}
-		case i.Verdict == Differs && !r.opts.Replace:
-			i.live.Spec, i.draft = nil, yamledit.Draft{}
-		}
+		r.dropFromMemory(i)
 		progress(int(done.Add(1)), len(r.Items))
 	})
 	if err := cmp.Or(cmp.Or(failed...), context.Cause(ctx)); err != nil {
@@ -104,6 +96,36 @@ func (r *pullRun) draftReplacement(ctx context.Context, i *PulledObject) (err er
 	i.After, err = yamledit.WriteManifest(i.draft)
 	i.Lost = yamledit.FindLost(document, i.After)
 	return err
+}
+
+// dropFromMemory drops what the run does not need any more of an object in git, because there may be many.
+func (r *pullRun) dropFromMemory(i *PulledObject) {
+	switch {
+	case i.Verdict == InGit:
+		i.live.Spec = nil
+		if bytes.Equal(i.draft.Spec, i.manifest.Spec) {
+			i.draft.Spec = i.manifest.Spec
+		}
+	case i.Verdict == Differs && r.opts.Diff:
+		i.live.Spec, i.draft = nil, yamledit.Draft{}
+		i.cutEqualLines()
+	case i.Verdict == Differs && !r.opts.Replace:
+		i.live.Spec, i.draft, i.Before, i.After = nil, yamledit.Draft{}, nil, nil
+	case i.Verdict == Differs:
+		i.draft, i.Before = yamledit.Draft{}, nil
+	}
+}
+
+// shownContext is how many equal lines around a difference stay in memory.
+const shownContext = 10
+
+// cutEqualLines leaves out the equal lines at the beginning and the end of Before and After.
+func (i *PulledObject) cutEqualLines() {
+	before, after := strings.SplitAfter(string(i.Before), "\n"), strings.SplitAfter(string(i.After), "\n")
+	head, tail := diag.SharedEnds(before, after)
+	i.LeftOut, tail = max(head-shownContext, 0), max(tail-shownContext, 0)
+	i.Before = []byte(strings.Join(before[i.LeftOut:len(before)-tail], ""))
+	i.After = []byte(strings.Join(after[i.LeftOut:len(after)-tail], ""))
 }
 
 // New returns the items with manifests that are new.

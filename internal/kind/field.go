@@ -75,9 +75,8 @@ type Field struct {
 	Closed bool              `json:"x-trueup-closed"`
 	List   *ListRule         `json:"-"`
 	Fields map[string]*Field `json:"-"`
-	// Names are the keys of Fields in the order of the schema and of canonical manifests, Needs those that are required.
+	// Names are the keys of Fields in the order of the schema and of canonical manifests.
 	Names []string `json:"-"`
-	Needs []string `json:"-"`
 	Any   *Field   `json:"-"` // the field of an object with names that users choose, or nil
 	Item  *Field   `json:"-"` // the element of a list, or nil
 	// Risk is that of the last row of the field in the table of risks. rows are all of them, none for a field without

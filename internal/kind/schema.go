@@ -202,7 +202,7 @@ func (d definitions) addChildFields(f *Field, own parsedSchema) (err error) {
 			return err
 		}
 		if f.Fields[name], err = d.makeField(name, own.Properties.values[name], f.inherited); err == nil && slices.Contains(own.Required, name) {
-			f.Fields[name].Required, f.Needs = true, append(f.Needs, name)
+			f.Fields[name].Required = true
 		}
 	}
 	return err

@@ -21,10 +21,11 @@ const (
 	maxDiffText  = 8000
 )
 
-// FileVersions are two versions of a file.
+// FileVersions are two versions of a file, without LeftOut equal lines before them.
 type FileVersions struct {
 	Path          string
 	Before, After []byte
+	LeftOut       int
 }
 
 // Diff writes a unified diff of two versions of a file.
@@ -33,7 +34,7 @@ func (l LineWriter) Diff(v FileVersions, opts view.TextOptions) error {
 	p.wrap = false // other programs read diffs too
 	p.printLine(styledText{safetext.F("--- %s", v.Path), removed})
 	p.printLine(styledText{safetext.F("+++ %s", v.Path), added})
-	lines := diffLines(sourceLines(v.Before), sourceLines(v.After))
+	lines := diffLines(sourceLines(v.Before), sourceLines(v.After), v.LeftOut)
 	for _, line := range lines[:min(len(lines), maxDiffLines)] {
 		p.printLine(styledText{view.TruncateWithSize(line, maxDiffText), styleOf(line)})
 	}
@@ -72,8 +73,8 @@ func sourceLines(text []byte) []safeText {
 	return lines
 }
 
-// diffLines returns the hunks of a unified diff of two texts.
-func diffLines(x, y []safeText) (out []safeText) {
+// diffLines returns the hunks of a unified diff of two texts that follow leftOut equal lines.
+func diffLines(x, y []safeText, leftOut int) (out []safeText) {
 	lines := alignLines(x, y)
 	near := make([]bool, len(lines)) // to a line that differs
 	for i, line := range lines {
@@ -83,7 +84,7 @@ func diffLines(x, y []safeText) (out []safeText) {
 			}
 		}
 	}
-	before, after := 0, 0 // lines in front of the next one
+	before, after := leftOut, leftOut // lines in front of the next one
 	for i := 0; i < len(lines); {
 		start, n, m := i, 0, 0
 		for ; i < len(lines) && near[i] == near[start]; i++ {

@@ -79,6 +79,9 @@ type ShardHead struct {
 	Facts    config.FleetChanges `json:"facts"`
 }
 
+// ShardNames matches the names of files of results.
+const ShardNames = "shard-*-of-*.jsonl"
+
 // FileName is the name of the file of the results.
 func (s ShardHead) FileName() string { return fmt.Sprintf("shard-%d-of-%d.jsonl", s.Shard, s.Shards) }
 
@@ -182,22 +185,22 @@ func nameProjects(names []string) string {
 }
 
 // ReadResult reads a Document that was written as JSON. It has all that the JSON has; the places of changes in lists are
-// not in it, so every warning about the manifest of a changed object counts as one about the change.
+// not in it, so every warning about the manifest of a changed object counts as one about the change. Beside an error is what could be read.
 func ReadResult(text []byte) (Document, error) {
 	var in documentJSON
 	if err := unmarshal(text, &in); err != nil {
-		return Document{}, err
+		return in.Document, err
 	}
 	if err := formatIs(in.Format, ResultFormat); err != nil {
-		return Document{}, err
+		return in.Document, err
 	}
 	if in.Plan != nil {
 		if err := formatIs(in.Plan.Format, plan.Format); err != nil {
-			return Document{}, err
+			return in.Document, err
 		}
 	}
 	if in.Tests != nil && slices.ContainsFunc(in.Tests.Cases, func(c requesttest.Case) bool { return c.Result == requesttest.Failed && len(c.Failures) == 0 }) {
-		return Document{}, errors.New("it is not a result: a test failed without a failure")
+		return in.Document, errors.New("it is not a result: a test failed without a failure")
 	}
 	return in.Document, nil
 }
@@ -227,8 +230,8 @@ func formatIs(got, want string) error {
 type shardResults struct {
 	ShardHead
 	name      string
-	byProject map[string]Document // placed in the fleet
-	wrong     []string            // the lines that can't be read
+	byProject map[string]*Document // placed in the fleet; nil is damaged
+	wrong     []string             // the lines that can't be read
 }
 
 // maxShard limits the results of a shard, in bytes.
@@ -248,7 +251,7 @@ func readShard(fsys fs.FS, name, tool string) (r shardResults, err error) {
 	if len(lines) == 1 {
 		return r, errors.New("it is empty: run its shard again")
 	}
-	r = shardResults{name: name, byProject: map[string]Document{}}
+	r = shardResults{name: name, byProject: map[string]*Document{}}
 	if err := cmp.Or(unmarshal(lines[0], &r.ShardHead), formatIs(r.Format, ShardFormat)); err != nil {
 		return r, err
 	}
@@ -270,16 +273,19 @@ func readShard(fsys fs.FS, name, tool string) (r shardResults, err error) {
 func (r *shardResults) addLine(line []byte) error {
 	doc, err := ReadResult(line)
 	doc.Project = cmp.Or(doc.Project, &ProjectResult{})
+	at := doc.Project.Path
 	switch {
-	case err != nil:
-		return err
-	case !slices.Contains(r.Projects, doc.Project.Path):
-		return fmt.Errorf("it is of the project %.300q, which is not in the shard", doc.Project.Path)
-	case diag.ExitName(doc.ExitCode) == "":
-		return fmt.Errorf("it is damaged, because no exit code is %d: run the shard again", doc.ExitCode)
+	case !slices.Contains(r.Projects, at):
+		return cmp.Or(err, fmt.Errorf("it is of the project %.300q, which is not in the shard", at))
+	case err == nil && diag.ExitName(doc.ExitCode) == "":
+		err = fmt.Errorf("it is damaged, because no exit code is %d: run the shard again", doc.ExitCode)
+	}
+	if err != nil {
+		r.byProject[at] = nil
+		return fmt.Errorf("the result of the project %.300s: %w", at, err)
 	}
 	PlaceInFleet(&doc)
-	r.byProject[doc.Project.Path] = doc
+	r.byProject[at] = &doc
 	return nil
 }
 
@@ -318,9 +324,9 @@ func CollectResults(fsys fs.FS, tool string) (Document, error) {
 			switch doc, ok := r.byProject[project]; {
 			case of[project] != "":
 				reject("the project %.300s is also in %s: each project belongs to one shard", project, of[project])
-			case ok:
-				docs = append(docs, doc)
-			default:
+			case doc != nil:
+				docs = append(docs, *doc)
+			case !ok:
 				facts.NotReached = append(facts.NotReached, project)
 				facts.Missing = append(facts.Missing, fmt.Sprintf("shard %d has no result of the project %.300s: its run did not end, so run the shard again", r.Shard, project))
 			}
@@ -339,7 +345,7 @@ func CollectResults(fsys fs.FS, tool string) (Document, error) {
 // findShards reads the files of results, and says what is wrong with those that can't be read.
 func findShards(fsys fs.FS, tool string) (all []shardResults, wrong []string, err error) {
 	err = fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
-		if isShard, _ := path.Match("shard-*-of-*.jsonl", path.Base(name)); err != nil || !isShard || !d.Type().IsRegular() {
+		if isShard, _ := path.Match(ShardNames, path.Base(name)); err != nil || !isShard || !d.Type().IsRegular() {
 			return err
 		}
 		if r, err := readShard(fsys, name, tool); err != nil {

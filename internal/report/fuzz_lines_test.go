@@ -35,7 +35,7 @@ func FuzzLines(f *testing.F) {
 			"Text":     {0, func(l LineWriter) error { return l.Text(a + "\n" + b) }},
 			"Source":   {0, func(l LineWriter) error { return l.Source([]byte(a + "\n" + b)) }},
 			"Diff": {0, func(l LineWriter) error {
-				return l.Diff(FileVersions{a, []byte(a + "\n" + b), []byte(b + "\n " + a + "  ")}, view.TextOptions{})
+				return l.Diff(FileVersions{a, []byte(a + "\n" + b), []byte(b + "\n " + a + "  "), 0}, view.TextOptions{})
 			}},
 			"Help": {0, func(l LineWriter) error { return writeAll(NewHelpWriter(l.w), a, "\n", b) }},
 			"Stream": {2, func(l LineWriter) error {

@@ -287,19 +287,30 @@ func addTests(all, t *requesttest.TestResults) *requesttest.TestResults {
 	return all
 }
 
-// noteElsewhere names the projects that have changes although this change is not about them, if it is known what is.
+// noteElsewhere counts what waits in each project that this change is not about, if it is known what it is about.
 func noteElsewhere(pl *plan.Plan) []string {
-	var projects []string
+	of := map[string]*plan.Plan{}
 	for i := range pl.Items {
 		item := &pl.Items[i]
 		if item.Elsewhere = item.Elsewhere && pl.Blame != nil && pl.Blame.Base != ""; item.Elsewhere {
-			projects = append(projects, item.Project)
+			of[item.Project] = cmp.Or(of[item.Project], &plan.Plan{})
+			of[item.Project].Items = append(of[item.Project].Items, *item)
 		}
 	}
-	if projects == nil {
+	var waiting []string
+	for _, project := range slices.Sorted(maps.Keys(of)) {
+		one := of[project]
+		one.Summary = one.CountItems()
+		counts := view.CountSentence("", view.CountPlan(one))
+		if one.Summary.Drifted > 0 {
+			counts = view.JoinSentences(counts, view.CountSentence("", view.CountDrift(one)))
+		}
+		waiting = append(waiting, project+": "+strings.TrimSuffix(counts.String(), "."))
+	}
+	if waiting == nil {
 		return nil
 	}
-	return []string{"waiting in other projects: " + nameProjects(slices.Compact(projects))}
+	return []string{"waiting in other projects: " + strings.Join(waiting, "; ")}
 }
 
 // movedObjectWarnings returns a warning for each object that is created in one project and stays live in another: both have one
