@@ -220,6 +220,13 @@ func TestDoctorLooksAtTheRest(t *testing.T) {
 	}
 }
 
+func TestDoctorWithoutGit(t *testing.T) {
+	t.Setenv("PATH", "")
+	s := newStage(t)
+	s.vars["TRUEUP_LEDGER"] = "git:refs/trueup/ledger"
+	finds(t, s.examined(diag.ExitError), "ledger store: fail git is not installed, or not in PATH, and the ledger needs it")
+}
+
 func TestDoctorInTheSandbox(t *testing.T) {
 	s := newStage(t)
 	s.write("manifests/shop.yaml", shopManifest)

@@ -422,12 +422,6 @@ func (c gitCommand) runForText(ctx context.Context) (string, error) {
 	return string(out), err
 }
 
-// Version returns the version of the installed git.
-func Version(ctx context.Context) (string, error) {
-	out, err := gitCommand{args: []string{"version"}}.runForText(ctx)
-	return strings.TrimSpace(out), err
-}
-
 var (
 	// local matches variables that select a repository: a mirror must not see them.
 	local = sync.OnceValue(func() *regexp.Regexp {
