@@ -293,15 +293,9 @@ func (r *shardResults) addLine(line []byte) error {
 // missing, and what does not belong to it.
 func CollectResults(fsys fs.FS, tool string) (Document, error) {
 	all, wrong, err := findShards(fsys, tool)
-	switch {
-	case err != nil:
+	if err != nil {
 		return Document{}, err
-	case len(all) == 0 && len(wrong) > 0:
-		return Document{}, errors.New(strings.Join(wrong, "; "))
-	case len(all) == 0:
-		return Document{}, errors.New("there is no shard-I-of-N.jsonl, so no job kept results: read the log of the job that finds the projects, or name another folder")
 	}
-	slices.SortStableFunc(all, func(a, b shardResults) int { return a.Started.Compare(b.Started) })
 	newest := all[len(all)-1]
 	facts := FleetFacts{FleetRun: newest.FleetRun, FleetChanges: newest.Facts}
 	shards, of := map[int]string{}, map[string]string{} // the files
@@ -342,7 +336,7 @@ func CollectResults(fsys fs.FS, tool string) (Document, error) {
 	return mergeResults(facts, docs, wrong), nil
 }
 
-// findShards reads the files of results, and says what is wrong with those that can't be read.
+// findShards reads the files of results, and says what is wrong with those that can't be read. The newest is the last.
 func findShards(fsys fs.FS, tool string) (all []shardResults, wrong []string, err error) {
 	err = fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		if isShard, _ := path.Match(ShardNames, path.Base(name)); err != nil || !isShard || !d.Type().IsRegular() {
@@ -355,5 +349,13 @@ func findShards(fsys fs.FS, tool string) (all []shardResults, wrong []string, er
 		}
 		return nil
 	})
+	switch {
+	case err != nil || len(all) > 0:
+	case len(wrong) > 0:
+		err = errors.New(strings.Join(wrong, "; "))
+	default:
+		err = errors.New("there is no shard-I-of-N.jsonl, so no job kept results: read the log of the job that finds the projects, or name another folder")
+	}
+	slices.SortStableFunc(all, func(a, b shardResults) int { return a.Started.Compare(b.Started) })
 	return all, wrong, err
 }

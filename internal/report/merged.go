@@ -211,7 +211,8 @@ func addPlan(all, pl *plan.Plan, at string, notes *sharedSentences) *plan.Plan {
 		all.LedgerProblem = cmp.Or(all.LedgerProblem, at+": "+pl.LedgerProblem)
 	}
 	if a, b := all.Blame, pl.Blame; a != nil && b != nil && *a != *b { // they have no base in common, or other problems
-		if a.Ref != b.Ref || a.Base != b.Base || a.Head != b.Head || a.Merge != b.Merge {
+		commits := *b
+		if commits.Problem, commits.Fix = a.Problem, a.Fix; commits != *a {
 			all.Blame = &plan.ComparedCommits{Problem: a.Problem, Fix: a.Fix}
 		}
 		if b.Problem != "" {
