@@ -67,13 +67,6 @@ func completeReports(_ *cobra.Command, _ []string, toComplete string) ([]string,
 	return command.Candidates(report.Formats(), func(f string) (string, string) { return f + "=", "" }), command.NoFiles | cobra.ShellCompDirectiveNoSpace
 }
 
-// hideUselessFlags hides the flags that do nothing in the command that a shell completes.
-func hideUselessFlags(root *cobra.Command, args []string) {
-	if cmd, _, err := root.Find(args); err == nil {
-		root.PersistentFlags().VisitAll(func(f *pflag.Flag) { f.Hidden = !command.FlagHasEffect(cmd, f) })
-	}
-}
-
 // completionFor returns the completion for a placeholder of help, such as FILE. Others are free text.
 func (c completer) completionFor(of string) cobra.CompletionFunc {
 	switch of {

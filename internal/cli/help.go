@@ -67,7 +67,13 @@ func writeUsage(cmd *cobra.Command, columns int) error {
 	section("Examples", cmd.Example)
 	groups := append(slices.Clone(cmd.Groups()), &cobra.Group{Title: "Commands:"})
 	for _, g := range groups {
-		section(strings.TrimSuffix(g.Title, ":"), commandLines(cmd, g.ID)...)
+		var lines []string
+		for _, c := range cmd.Commands() {
+			if c.GroupID == g.ID && (c.IsAvailableCommand() || c.Name() == "help") {
+				lines = append(lines, fmt.Sprintf("  %-*s %s", c.NamePadding(), c.Name(), c.Short))
+			}
+		}
+		section(strings.TrimSuffix(g.Title, ":"), lines...)
 	}
 	global := pflag.NewFlagSet("", pflag.ContinueOnError)
 	cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) {
@@ -83,14 +89,4 @@ func writeUsage(cmd *cobra.Command, columns int) error {
 	}
 	cmd.Print(strings.TrimPrefix(b.String(), "\n"))
 	return nil
-}
-
-// commandLines returns a line for each command of a group.
-func commandLines(cmd *cobra.Command, group string) (lines []string) {
-	for _, c := range cmd.Commands() {
-		if c.GroupID == group && (c.IsAvailableCommand() || c.Name() == "help") {
-			lines = append(lines, fmt.Sprintf("  %-*s %s", c.NamePadding(), c.Name(), c.Short))
-		}
-	}
-	return lines
 }

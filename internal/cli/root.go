@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"trueup/internal/command"
 	"trueup/internal/config"
@@ -25,7 +26,9 @@ func newRoot(run *command.Run) *cobra.Command {
 		Use: "trueup", SilenceErrors: true, SilenceUsage: true,
 		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Name() == cobra.ShellCompRequestCmd {
-				hideUselessFlags(cmd.Root(), args)
+				if cmd, _, err := cmd.Root().Find(args); err == nil { // the command that a shell completes
+					cmd.Root().PersistentFlags().VisitAll(func(f *pflag.Flag) { f.Hidden = !command.FlagHasEffect(cmd, f) })
+				}
 			}
 			return run.PrepareCommand(cmd)
 		},
@@ -74,15 +77,6 @@ func newRoot(run *command.Run) *cobra.Command {
 	return root
 }
 
-// commandsOfOtherTools returns what commands of other tools are written as.
-func commandsOfOtherTools() map[string]string {
-	return map[string]string{
-		"trueup get": "trueup explain KIND/NAME.spec --live", "trueup list": "trueup status",
-		"trueup delete": "trueup apply --prune, after you removed the manifest", "trueup import": "trueup pull",
-		"trueup rollback": "trueup pull --before COMMIT, and apply that",
-	}
-}
-
 // takesSubcommand reports whether the arguments of a command are those below it.
 func takesSubcommand(cmd *cobra.Command) bool { return cmd.HasSubCommands() && cmd.Use == cmd.Name() }
 
@@ -97,7 +91,12 @@ func refuseArguments(cmd *cobra.Command, args []string) error {
 			known = append(known, below.Name())
 		}
 	}
-	if ours := commandsOfOtherTools()[cmd.CommandPath()+" "+args[0]]; ours != "" {
+	ofOtherTools := map[string]string{
+		"trueup get": "trueup explain KIND/NAME.spec --live", "trueup list": "trueup status",
+		"trueup delete": "trueup apply --prune, after you removed the manifest", "trueup import": "trueup pull",
+		"trueup rollback": "trueup pull --before COMMIT, and apply that",
+	}
+	if ours := ofOtherTools[cmd.CommandPath()+" "+args[0]]; ours != "" {
 		return fmt.Errorf("unknown command %q for %q: write %s", args[0], cmd.CommandPath(), ours)
 	}
 	return fmt.Errorf("unknown command %q for %q%s", args[0], cmd.CommandPath(), command.SuggestWord(cmd, "", args[0], known))

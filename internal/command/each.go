@@ -67,11 +67,7 @@ func newEach(run *Run) *cobra.Command {
 		return slices.DeleteFunc(memberCommands(), func(name string) bool { return !strings.HasPrefix(name, begun) }), NoFiles
 	}
 	cmd.DisableFlagsInUseLine = true
-	o.registerFlags(cmd.Flags())
-	return cmd
-}
-
-func (o *eachOptions) registerFlags(f *pflag.FlagSet) {
+	f := cmd.Flags()
 	f.StringVar(&o.ChangedSince, "changed-since", "", "take only projects with a file that differs from commit `REF`")
 	f.StringArrayVar(&o.Select, "select", nil, "take only projects whose path, or a folder above it, matches `GLOB`; repeatable")
 	f.StringArrayVar(&o.Exclude, "exclude", nil, "leave out projects whose path, or a folder above it, matches `GLOB`; repeatable")
@@ -81,6 +77,7 @@ func (o *eachOptions) registerFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.results, "results", "", "write the results below `DIR`, for show")
 	f.IntVar(&o.jobs, "jobs", 4, "run in `N` projects at once")
 	f.IntVar(&o.maxFailures, "max-failures", -1, "start nothing further after more than `N` failed projects; -1 starts all")
+	return cmd
 }
 
 // check rejects values that have no meaning.
@@ -151,13 +148,24 @@ const listCommand = ""
 
 // findFleet returns the projects that the command runs in, and what is known of all.
 func findFleet(ctx context.Context, run *Run, o eachOptions, line projectCommandLine) (found config.Fleet, err error) {
-	dir, err := searchedFolder(run)
+	info, err := os.Stat(run.Dir)
+	switch {
+	case err != nil:
+		return found, fmt.Errorf("-C %s: %w", run.chdir, files.WithoutPath(err))
+	case !info.IsDir():
+		return found, fmt.Errorf("-C %s is not a folder: name the folder that has the projects", run.chdir)
+	}
+	dir, err := filepath.EvalSymlinks(run.Dir) // a search follows no link
 	if err != nil {
 		return found, err
 	}
 	base, isCompared := "", line.base != nil || line.command == "drift"
 	if isCompared {
-		base = findBase(ctx, run, *cmp.Or(line.base, new(string)))
+		ref := *cmp.Or(line.base, new(string))
+		past := run.commitReader(config.LoadedProject{}, nil).ReadPast(ctx, ref, false).Blame
+		if base = past.Base; ref == "" && (base == "" || base == past.Head) {
+			base = "HEAD^" // what the newest commit removed counts everywhere
+		}
 	}
 	isLocal := run.Sandbox || slices.Contains([]string{listCommand, "validate", "test"}, line.command)
 	if found, err = o.FindFleet(ctx, dir, base); err != nil {
@@ -169,27 +177,6 @@ func findFleet(ctx context.Context, run *Run, o eachOptions, line projectCommand
 		err = found.CompareHosts(ctx, run.API.Parallelism) // projects of one hostname would undo each other's changes
 	}
 	return found, err
-}
-
-// searchedFolder returns the folder in which to search for projects.
-func searchedFolder(run *Run) (string, error) {
-	info, err := os.Stat(run.Dir)
-	switch {
-	case err != nil:
-		return "", fmt.Errorf("-C %s: %w", run.chdir, files.WithoutPath(err))
-	case !info.IsDir():
-		return "", fmt.Errorf("-C %s is not a folder: name the folder that has the projects", run.chdir)
-	}
-	return filepath.EvalSymlinks(run.Dir) // a search follows no link
-}
-
-// findBase returns the commit to compare with. What the newest commit removed counts everywhere.
-func findBase(ctx context.Context, run *Run, ref string) string {
-	past := run.commitReader(config.LoadedProject{}, nil).ReadPast(ctx, ref, false).Blame
-	if ref == "" && (past.Base == "" || past.Base == past.Head) {
-		return "HEAD^"
-	}
-	return past.Base
 }
 
 // checkPins adds the projects that are pinned and gone, and rejects the pins of one project for several, unless the run is

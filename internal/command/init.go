@@ -351,9 +351,15 @@ func askMissing(run *Run, s *generate.Setup, o *initOptions) error {
 	}
 	ask(&o.Ledger, ledger)
 	ask(&o.Manifests, question{aboutManifests, "manifests", s.ProposeManifests(), oneOfChecker("--manifests", manifestChoices())})
-	if err == nil {
-		err = missingFlagsError(o)
+	var missing []string
+	if o.Workspace == "" {
+		missing = append(missing, "--workspace NAME")
 	}
+	if o.UUID == "" {
+		missing = append(missing, "--uuid UUID")
+	}
+	err = cmp.Or(err, errorIf(len(missing) > 0, "there is no terminal to ask on: add %s. Both are in your profile in the web console; --sandbox needs neither",
+		strings.Join(missing, " and ")))
 	if err == nil && o.CI == "" && s.InGit && !o.yes && run.StdinIsTTY {
 		err = chooseCI(run, o)
 	}
@@ -379,19 +385,6 @@ func fillKnownAnswers(run *Run, s *generate.Setup, o *initOptions) (name string,
 	}
 	o.UUID = cmp.Or(o.UUID, pin.Workspace)
 	return "", s.CheckStore(s.ProposeLedger()) // the environment's is not shown unless it is a store
-}
-
-// missingFlagsError returns an error that names the flags for what could not be asked.
-func missingFlagsError(o *initOptions) error {
-	var missing []string
-	if o.Workspace == "" {
-		missing = append(missing, "--workspace NAME")
-	}
-	if o.UUID == "" {
-		missing = append(missing, "--uuid UUID")
-	}
-	return errorIf(len(missing) > 0, "there is no terminal to ask on: add %s. Both are in your profile in the web console; --sandbox needs neither",
-		strings.Join(missing, " and "))
 }
 
 func oneOfChecker(flag string, choices []string) func(string) error {

@@ -71,12 +71,9 @@ func NewRun(env config.Env) *Run {
 	return run
 }
 
-// runFunc does what a command does. It returns its result, with or without an error, and prints nothing.
-type runFunc func(ctx context.Context, args []string) (report.Document, error)
-
 // newCommand returns a command that runs do and writes its result. The usage line sets the number of arguments and
-// their completion.
-func newCommand(run *Run, use string, do runFunc) *cobra.Command {
+// their completion. do returns its result, with or without an error, and prints nothing.
+func newCommand(run *Run, use string, do func(ctx context.Context, args []string) (report.Document, error)) *cobra.Command {
 	return &cobra.Command{Use: use, Args: argCountCheck(use), RunE: func(cmd *cobra.Command, args []string) error {
 		doc, err := do(cmd.Context(), args)
 		if run.emitted { // as a stream

@@ -67,11 +67,8 @@ type ProjectMove struct {
 // not contradict each other, whether they are selected or not. base is the commit to compare with unless ChangedSince
 // names one; empty compares with none.
 func (s Selection) FindFleet(ctx context.Context, root, base string) (Fleet, error) {
-	f := Fleet{Root: root}
-	err := s.checkPatterns()
-	if err == nil {
-		f.All, err = s.findCandidates(ctx, root)
-	}
+	all, err := s.findCandidates(ctx, root)
+	f := Fleet{Root: root, All: all}
 	if err != nil {
 		return f, err
 	}
@@ -117,6 +114,11 @@ func (f Fleet) ManagesProject(path, uuid string) bool {
 
 // findCandidates returns all projects that are not excluded.
 func (s Selection) findCandidates(ctx context.Context, root string) ([]ProjectFolder, error) {
+	for _, glob := range slices.Concat(s.Select, s.Exclude) {
+		if _, err := path.Match(glob, ""); err != nil {
+			return nil, fmt.Errorf("%q is no pattern: write the path of projects with *, ? and [a-z]", glob)
+		}
+	}
 	all, err := findProjects(ctx, root)
 	if err != nil {
 		return nil, err
@@ -135,15 +137,6 @@ func (s Selection) findCandidates(ctx context.Context, root string) ([]ProjectFo
 	}
 	addConflicts(all)
 	return all, nil
-}
-
-func (s Selection) checkPatterns() error {
-	for _, glob := range slices.Concat(s.Select, s.Exclude) {
-		if _, err := path.Match(glob, ""); err != nil {
-			return fmt.Errorf("%q is no pattern: write the path of projects with *, ? and [a-z]", glob)
-		}
-	}
-	return nil
 }
 
 func (s Selection) matchesPath(path string) bool {

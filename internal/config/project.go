@@ -193,8 +193,11 @@ func (p Project) CheckSchema() error {
 	if p.APIVersion != "trueup/v1" || p.Kind != "Project" {
 		return errors.New("not a project file: write apiVersion: trueup/v1 and kind: Project")
 	}
-	if err := cmp.Or(CheckWorkspace(p.Workspace), checkPrecedence(p.Platform.Precedence)); err != nil {
+	if err := CheckWorkspace(p.Workspace); err != nil {
 		return err
+	}
+	if name, known := p.Platform.Precedence, routing.PrecedenceNames(); name != "" && !slices.Contains(known, name) {
+		return fmt.Errorf("platform.precedence is %.60q: write %s", name, strings.Join(known, ", or "))
 	}
 	if n := min(p.MaxCreates, p.DeletesAllowed()); n < 0 {
 		return fmt.Errorf("maxCreates or maxDeletes is %d: write 0 or more", n)
@@ -235,7 +238,8 @@ var segment = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`
 func isSegment(name string) bool { return len(name) <= maxSegment && segment().MatchString(name) }
 
 // UnmarshalYAML reads YAML into v, and rejects keys that the schema of one of kind.OwnFiles does not
-// have. Keys that differ only in case count, too, because the decoder would read Ledger as ledger.
+// have. Keys that differ only in case count, too, because the decoder would read Ledger as ledger. Its errors name no Go
+// types and internal steps.
 func UnmarshalYAML(data []byte, file string, v any) error {
 	var tree any
 	err := yaml.UnmarshalStrict(data, v)
@@ -243,7 +247,13 @@ func UnmarshalYAML(data []byte, file string, v any) error {
 		err = yaml.Unmarshal(data, &tree)
 	}
 	if err != nil {
-		return errors.New(explainDecodeError(err))
+		text := strings.NewReplacer("error unmarshaling JSON: ", "", "error converting YAML to JSON: ", "",
+			"while decoding JSON: ", "", "json: ", "", "yaml: ", "", "unmarshal errors:\n  ", "").Replace(err.Error())
+		text = wrongType().ReplaceAllString(text, "$2 can't be a $1; trueup explain --schema project describes it")
+		if len(text) > maxWords {
+			text = strings.ToValidUTF8(text[:maxWords], "") + "..."
+		}
+		return errors.New(text)
 	}
 	fields, _ := kind.OwnFileFields(file)
 	if key := unknownKey(tree, fields); key != "" {
@@ -259,17 +269,6 @@ var wrongType = sync.OnceValue(func() *regexp.Regexp {
 
 // maxWords limits an error, in bytes, because it may quote a key of the file.
 const maxWords = 1000
-
-// explainDecodeError returns the message of a decoder's error without Go types and internal steps.
-func explainDecodeError(err error) string {
-	text := strings.NewReplacer("error unmarshaling JSON: ", "", "error converting YAML to JSON: ", "",
-		"while decoding JSON: ", "", "json: ", "", "yaml: ", "", "unmarshal errors:\n  ", "").Replace(err.Error())
-	text = wrongType().ReplaceAllString(text, "$2 can't be a $1; trueup explain --schema project describes it")
-	if len(text) > maxWords {
-		text = strings.ToValidUTF8(text[:maxWords], "") + "..."
-	}
-	return text
-}
 
 func unknownKey(tree any, f *kind.Field) string {
 	if f == nil {
@@ -318,25 +317,14 @@ func (p Project) DuplicateAnswer() api.DuplicateAnswer {
 	return d
 }
 
-func checkPrecedence(name string) error {
-	if known := routing.PrecedenceNames(); name != "" && !slices.Contains(known, name) {
-		return fmt.Errorf("platform.precedence is %.60q: write %s", name, strings.Join(known, ", or "))
-	}
-	return nil
-}
-
-// checkPurge returns an error that starts with the name of the field.
+// checkPurge returns an error that starts with the name of the field. It rejects settings that match other answers than
+// that to a duplicate: after an unclear answer, a duplicate proves that the platform carried out the request.
 func checkPurge(s plan.PurgeSettings) error {
-	d, err := time.ParseDuration(s.Window)
-	if s.Window != "" && (err != nil || d < time.Hour || d > 22*time.Hour) {
+	window, err := time.ParseDuration(s.Window)
+	if s.Window != "" && (err != nil || window < time.Hour || window > 22*time.Hour) {
 		return fmt.Errorf("window is %q: write a time between 1h and 22h", s.Window)
 	}
-	return checkDuplicate(s.Duplicate)
-}
-
-// checkDuplicate rejects settings that match other answers than that to a duplicate. After an unclear
-// answer, a duplicate proves that the platform carried out the request.
-func checkDuplicate(d plan.DuplicateSettings) error {
+	d := s.Duplicate
 	others := []int{
 		http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound,
 		http.StatusRequestTimeout, http.StatusTooManyRequests,

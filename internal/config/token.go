@@ -271,7 +271,7 @@ const shortestToken = 8
 // FindTokenVariable returns the variable whose token is in a text, or "". It looks for those of the areas, and of more variables.
 func (o Options) FindTokenVariable(text string, more ...string) string {
 	for _, area := range kind.Areas() {
-		more = append(more, VariableName(area, "TOKEN"))
+		more = append(more, api.VariableName(area, "TOKEN"))
 	}
 	for _, name := range more {
 		if token := strings.TrimSpace(o.Getenv(name)); len(token) >= shortestToken && strings.Contains(text, token) {

@@ -240,21 +240,17 @@ func (s *Setup) WriteEdits(id string) error {
 
 // NextSteps returns the next steps of the user, to show after WriteEdits.
 func (s *Setup) NextSteps() string {
-	return s.nextCommand() + s.next
-}
-
-func (s *Setup) nextCommand() string {
 	switch {
 	case !s.IsNew && s.ID != "" && !s.FromLive:
-		return "Next: git commit trueup.yaml, and run trueup pull: it records in the new ledger that git owns what is live.\n"
+		return "Next: git commit trueup.yaml, and run trueup pull: it records in the new ledger that git owns what is live.\n" + s.next
 	case !s.IsNew:
-		return ""
+		return s.next
 	case s.cfg.Sandbox:
-		return "Next: run trueup plan --sandbox, and git add the new files.\n"
+		return "Next: run trueup plan --sandbox, and git add the new files.\n" + s.next
 	case s.knowsAddress():
-		return "Next: run trueup plan, and git add the new files.\n"
+		return "Next: run trueup plan, and git add the new files.\n" + s.next
 	}
-	return "Next: git add the new files. Set the addresses and tokens of your platform (trueup help lists the variables), and test them with trueup doctor. Then run trueup plan.\n"
+	return "Next: git add the new files. Set the addresses and tokens of your platform (trueup help lists the variables), and test them with trueup doctor. Then run trueup plan.\n" + s.next
 }
 
 // ciFiles are the files with which a repository calls trueup in CI. In them, OWNER/trueup, COMMIT, the folder "."

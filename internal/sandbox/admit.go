@@ -156,14 +156,6 @@ func admitPurge(a *admission) error {
 			}
 		}
 	}
-	a.checkPaths()
-	if len(a.found) > 0 {
-		return nil
-	}
-	return a.checkLimits(host)
-}
-
-func (a *admission) checkPaths() {
 	paths := AsList(a.spec["paths"])
 	if len(paths) == 0 {
 		a.addRefusal("Required", "spec.paths", "Required value: at least one path")
@@ -176,6 +168,10 @@ func (a *admission) checkPaths() {
 			a.addWrongValue(at, v, "'*' may only be the last character")
 		}
 	}
+	if len(a.found) > 0 {
+		return nil
+	}
+	return a.checkLimits(host)
 }
 
 func sizeOf(spec map[string]any) purgeSize {

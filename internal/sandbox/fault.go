@@ -239,7 +239,13 @@ type responseEditor = func(f FaultValue, a *Response, now time.Time)
 
 // breakConnection breaks the connection after how, without an answer.
 func breakConnection(how func(http.ResponseWriter, WaitFunc)) responseEditor {
-	return func(_ FaultValue, a *Response, _ time.Time) { a.breakAfter(how) }
+	return func(_ FaultValue, a *Response, _ time.Time) {
+		a.Status = 0
+		a.Send = func(w http.ResponseWriter, wait WaitFunc) {
+			how(w, wait)
+			panic(http.ErrAbortHandler)
+		}
+	}
 }
 
 func (f FaultValue) answerStatus(a *Response, now time.Time) {
@@ -262,17 +268,11 @@ func (f FaultValue) answerStatus(a *Response, now time.Time) {
 		*a = *newResponse(f.N, typeJSON, []byte("{}\n"))
 	}
 	if after := f.Options["retry-after"]; after != "" {
-		a.Header.Set("Retry-After", retryDate(after, now))
+		if d, err := time.ParseDuration(after); err == nil && strings.ContainsAny(after[:1], "+-") {
+			after = now.Add(d).Format(http.TimeFormat)
+		}
+		a.Header.Set("Retry-After", after)
 	}
-}
-
-// retryDate returns the value of Retry-After: a signed time becomes a date.
-func retryDate(text string, now time.Time) string {
-	d, err := time.ParseDuration(text)
-	if err != nil || !strings.ContainsAny(text[:1], "+-") {
-		return text
-	}
-	return now.Add(d).Format(http.TimeFormat)
 }
 
 // dropContinueToken removes the token to get the rest of a list, and how many are left unless that is counted.

@@ -79,7 +79,7 @@ func (s *Server) answerList(c *apiRequest) (*Response, error) {
 	var items [][]byte
 	meta := map[string]any{"continue": ""}
 	err = s.store.readTransaction(func(o objectTx) error {
-		meta["resourceVersion"] = o.newestVersion()
+		meta["resourceVersion"] = strconv.FormatUint(o.openBucket(bucketMeta).Sequence(), 10)
 		if !c.known {
 			return nil
 		}

@@ -97,15 +97,6 @@ func (a *Response) write(w http.ResponseWriter, wait WaitFunc) {
 	}
 }
 
-// breakAfter breaks the connection after end, without an answer.
-func (a *Response) breakAfter(end func(w http.ResponseWriter, wait WaitFunc)) {
-	a.Status = 0
-	a.Send = func(w http.ResponseWriter, wait WaitFunc) {
-		end(w, wait)
-		panic(http.ErrAbortHandler)
-	}
-}
-
 // resetConnection closes the connection so that the client sees a reset.
 func resetConnection(w http.ResponseWriter, _ WaitFunc) {
 	conn, _, err := http.NewResponseController(w).Hijack()

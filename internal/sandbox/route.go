@@ -91,8 +91,11 @@ func (s *Server) answerRequest(r *http.Request, body []byte, unread error, on qu
 }
 
 func (s *Server) carryOut(c *apiRequest, unread error) (*Response, error) {
+	if large, ok := errors.AsType[*http.MaxBytesError](unread); ok {
+		return nil, newFailure(http.StatusRequestEntityTooLarge, "RequestEntityTooLarge", "Request entity too large: limit is %d", large.Limit)
+	}
 	if unread != nil {
-		return nil, unreadableBody(unread)
+		return nil, badRequest("the body could not be read: %v", unread)
 	}
 	if !s.routeRequest(c) {
 		return nil, &apiError{Code: http.StatusNotFound, Instead: "404 page not found\n"}
@@ -109,15 +112,6 @@ func (s *Server) carryOut(c *apiRequest, unread error) (*Response, error) {
 		return nil, newFailure(http.StatusMethodNotAllowed, "MethodNotAllowed", "the server does not allow this method on the requested resource")
 	}
 	return act(s, c)
-}
-
-// unreadableBody is the error for a body that could not be read.
-func unreadableBody(err error) error {
-	large, tooLarge := errors.AsType[*http.MaxBytesError](err)
-	if !tooLarge {
-		return badRequest("the body could not be read: %v", err)
-	}
-	return newFailure(http.StatusRequestEntityTooLarge, "RequestEntityTooLarge", "Request entity too large: limit is %d", large.Limit)
 }
 
 // routeRequest sets the resource, workspace and name from the path (docs/platform.md 4). It returns false if
