@@ -216,7 +216,9 @@ func (r *Reader) readWithRetries(ctx context.Context, c *operation, use func(*ti
 			}
 			return use(a)
 		})
-		if last != nil && !isRetryable(last) {
+		e := AsError(last)
+		mayPass := e.Class == Unavailable || e.Class == Unsent || e.Status == http.StatusTooManyRequests // docs/design.md C4
+		if last != nil && (e.Hopeless || !mayPass) {
 			return struct{}{}, backoff.Permanent(last)
 		}
 		return struct{}{}, last
@@ -228,12 +230,6 @@ func (r *Reader) readWithRetries(ctx context.Context, c *operation, use func(*ti
 		return fmt.Errorf("%w: gave up: %w", last, cause)
 	}
 	return last
-}
-
-// isRetryable reports whether another try may succeed: after network errors, 408, 429 and 5xx (docs/design.md C4).
-func isRetryable(err error) bool {
-	e := AsError(err)
-	return !e.Hopeless && (e.Class == Unavailable || e.Class == Unsent || e.Status == http.StatusTooManyRequests)
 }
 
 // newBackOff returns random delays from a growing interval.

@@ -33,7 +33,20 @@ const mostDoubt = 10 * time.Second
 
 func newInit(run *Run) *cobra.Command {
 	var o initOptions
-	cmd := newCommand(run, "init", func(ctx context.Context, _ []string) (report.Document, error) { return runInit(ctx, run, o) })
+	cmd := newCommand(run, "init", func(ctx context.Context, _ []string) (doc report.Document, err error) {
+		s, err := prepareSetup(ctx, run, &o)
+		if err != nil {
+			return doc, err
+		}
+		defer s.Close()
+		if !s.HasChanges() {
+			return nothingToSetUp(ctx, run, s)
+		}
+		if doc, err = setUp(ctx, run, s, o); err != nil && run.StdinIsTTY && s.IsNew {
+			run.Log(slog.LevelInfo, "to give these answers again: "+o.commandLine())
+		}
+		return doc, err
+	})
 	f := cmd.Flags()
 	f.SortFlags = false // they are in the order of the questions
 	f.StringVar(&o.Workspace, "workspace", "", "`NAME` of the workspace, from your profile in the web console")
@@ -58,21 +71,6 @@ func manifestChoices() []string {
 func ciChoices() []string {
 	words := diag.MapList(generate.AllCIServices(), func(s generate.CIService) string { return s.Name })
 	return append(words, generate.None)
-}
-
-func runInit(ctx context.Context, run *Run, o initOptions) (doc report.Document, err error) {
-	s, err := prepareSetup(ctx, run, &o)
-	if err != nil {
-		return doc, err
-	}
-	defer s.Close()
-	if !s.HasChanges() {
-		return nothingToSetUp(ctx, run, s)
-	}
-	if doc, err = setUp(ctx, run, s, o); err != nil && run.StdinIsTTY && s.IsNew {
-		run.Log(slog.LevelInfo, "to give these answers again: "+o.commandLine())
-	}
-	return doc, err
 }
 
 // setUp asks, and writes what init adds.

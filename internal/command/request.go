@@ -20,35 +20,31 @@ type requestOptions struct {
 
 func newRequest(run *Run) *cobra.Command {
 	var opts requestOptions
-	cmd := newCommand(run, "request [URL...]", func(ctx context.Context, args []string) (report.Document, error) {
-		return runRequest(ctx, run, opts, args)
+	cmd := newCommand(run, "request [URL...]", func(ctx context.Context, args []string) (doc report.Document, err error) {
+		urls, err := readURLs(run, args)
+		if err != nil {
+			return doc, err
+		}
+		l, err := run.loadValid(ctx, nil, "no URL was looked up")
+		if err != nil {
+			return doc, err
+		}
+		reconcile.WarnIfNoManifests(l, run.Log)
+		sides, err := readSides(ctx, run, opts, l)
+		if err != nil {
+			return doc, err
+		}
+		result, err := routing.NewLookup(sides, routing.PrecedencesOf(l.Project.Platform.Precedence), diag.DidYouMean).AskAll(urls)
+		if err != nil {
+			return doc, err
+		}
+		result.Sandbox = opts.live && run.Sandbox
+		return report.RequestDocument(result), nil
 	})
 	f := cmd.Flags()
 	f.BoolVar(&opts.live, "live", false, "also show what live CDNs do, and mark what differs")
 	f.StringVar(&opts.base, "base-ref", "", "also show what the manifests of `REF` do, and mark what differs")
 	return cmd
-}
-
-func runRequest(ctx context.Context, run *Run, opts requestOptions, args []string) (doc report.Document, err error) {
-	urls, err := readURLs(run, args)
-	if err != nil {
-		return doc, err
-	}
-	l, err := run.loadValid(ctx, nil, "no URL was looked up")
-	if err != nil {
-		return doc, err
-	}
-	reconcile.WarnIfNoManifests(l, run.Log)
-	sides, err := readSides(ctx, run, opts, l)
-	if err != nil {
-		return doc, err
-	}
-	result, err := routing.NewLookup(sides, routing.PrecedencesOf(l.Project.Platform.Precedence), diag.DidYouMean).AskAll(urls)
-	if err != nil {
-		return doc, err
-	}
-	result.Sandbox = opts.live && run.Sandbox
-	return report.RequestDocument(result), nil
 }
 
 // readSides reads the CDNs that URLs are looked up in.

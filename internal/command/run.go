@@ -62,7 +62,11 @@ func NewRun(env config.Env) *Run {
 	run := &Run{cancel: func() {}, stdout: &stdoutWriter{w: env.Stdout}}
 	run.Options = config.Options{
 		Env: env, Dir: env.Cwd, Clean: report.Clean, Shared: &config.SharedState{}, Tool: toolName(),
-		Log: run.log, Open: run.openPlatform, Begin: run.startPhaseFuncs,
+		Log: run.log, Open: run.openPlatform,
+		Begin: func(doing string) (progress func(done, of int), end func()) {
+			p := run.startPhase(doing)
+			return p.setProgress, p.end
+		},
 		API: api.ClientConfig{Retry: env.Retry, UserAgent: userAgent(), Now: env.Now, Warn: run.warn},
 	}
 	if run.out = report.NewLineWriter(run.stdout); env.Width == 0 {

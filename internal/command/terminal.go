@@ -232,12 +232,6 @@ func (run *Run) startPhase(doing string) *phase {
 	return p
 }
 
-// startPhaseFuncs is begin for other packages, as functions.
-func (run *Run) startPhaseFuncs(doing string) (reached func(done, of int), end func()) {
-	p := run.startPhase(doing)
-	return p.setProgress, p.end
-}
-
 // setProgress sets the progress. Any goroutine may call it.
 func (p *phase) setProgress(done, of int) {
 	p.done.Store(int64(done))

@@ -349,7 +349,17 @@ func WriteSnapshot(ctx context.Context, env PurgeEnv, o PurgeOptions, by, disk s
 	if m.Name == "" {
 		m.Name = sanitizeName(disk) + m.Now().UTC().Format("-2006-01-02")
 	}
-	r := &requestManifest{spec: snapshotSpec(m.kind, disk), namespace: m.inferNamespace()}
+	spec, _ := m.kind.Root().Fields["spec"].ExampleValue(false).(map[string]any) // the only allowed values of other fields
+	at, steps := spec, m.kind.DiskField
+	for _, step := range steps[:len(steps)-1] {
+		at, _ = at[step].(map[string]any)
+	}
+	at[steps[len(steps)-1]] = disk
+	r := &requestManifest{spec: canon.Encode(spec)}
+	other := slices.IndexFunc(m.Set.Objects, func(o *manifest.Object) bool { return o.Kind == m.kind })
+	if other >= 0 && !m.Project.Exists() { // which would name the workspace
+		r.namespace = m.Set.Objects[other].Namespace
+	}
 	r.Key = kind.Key{Kind: m.kind.Name, Name: m.Name}
 	m.made = []*requestManifest{r}
 	if disk == "" {
@@ -367,26 +377,6 @@ func WriteSnapshot(ctx context.Context, env PurgeEnv, o PurgeOptions, by, disk s
 		}
 	}
 	return WrittenSnapshot{snapshotFormat, env.Sandbox, r.Key, r.Status, r.File, disk, r.file.Content}, nil
-}
-
-// snapshotSpec returns the spec of a snapshot: the only allowed values of other fields, and the disk.
-func snapshotSpec(k *kind.Kind, disk string) []byte {
-	spec, _ := k.Root().Fields["spec"].ExampleValue(false).(map[string]any)
-	at := spec
-	for _, step := range k.DiskField[:len(k.DiskField)-1] {
-		at, _ = at[step].(map[string]any)
-	}
-	at[k.DiskField[len(k.DiskField)-1]] = disk
-	return canon.Encode(spec)
-}
-
-// inferNamespace returns the workspace that other snapshots name, if no project names it.
-func (m *manifestMaker) inferNamespace() string {
-	i := slices.IndexFunc(m.Set.Objects, func(o *manifest.Object) bool { return o.Kind == m.kind })
-	if m.Project.Exists() || i < 0 {
-		return ""
-	}
-	return m.Set.Objects[i].Namespace
 }
 
 // sanitizeName returns a text without what no name has.
