@@ -2,6 +2,8 @@ package files_test
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 	"testing"
@@ -30,4 +32,16 @@ func TestReplacingTouchesNoOtherFile(t *testing.T) {
 	if files, _ := os.ReadDir(dir); err != nil || string(is) != "mine" || len(files) != 3 {
 		t.Errorf("%q, %v, %v", is, err, files)
 	}
+}
+
+func shown(t *testing.T, list []fs.DirEntry) (text string) {
+	t.Helper()
+	for _, e := range list {
+		info, err := e.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		text += fmt.Sprintln(e.Name(), e.Type(), info.Mode(), info.Size())
+	}
+	return text
 }

@@ -41,6 +41,9 @@ type converter struct {
 	aliased, expanded int
 	// stopped reports whether a limit was exceeded, which ends the document.
 	stopped bool
+	// trees has small mappings, of which this document has the first used ones. Most garbage would be mappings.
+	trees []map[string]any
+	used  int
 	// exempt lists names that are not misspelt, by path.
 	exempt map[string][]string
 }
@@ -63,7 +66,22 @@ func (c *converter) reset(f *FileState) {
 	c.file, c.out, c.last = f, jsonWithPlaces{c.out.json[:0], c.out.places[:0]}, lineColumn{}
 	c.spec.from, c.spec.to = 0, 0
 	c.path, c.pairs, c.open = c.path[:0], c.pairs[:0], c.open[:0]
-	c.aliased, c.stopped = 0, false
+	c.aliased, c.stopped, c.used = 0, false, 0
+}
+
+// tree returns an empty mapping for some members, which is valid until reset. A large map takes long to clear.
+func (c *converter) tree(members int) map[string]any {
+	const maxTrees, maxReused = 4096, 8
+	if members > maxReused || c.used == maxTrees {
+		return make(map[string]any, members)
+	}
+	if c.used == len(c.trees) {
+		c.trees = append(c.trees, make(map[string]any, maxReused))
+	}
+	c.used++
+	tree := c.trees[c.used-1]
+	clear(tree)
+	return tree
 }
 
 // fieldPath writes a path as findings show it.
@@ -177,7 +195,7 @@ func (c *converter) convertMapping(n, at *yaml.Node, f *kind.Field) any {
 	base := len(c.pairs)
 	c.collectMembers(n)
 	c.dropDuplicates(base)
-	tree := make(map[string]any, len(c.pairs)-base)
+	tree := c.tree(len(c.pairs) - base)
 	c.out.json = append(c.out.json, '{')
 	for i, p := range c.pairs[base:] {
 		if i > 0 {

@@ -165,7 +165,7 @@ type LoadSettings struct {
 // newRuleSubject returns the object for rules that report to a file.
 func (o *Object) newRuleSubject(doc, tree map[string]any, opts LoadSettings, f *FileState) *rules.RuleSubject {
 	return &rules.RuleSubject{
-		Kind: o.Kind, Name: o.Name, Host: o.Host, Doc: doc, Tree: tree,
+		Kind: o.Kind, Name: o.Name, Host: o.Host, Doc: doc, Tree: tree, JSON: o.positions.json,
 		Options: rules.RuleSettings{Workspace: opts.Workspace, DeprecatedPurgeURL: opts.DeprecatedPurgeURL, Precedence: opts.Precedence},
 		Report:  func(x diag.Finding) { f.AddFinding(0, 0, x.Rule, x.Severity, x.Field, x.Message, x.Fix) },
 		Full:    f.Full,

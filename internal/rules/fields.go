@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"bytes"
 	"fmt"
 	"iter"
 	"net/url"
@@ -23,7 +24,29 @@ const (
 // eachMapping yields the path and the value of every mapping at a place of the spec, such as
 // "upstreams[].servers[]"; "" is the spec itself. Values of other types are left to the schema.
 func (s *RuleSubject) eachMapping(place string) iter.Seq2[string, map[string]any] {
-	return mappingsAt("spec", s.Tree, place)
+	if s.found == nil {
+		s.found = map[string][]locatedMapping{}
+	}
+	found, known := s.found[place]
+	if !known { // several rules look at most places
+		for at, m := range mappingsAt("spec", s.Tree, place) {
+			found = append(found, locatedMapping{at, m})
+		}
+		s.found[place] = found
+	}
+	return func(yield func(string, map[string]any) bool) {
+		for _, l := range found {
+			if !yield(l.at, l.mapping) {
+				return
+			}
+		}
+	}
+}
+
+// locatedMapping is a mapping with its path.
+type locatedMapping struct {
+	at      string
+	mapping map[string]any
 }
 
 // mappingsAt yields the path and the value of every mapping at a place below v.
@@ -203,7 +226,7 @@ const namingFields = " name namespace hostname subdomains host persistentVolumeC
 
 // reportPlaceholders reports placeholders in fields that name something, or in all others.
 func (s *RuleSubject) reportPlaceholders(inNames bool) {
-	if !mayHavePlaceholder(s.Doc) { // paths of texts are expensive
+	if !mayHavePlaceholder(s.JSON) { // paths of texts are expensive
 		return
 	}
 	s.eachText("", "", s.Doc, func(at, field, text string) {
@@ -229,19 +252,7 @@ func (s *RuleSubject) eachText(at, field string, v any, visit func(at, field, te
 	}
 }
 
-// mayHavePlaceholder reports whether a text below v has a character that a placeholder begins with.
-func mayHavePlaceholder(v any) bool {
-	switch t := v.(type) {
-	case string:
-		return strings.ContainsAny(t, "$%<{")
-	case []any:
-		return slices.ContainsFunc(t, mayHavePlaceholder)
-	case map[string]any:
-		for _, e := range t {
-			if mayHavePlaceholder(e) {
-				return true
-			}
-		}
-	}
-	return false
+// mayHavePlaceholder reports whether a JSON text has what a placeholder begins with.
+func mayHavePlaceholder(json []byte) bool {
+	return bytes.IndexByte(json, '$') >= 0 || bytes.IndexByte(json, '%') >= 0 || bytes.IndexByte(json, '<') >= 0 || bytes.Contains(json, []byte("{{"))
 }

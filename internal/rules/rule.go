@@ -193,6 +193,7 @@ type RuleSubject struct {
 	Name, Host string
 	// Doc is the whole document, and Tree its spec, or nil if that is not a mapping.
 	Doc, Tree map[string]any
+	JSON      []byte // of Doc
 	Options   RuleSettings
 	// Report takes a finding without a place, at a field such as spec.locations[2].cache.edgeTTL; Full reports
 	// whether it would drop one.
@@ -201,7 +202,10 @@ type RuleSubject struct {
 	// Line returns the line of a field.
 	Line func(field string) int
 
-	rule *Rule // the running one
+	rule  *Rule                       // the running one
+	names []specName                  // the result of specNames
+	hosts []hostField                 // the result of unusualHosts
+	found map[string][]locatedMapping // the results of eachMapping, by place
 }
 
 // Run applies the rules that check one object: those of advice or the others.
