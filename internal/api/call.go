@@ -211,10 +211,7 @@ func (a *timedResponse) cancelAfter(limit time.Duration, format string) *time.Ti
 	})
 }
 
-// maxWarnings is how many warnings of one answer are passed on.
-const maxWarnings = 20
-
-// observeAnswer notes the time and the success of an answer, and passes on its warnings.
+// observeAnswer notes the time and the success of an answer.
 func (r *Reader) observeAnswer(c *operation, resp *http.Response) {
 	if !isWrite(c.verb) && resp.StatusCode < http.StatusInternalServerError {
 		r.gates[c.kind.Area].noteAnswer(c, nil)
@@ -222,49 +219,20 @@ func (r *Reader) observeAnswer(c *operation, resp *http.Response) {
 	if date := c.seen.Server; !date.IsZero() {
 		r.date.Store(&date)
 	}
-	if r.cfg.Warn == nil {
-		return
-	}
-	warnings := resp.Header.Values("Warning")
-	for _, w := range warnings[:min(len(warnings), maxWarnings)] {
-		r.cfg.Warn(Warning{c.operationName(), c.kind.Name, c.name, warningText(w)})
-	}
 }
 
 func (r *Reader) traceRequest(c *operation, req *http.Request, attempt int, start time.Time, resp *http.Response, failure error) {
 	if r.cfg.Trace == nil {
 		return
 	}
-	sent := req.Header.Clone()
-	sent.Set("Authorization", hidden)
-	event := TraceEvent{
-		Method: req.Method, URL: req.URL.String(), Attempt: attempt, Header: sent,
-		RequestBytes: len(c.body), Took: r.cfg.Now().Sub(start),
-	}
+	event := TraceEvent{Method: req.Method, URL: req.URL.String(), Attempt: attempt, RequestBytes: len(c.body), Took: r.cfg.Now().Sub(start)}
 	if resp != nil {
-		event.Status, event.RequestID = resp.StatusCode, c.requestID(resp)
-		event.Answer, event.AnswerBytes = c.redactHeader(resp.Header), resp.ContentLength
+		event.Status, event.RequestID, event.AnswerBytes = resp.StatusCode, c.requestID(resp), resp.ContentLength
 	}
 	if failure != nil {
 		event.Err = failure.Error()
 	}
 	r.cfg.Trace(event)
-}
-
-// redactHeader returns the header of an answer without tokens and cookies.
-func (c *operation) redactHeader(header http.Header) http.Header {
-	shown := make(http.Header, len(header))
-	for name, values := range header {
-		name = diag.QuoteAnswer(name, excerptSize).String()
-		for _, v := range values {
-			v = diag.QuoteAnswer(v, excerptSize).String()
-			if name == "Set-Cookie" {
-				v = hidden
-			}
-			shown[name] = append(shown[name], v)
-		}
-	}
-	return shown
 }
 
 func (c *operation) quoteHeader(resp *http.Response, name string) diag.Quotation {

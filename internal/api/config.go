@@ -39,9 +39,9 @@ type ClientConfig struct {
 	Duplicate       DuplicateAnswer // how the platform rejects a send-once request whose name exists
 	Parallelism     int             // an eighth of the connections to a host; default 4
 	UserAgent       string
-	// Warn gets each Warning header and each pause that the platform asks for; Trace gets each request after its
-	// answer. Both may be nil, and may be called from several goroutines.
-	Warn  func(Warning)
+	// Warn gets a text for each pause that the platform asks for; Trace gets each request after its answer. Both may be nil,
+	// and may be called from several goroutines.
+	Warn  func(string)
 	Trace func(TraceEvent)
 	// Now is the clock for TraceEvent.Took, and for Retry-After dates in answers
 	// without a Date. If nil, neither is computed.
@@ -66,22 +66,14 @@ type RetryPolicy struct {
 	Second        time.Duration // the length of a second of Retry-After; tests make it shorter
 }
 
-// Warning is a Warning header of an answer: a server says in it that it dropped a field.
-type Warning struct {
-	Op, Kind, Name string // Op is list, get, create, patch or delete; Name is empty for a list
-	Text           diag.Quotation
-}
-
-// TraceEvent describes one request and the head of its answer.
+// TraceEvent describes one request and its answer.
 type TraceEvent struct {
 	Method, URL  string
-	Attempt      int         // counted from 1
-	Header       http.Header // of the request, with the token as "***"
+	Attempt      int // counted from 1
 	RequestBytes int
 	Status       int // 0 if no answer came; Err then says why
 	RequestID    diag.Quotation
-	Answer       http.Header // of the answer, without tokens and cookies
-	AnswerBytes  int64       // the Content-Length; -1 if there is none
+	AnswerBytes  int64 // the Content-Length; -1 if there is none
 	Took         time.Duration
 	Err          string
 }
@@ -128,9 +120,8 @@ type Endpoint struct {
 }
 
 // ParseBaseURL parses the base address of an area: https, or http on loopback, without user, query, fragment or dot
-// segments, and not at or below deprecatedPurge (docs/platform.md 9), unless that is empty. Errors never quote the
-// address, which might contain a password.
-func ParseBaseURL(raw, deprecatedPurge string) (*url.URL, error) {
+// segments. Errors never quote the address, which might contain a password.
+func ParseBaseURL(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	if err != nil || strings.ContainsAny(raw, " \t\r\n") {
 		return nil, errors.New("base address is not a URL")
@@ -146,21 +137,12 @@ func ParseBaseURL(raw, deprecatedPurge string) (*url.URL, error) {
 		{u.Scheme != "https" && u.Scheme != "http", "has a scheme other than https"},
 		{strings.ContainsAny(raw, "?#"), "has a query or a fragment: remove it"},
 		{slices.ContainsFunc(strings.Split(u.Path, "/"), isDotSegment), "has a dot segment in its path: write the whole path"},
-		{isBelow(u, deprecatedPurge), "is the deprecated purge service, which will be shut down: use the delivery area's address"},
 	} {
 		if fault.found {
 			return nil, errors.New("base address " + fault.says)
 		}
 	}
 	return u, nil
-}
-
-func isBelow(u *url.URL, other string) bool {
-	o, err := url.Parse(other)
-	if err != nil || o.Host == "" || !strings.EqualFold(u.Host, o.Host) {
-		return false
-	}
-	return strings.HasPrefix(strings.TrimRight(u.Path, "/")+"/", strings.TrimRight(o.Path, "/")+"/")
 }
 
 func isDotSegment(segment string) bool { return segment == "." || segment == ".." }

@@ -33,13 +33,8 @@ func FuzzAnswer(f *testing.F) {
 		cfg := config(t, "http://127.0.0.1:1")
 		cfg.Retry = api.RetryPolicy{Tries: 1, Initial: time.Nanosecond, MaxRetryAfter: time.Nanosecond, Second: time.Nanosecond}
 		cfg.MaxPages = 3
-		cfg.Warn = func(w api.Warning) { visible(t, w.Text.String()) }
-		cfg.Trace = func(e api.TraceEvent) {
-			visible(t, e.Err, e.RequestID.String())
-			for name, values := range e.Answer {
-				visible(t, append(slices.Clone(values), name)...)
-			}
-		}
+		cfg.Warn = func(text string) { visible(t, text) }
+		cfg.Trace = func(e api.TraceEvent) { visible(t, e.Err, e.RequestID.String()) }
 		status = 200 + status%400
 		cfg.Transport = roundTrip(func(r *http.Request) (*http.Response, error) {
 			requests++
@@ -75,7 +70,7 @@ func FuzzAddress(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, base, name, workspace, uuid string) {
-		u, err := api.ParseBaseURL(base, "")
+		u, err := api.ParseBaseURL(base)
 		if err != nil {
 			if len(base) > 20 && strings.Contains(err.Error(), base) {
 				t.Fatalf("%q is quoted: %v", base, err)

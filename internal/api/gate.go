@@ -11,8 +11,6 @@ import (
 
 	"github.com/cenkalti/backoff/v5"
 	"golang.org/x/time/rate"
-
-	"trueup/internal/diag"
 )
 
 // requestGate decides when requests of one area may be sent (docs/design.md C3 and C4).
@@ -100,10 +98,7 @@ func (r *Reader) updateGate(c *operation, e *Error) {
 		until, first := g.startPause(asked, waited)
 		if first && waited && r.cfg.Warn != nil {
 			// The run would otherwise be silent for so long.
-			r.cfg.Warn(Warning{
-				Op: c.operationName(), Kind: c.kind.Name, Name: c.name,
-				Text: diag.QuoteAnswer(fmt.Sprintf("wait until %s; trueup sends no request to the %s area before that", until, c.kind.Area), messageSize),
-			})
+			r.cfg.Warn(fmt.Sprintf("the platform asks to wait until %s; trueup sends no request to the %s area before that", until, c.kind.Area))
 		}
 	case e.Status == http.StatusTooManyRequests:
 		g.startPause(newBackOff(r.cfg.Retry).NextBackOff(), true)

@@ -192,10 +192,10 @@ func TestAPauseIsReported(t *testing.T) {
 		}}
 		cfg := config(t, "http://127.0.0.1:1")
 		cfg.Retry, cfg.Transport = api.RetryPolicy{}, p
-		cfg.Warn = func(w api.Warning) {
+		cfg.Warn = func(text string) {
 			mu.Lock()
 			defer mu.Unlock()
-			told = append(told, w.Op+" "+w.Kind+": "+w.Text.String())
+			told = append(told, text)
 		}
 		r := api.NewReader(cfg)
 		var wg sync.WaitGroup
@@ -207,7 +207,7 @@ func TestAPauseIsReported(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if len(told) != 1 || told[0] != "get CDN: wait until 2000-01-01T00:00:30Z; trueup sends no request to the delivery area before that" {
+		if len(told) != 1 || told[0] != "the platform asks to wait until 2000-01-01T00:00:30Z; trueup sends no request to the delivery area before that" {
 			t.Errorf("%q", told)
 		}
 	})

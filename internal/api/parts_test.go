@@ -72,45 +72,41 @@ func TestNewTokenRefuses(t *testing.T) {
 }
 
 func TestParseBase(t *testing.T) {
-	const legacy = "https://purge.example.com/v1/"
 	for raw, want := range map[string]string{
-		"https://api.example.com/delivery/v2.1":       "",
-		"https://api.example.com/machine/v1/thr1/":    "",
-		"https://api.example.com/apis/GROUP%2FV":      "",
-		"https://api.example.com:8443":                "",
-		"HTTPS://api.example.com":                     "",
-		"http://127.0.0.1:80/x":                       "",
-		"http://localhost/x":                          "",
-		"http://API.Localhost:8":                      "",
-		"http://[::1]:8/x":                            "",
-		"https://purge.example.com/v10":               "",
-		"":                                            "no host",
-		"api.example.com":                             "no host",
-		"/path":                                       "no host",
-		"https:///x":                                  "no host",
-		"https://%2525":                               "percent sign",
-		"https://[fe80::1%25eth0]/":                   "percent sign",
-		"mailto:x@example.com":                        "no host",
-		"https://user:secret@api.example.com":         "user name or a password",
-		"https://secret@api.example.com":              "user name or a password",
-		"http://api.example.com":                      "trueup uses https",
-		"http://127.0.0.1.example.com":                "trueup uses https",
-		"http://localhost.example.com":                "trueup uses https",
-		"http://notlocalhost":                         "trueup uses https",
-		"ftp://api.example.com":                       "a scheme other than https",
-		"https://api.example.com/?a=secret":           "query or a fragment",
-		"https://api.example.com/?":                   "query or a fragment",
-		"https://api.example.com/#secret":             "query or a fragment",
-		"https://api.example.com/#":                   "query or a fragment",
-		"https://api.example.com/a/../b":              "dot segment",
-		"https://api.example.com/%2e%2e/b":            "dot segment",
-		"https://api.example.com/a b":                 "not a URL",
-		"https://api.example.com\n":                   "not a URL",
-		"https://api.example.com:secret/":             "not a URL",
-		"https://purge.example.com/v1":                "deprecated purge service",
-		"https://PURGE.example.com/v1/purges/secret/": "deprecated purge service",
+		"https://api.example.com/delivery/v2.1":    "",
+		"https://api.example.com/machine/v1/thr1/": "",
+		"https://api.example.com/apis/GROUP%2FV":   "",
+		"https://api.example.com:8443":             "",
+		"HTTPS://api.example.com":                  "",
+		"http://127.0.0.1:80/x":                    "",
+		"http://localhost/x":                       "",
+		"http://API.Localhost:8":                   "",
+		"http://[::1]:8/x":                         "",
+		"":                                         "no host",
+		"api.example.com":                          "no host",
+		"/path":                                    "no host",
+		"https:///x":                               "no host",
+		"https://%2525":                            "percent sign",
+		"https://[fe80::1%25eth0]/":                "percent sign",
+		"mailto:x@example.com":                     "no host",
+		"https://user:secret@api.example.com":      "user name or a password",
+		"https://secret@api.example.com":           "user name or a password",
+		"http://api.example.com":                   "trueup uses https",
+		"http://127.0.0.1.example.com":             "trueup uses https",
+		"http://localhost.example.com":             "trueup uses https",
+		"http://notlocalhost":                      "trueup uses https",
+		"ftp://api.example.com":                    "a scheme other than https",
+		"https://api.example.com/?a=secret":        "query or a fragment",
+		"https://api.example.com/?":                "query or a fragment",
+		"https://api.example.com/#secret":          "query or a fragment",
+		"https://api.example.com/#":                "query or a fragment",
+		"https://api.example.com/a/../b":           "dot segment",
+		"https://api.example.com/%2e%2e/b":         "dot segment",
+		"https://api.example.com/a b":              "not a URL",
+		"https://api.example.com\n":                "not a URL",
+		"https://api.example.com:secret/":          "not a URL",
 	} {
-		_, err := ParseBaseURL(raw, legacy)
+		_, err := ParseBaseURL(raw)
 		switch {
 		case want == "" && err != nil:
 			t.Errorf("%s: %v", raw, err)
@@ -119,9 +115,6 @@ func TestParseBase(t *testing.T) {
 		case err != nil && strings.Contains(err.Error(), "secret"):
 			t.Errorf("%s: the error quotes the address: %v", raw, err)
 		}
-	}
-	if _, err := ParseBaseURL("https://purge.example.com/v1", ""); err != nil {
-		t.Errorf("no deprecated address is set: %v", err)
 	}
 }
 
@@ -143,20 +136,6 @@ func TestHopeless(t *testing.T) {
 	} {
 		if isHopeless(err) != want {
 			t.Errorf("%v: %v", err, !want)
-		}
-	}
-}
-
-func TestWarningText(t *testing.T) {
-	for value, want := range map[string]string{
-		`299 - "a"`:            `a`,
-		`299 host:80 "a\"b\\"`: `a"b\`,
-		`299 - "a" "the date"`: `a`,
-		`299 - "open`:          `299 - "open`,
-		`abc - "x"`:            `abc - "x"`,
-	} {
-		if got := warningText(value).String(); got != want {
-			t.Errorf("%s became %s, want %s", value, got, want)
 		}
 	}
 }

@@ -61,7 +61,7 @@ func FuzzConfig(f *testing.F) {
 		for _, p := range cfg.Profiles {
 			for _, url := range []string{p.Compute.URL, p.Delivery.URL} {
 				if url != "" {
-					if _, err := api.ParseBaseURL(url, ""); err != nil {
+					if _, err := api.ParseBaseURL(url); err != nil {
 						t.Fatalf("%q has the address %q", data, url)
 					}
 				}

@@ -16,14 +16,14 @@ func TestWhereThereIsNothing(t *testing.T) {
 		code     int
 		out, err string
 	}{
-		"validate":                             {diag.ExitOK, "Validate: no findings, 0 objects.\n", bare},
-		"plan --sandbox":                       {diag.ExitOK, "Plan: nothing to do.", bare},
-		"drift --sandbox":                      {diag.ExitOK, "Drift: nothing that git manages changed outside git", bare},
-		"plan --offline":                       {diag.ExitError, "", bare},
-		"plan":                                 {diag.ExitError, "", "run trueup init, or try --sandbox"},
-		"status purge":                         {diag.ExitOK, "\nledger: there is no trueup.yaml here or above, so trueup knows none\n  fix: run trueup init, or try --sandbox\n", ""},
-		"new purge --from-list=x --query=dorp": {diag.ExitError, "", `--query is "dorp" (did you mean drop?): write drop, prefix or keep`},
-		"fmt --envelope=A/b":                   {diag.ExitError, "", `--envelope is "A/b": write lower-case letters`},
+		"validate":                            {diag.ExitOK, "Validate: no findings, 0 objects.\n", bare},
+		"plan --sandbox":                      {diag.ExitOK, "Plan: nothing to do.", bare},
+		"drift --sandbox":                     {diag.ExitOK, "Drift: nothing that git manages changed outside git", bare},
+		"plan --offline":                      {diag.ExitError, "", bare},
+		"plan":                                {diag.ExitError, "", "run trueup init, or try --sandbox"},
+		"status purge":                        {diag.ExitOK, "\nledger: there is no trueup.yaml here or above, so trueup knows none\n  fix: run trueup init, or try --sandbox\n", ""},
+		"new purge --from-git=x --pages=indx": {diag.ExitError, "", `--pages is "indx" (did you mean index?): write index, clean or files`},
+		"fmt --envelope=A/b":                  {diag.ExitError, "", `--envelope is "A/b": write lower-case letters`},
 	} {
 		code, out, wrong := ran(t, dir, strings.Fields(args)...)
 		if code != want.code || !strings.Contains(out, want.out) || !strings.Contains(wrong, want.err) || want.err == "" && wrong != "" {

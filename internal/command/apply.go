@@ -139,7 +139,7 @@ func (run *Run) askApproval(doc report.Document, expected reconcile.ExpectedPlan
 	}
 	doc.Sandbox = run.Sandbox
 	opts := run.formatOptions()
-	opts.Color, opts.Width, opts.Now, opts.Brief = run.useColor(run.StderrIsTTY), run.Width, run.Now(), !opts.Verbose
+	opts.Color, opts.Width, opts.Brief = run.useColor(run.StderrIsTTY), run.Width, !opts.Verbose
 	if err := report.Write(run.Stderr, "text", doc, opts); err != nil {
 		return false, fmt.Errorf("not applied, because the plan could not be shown: %w", err)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 func newDrift(run *Run) *cobra.Command {
-	opts := reconcile.Options{ReadOnly: true, PastErrors: true, ForDrift: true}
+	opts := reconcile.Options{Options: plan.Options{ForDrift: true}, ReadOnly: true, PastErrors: true}
 	cmd := newCommand(run, "drift [PATH|KIND/NAME...]", func(ctx context.Context, paths []string) (report.Document, error) {
 		doc, err := run.withPlan(ctx, opts, paths, func(*reconcile.Session, *report.Document) error { return nil })
 		if err != nil || doc.Plan == nil {

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"trueup/internal/api"
 	"trueup/internal/config"
 	"trueup/internal/diag"
 	"trueup/internal/files"
@@ -21,10 +20,6 @@ import (
 )
 
 func (run *Run) inCI() bool { return config.InCI(run.Getenv) }
-
-func (run *Run) warn(w api.Warning) {
-	run.Log(slog.LevelWarn, fmt.Sprintf("the server warns about %s %s: %s", w.Op, strings.TrimSuffix(w.Kind+"/"+w.Name, "/"), w.Text))
-}
 
 // openPlatform opens the platform of a run, or the sandbox.
 func (run *Run) openPlatform(ctx context.Context, p config.Project, set *manifest.Set) (*config.Platform, error) {

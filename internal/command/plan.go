@@ -143,7 +143,7 @@ func planLive(ctx context.Context, run *Run, opts reconcile.Options, paths []str
 			doc.ExitCode, doc.Errors = diag.ExitNeedsPerson, append(doc.Errors, doubt)
 		}
 		if len(s.Loaded.Set.Tests) > 0 {
-			runRequestTests(doc, s.Loaded, s.RequestSides())
+			runRequestTests(doc, s.Loaded, s.RequestSides()[0])
 		}
 		return nil
 	})
@@ -176,9 +176,8 @@ func planOffline(ctx context.Context, run *Run, cmd *cobra.Command, opts reconci
 		return report.Document{}, err
 	}
 	doc.Plan = plan.Redact(p)
-	sides, err := reconcile.RoutingSides(ctx, run.ReconcileEnv(l, paths), l, "")
-	runRequestTests(&doc, l, sides)
-	return doc, err
+	runRequestTests(&doc, l, reconcile.GitSide(l))
+	return doc, nil
 }
 
 // openPlanFile empties the file of --out before anything else happens, so that nobody mistakes an earlier

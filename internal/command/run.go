@@ -67,7 +67,7 @@ func NewRun(env config.Env) *Run {
 			p := run.startPhase(doing)
 			return p.setProgress, p.end
 		},
-		API: api.ClientConfig{Retry: env.Retry, UserAgent: userAgent(), Now: env.Now, Warn: run.warn},
+		API: api.ClientConfig{Retry: env.Retry, UserAgent: userAgent(), Now: env.Now, Warn: func(text string) { run.Log(slog.LevelWarn, text) }},
 	}
 	if run.out = report.NewLineWriter(run.stdout); env.Width == 0 {
 		run.out = run.out.Piped()

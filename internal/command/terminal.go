@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"net/http"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -118,14 +116,13 @@ func (run *Run) log(level slog.Level, text string) {
 	run.writeLogLine(level, text)
 }
 
-// writeLogLine is log for a caller that has locked logging. The lines of more follow. A line of one of many projects has
-// its path.
-func (run *Run) writeLogLine(level slog.Level, text string, more ...string) {
+// writeLogLine is log for a caller that has locked logging. A line of one of many projects has its path.
+func (run *Run) writeLogLine(level slog.Level, text string) {
 	if m := run.member; m != nil { // what is neither a warning nor an error needs -v
 		if level >= slog.LevelWarn || run.Verbose {
 			m.of.logging.Lock()
 			defer m.of.logging.Unlock()
-			m.of.writeLogLine(level, m.path+": "+text, more...)
+			m.of.writeLogLine(level, m.path+": "+text)
 		}
 		return
 	}
@@ -133,9 +130,6 @@ func (run *Run) writeLogLine(level slog.Level, text string, more ...string) {
 	out := run.stderr()
 	prefix := map[slog.Level]string{slog.LevelError: "trueup: ", slog.LevelWarn: "warning: "}[level]
 	_ = out.Printf("%s%s\n", prefix, text)
-	for _, line := range more {
-		_ = out.Printf("  %s\n", line)
-	}
 }
 
 // writeLostRecord writes a record that the ledger could not store to standard error, for ledger import.
@@ -150,7 +144,7 @@ func (run *Run) writeLostRecord(record []byte) {
 	_ = run.stderr().JSONLine(before, record)
 }
 
-// logRequest shows a request and the headers of its answer (-v), and never a body.
+// logRequest shows a request and how it was answered (-v), and never a body.
 func (run *Run) logRequest(e api.TraceEvent) {
 	answer := e.Err
 	if e.Status != 0 {
@@ -172,16 +166,7 @@ func (run *Run) logRequest(e api.TraceEvent) {
 	line := fmt.Sprintf("%s %s -> %s (%s)", e.Method, e.URL, answer, strings.Join(notes, ", "))
 	run.logging.Lock()
 	defer run.logging.Unlock()
-	run.writeLogLine(slog.LevelDebug, line, append(headerLines("> ", e.Header), headerLines("< ", e.Answer)...)...)
-}
-
-func headerLines(prefix string, header http.Header) (lines []string) {
-	for _, name := range slices.Sorted(maps.Keys(header)) {
-		for _, value := range header[name] {
-			lines = append(lines, prefix+name+": "+value)
-		}
-	}
-	return lines
+	run.writeLogLine(slog.LevelDebug, line)
 }
 
 // barAfter is the time before a run shows its first bar, and barEvery that between two bars. Without a
@@ -203,19 +188,12 @@ type phase struct {
 	// run.logging guards what follows. timer is nil if progress is not shown.
 	timer *time.Timer
 	ended bool
-	// The rate counts from the earlier mark, some seconds ago, because recent speed predicts best.
-	earlier, later progressSample
-}
-
-type progressSample struct {
-	at   time.Time
-	done int64
 }
 
 // startPhase starts a phase and the timer that shows its progress.
 func (run *Run) startPhase(doing string) *phase {
 	now := run.Now()
-	p := &phase{run: run, doing: doing, begun: now, earlier: progressSample{at: now}, later: progressSample{at: now}}
+	p := &phase{run: run, doing: doing, begun: now}
 	if run.Quiet || run.member != nil {
 		return p
 	}
@@ -272,15 +250,7 @@ func (p *phase) showProgress() {
 }
 
 func (p *phase) progressAt(now time.Time) report.Progress {
-	done := p.done.Load()
-	if now.Sub(p.later.at) >= lineEvery {
-		p.earlier, p.later = p.later, progressSample{now, done}
-	}
-	progress := report.Progress{Doing: p.doing, Done: int(done), Of: int(p.of.Load()), Took: now.Sub(p.begun)}
-	if passed := now.Sub(p.earlier.at).Seconds(); passed > 0 {
-		progress.Rate = float64(done-p.earlier.done) / passed
-	}
-	return progress
+	return report.Progress{Doing: p.doing, Done: int(p.done.Load()), Of: int(p.of.Load()), Took: now.Sub(p.begun)}
 }
 
 // clearBar removes the bar from the last line of the terminal. The caller holds logging.

@@ -10,13 +10,14 @@ import (
 	"trueup/internal/config"
 	"trueup/internal/diag"
 	"trueup/internal/manifest"
+	"trueup/internal/reconcile"
 	"trueup/internal/report"
 	"trueup/internal/requesttest"
 	"trueup/internal/routing"
 	"trueup/internal/yamledit"
 )
 
-type testOptions struct{ live, update, coverage bool }
+type testOptions struct{ update, coverage bool }
 
 func newTest(run *Run) *cobra.Command {
 	var opts testOptions
@@ -24,10 +25,8 @@ func newTest(run *Run) *cobra.Command {
 		return runTest(ctx, run, opts, paths)
 	})
 	f := cmd.Flags()
-	f.BoolVar(&opts.live, "live", false, "read what is live, for tests that must be the same as live")
 	f.BoolVar(&opts.update, "update", false, "write what the manifests do into tests that fail, for your review")
 	f.BoolVar(&opts.coverage, "coverage", false, "also list the locations and upstreams that no test reaches")
-	cmd.MarkFlagsMutuallyExclusive("live", "update")
 	return cmd
 }
 
@@ -39,12 +38,8 @@ func runTest(ctx context.Context, run *Run, opts testOptions, paths []string) (d
 	if l.Findings.HasErrors() {
 		return newPlanDocument(l, nil), nil
 	}
-	sides, err := readSides(ctx, run, requestOptions{live: opts.live}, l)
-	if err != nil {
-		return doc, err
-	}
 	doc.Objects = len(l.Set.Objects)
-	runTests(&doc, l, sides, diag.Error)
+	runTests(&doc, l, reconcile.GitSide(l), diag.Error)
 	if updates := doc.Tests.ListUpdates(); opts.update && len(updates) > 0 {
 		changed, err := updateTests(ctx, run, l.Project, paths, updates)
 		if err != nil {
@@ -80,8 +75,8 @@ func loadTests(ctx context.Context, run *Run, paths []string) (config.LoadedProj
 }
 
 // runTests runs the request tests on the CDNs of git, and adds failures to the findings.
-func runTests(doc *report.Document, l config.LoadedProject, sides []routing.Side, severity diag.Severity) {
-	doc.Tests = requesttest.Run(l.Set.Tests, sides, routing.PrecedencesOf(l.Project.Platform.Precedence))
+func runTests(doc *report.Document, l config.LoadedProject, git routing.Side, severity diag.Severity) {
+	doc.Tests = requesttest.Run(l.Set.Tests, git, routing.PrecedencesOf(l.Project.Platform.Precedence))
 	doc.Findings = append(doc.Findings, doc.Tests.Findings(severity)...)
 	if doc.Findings.HasErrors() {
 		doc.ExitCode = diag.ExitInvalid
@@ -89,13 +84,13 @@ func runTests(doc *report.Document, l config.LoadedProject, sides []routing.Side
 }
 
 // runRequestTests runs the request tests of a plan, if there are any. What fails stops nothing, unless warnings are errors.
-func runRequestTests(doc *report.Document, l config.LoadedProject, sides []routing.Side) {
+func runRequestTests(doc *report.Document, l config.LoadedProject, git routing.Side) {
 	severity := diag.Warning
 	if l.Project.Strict {
 		severity = diag.Error
 	}
 	if len(l.Set.Tests) > 0 {
-		runTests(doc, l, sides, severity)
+		runTests(doc, l, git, severity)
 	}
 }
 

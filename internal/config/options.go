@@ -249,7 +249,7 @@ func (o Options) RealPlatform(s Settings, p Project) (w *Platform, wrong map[kin
 		e := api.Endpoint{BaseFrom: url.Origin, TokenFrom: s.Tokens[area].setting}
 		e.Ask = o.tokenAsker(s, area, func(ctx context.Context) error { return w.AdmitAreas(ctx, area) })
 		if url.Value != "" {
-			base, err := api.ParseBaseURL(url.Value, p.Purge.DeprecatedURL)
+			base, err := api.ParseBaseURL(url.Value)
 			if err != nil {
 				wrong[area] = fmt.Errorf("%s: %w", url.Origin, err)
 			} else {

@@ -137,7 +137,7 @@ func (p Project) SchemaAt(full string) string {
 // ManifestOptions returns the options for reading the manifests, without Strict.
 func (p Project) ManifestOptions(parallelism int) manifest.LoadSettings {
 	return manifest.LoadSettings{
-		Workspace: p.Workspace.Name, DeprecatedPurgeURL: p.Purge.DeprecatedURL, Undocumented: p.undocumentedFields(),
+		Workspace: p.Workspace.Name, Undocumented: p.undocumentedFields(),
 		Precedence: p.Platform.Precedence, Parallelism: parallelism,
 	}
 }

@@ -102,7 +102,7 @@ func (o Options) OpenSandboxPlatform(ctx context.Context, p Project, set *manife
 		kind.Compute:  {sandbox.ComputeBase, sandbox.ComputeToken},
 		kind.Delivery: {sandbox.DeliveryBase, sandbox.DeliveryToken},
 	} {
-		address, err := api.ParseBaseURL(base+at.path, "")
+		address, err := api.ParseBaseURL(base + at.path)
 		if err != nil {
 			return nil, err
 		}

@@ -334,7 +334,7 @@ func (p Profile) checkProfile() error {
 	for _, area := range kind.Areas() {
 		s := p.areaSettings(area)
 		if s.URL != "" {
-			if _, err := api.ParseBaseURL(s.URL, ""); err != nil {
+			if _, err := api.ParseBaseURL(s.URL); err != nil {
 				return fmt.Errorf("%s.url: %w", area, err)
 			}
 		}

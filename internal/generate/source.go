@@ -28,10 +28,8 @@ type PurgeOptions struct {
 	Hostnames    []string // where paths without a host are purged
 	FromGit      string   // a range of commits, whose files Maps serve
 	Maps         []string
-	Lists        []string // files of lists of addresses, also of the older purge service
-	Query        string   // what Lists do with a query: purge.QueryDropped, QueryPrefix, QueryKept, or empty to refuse it
-	Pages        string   // how the site serves pages of FromGit
-	Name, Dir    string   // Name begins the names of manifests, and Dir is where to write them
+	Pages        string // how the site serves pages of FromGit
+	Name, Dir    string // Name begins the names of manifests, and Dir is where to write them
 	SkipUnplaced bool
 }
 
@@ -115,9 +113,6 @@ func gatherSource(ctx context.Context, env PurgeEnv, o PurgeOptions, args []stri
 	if err := g.addArgs(args, stdin); err != nil {
 		return g.purgeSource, err
 	}
-	if err := g.addLists(); err != nil {
-		return g.purgeSource, fmt.Errorf("--from-list: %w", err)
-	}
 	if g.FromGit != "" {
 		if err := g.addCommits(ctx); err != nil {
 			return g.purgeSource, fmt.Errorf("--from-git: %w", err)
@@ -130,12 +125,8 @@ func (o PurgeOptions) checkSources(args []string) error {
 	switch {
 	case looksShellExpanded(args):
 		return errors.New("these paths are the files of the root folder, which a shell makes of /*: write '/*' in quotes")
-	case len(args)+len(o.Lists) == 0 && o.FromGit == "":
-		return errors.New("nothing to purge: name paths or addresses, - for a list on standard input, --from-list or --from-git")
-	case len(o.Lists) == 0 && o.Query != "":
-		return errors.New("--query needs a list of addresses: add --from-list")
-	case len(o.Lists) > 0 && len(o.Hostnames) > 1:
-		return errors.New("--hostname is the one host of the paths in a list: name one")
+	case len(args) == 0 && o.FromGit == "":
+		return errors.New("nothing to purge: name paths or addresses, - for a list on standard input, or --from-git")
 	case o.FromGit == "" && (len(o.Maps) > 0 || cmp.Or(o.Pages, purge.IndexPages) != purge.IndexPages):
 		return errors.New("--map and --pages need --from-git: add it, or remove them")
 	}
@@ -194,37 +185,6 @@ func (g *gatherer) addArgs(args []string, stdin func() io.Reader) error {
 	}
 	if len(args) > 0 {
 		g.head = append(g.head, "from paths given by hand")
-	}
-	return nil
-}
-
-// addLists adds the addresses of lists, of the older purge service or of a program.
-func (g *gatherer) addLists() error {
-	legacy := purge.LegacyListParser{Hosts: g.hosts, Service: g.Project.Purge.DeprecatedURL, Host: strings.Join(g.Hostnames, ""), Query: g.Query}
-	for _, name := range g.Lists {
-		var entries []purge.ListEntry
-		data, _, err := files.Read(files.AbsolutePath(g.PurgeEnv.Dir, name), maxList)
-		if err == nil {
-			entries, err = purge.ReadLegacyList(data)
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		for _, entry := range entries {
-			wanted, err := legacy.ParseEntry(entry.Text)
-			if err != nil {
-				g.Unplaced = append(g.Unplaced, fmt.Sprintf("%s:%d: %s %v", name, entry.Line, redactEntry("%.200s", entry.Text), err))
-				continue
-			}
-			for _, w := range wanted {
-				if g.Wanted = append(g.Wanted, w); w.Subdomain != "" {
-					g.beside[w.Subdomain+"."+w.Hostname] = w.Hostname
-				}
-			}
-		}
-	}
-	if len(g.Lists) > 0 {
-		g.head = append(g.head, "from lists of addresses")
 	}
 	return nil
 }

@@ -476,7 +476,7 @@ func TestProjectFile(t *testing.T) {
 workspace: {name: acme, uuid: 5a1d}
 manifests: [manifests]
 ledger: {store: "git:refs/trueup/ledger", id: 7c0e}
-purge: {window: 20h, deprecatedURL: "https://purge.example.com", duplicate: {status: [409, 422], bodyRegex: already exists}}
+purge: {window: 20h, duplicate: {status: [409, 422], bodyRegex: already exists}}
 overrides:
   - {kind: CDN, path: spec.locations, order: set}
   - {kind: CDN, path: spec.upstreams, key: [name]}

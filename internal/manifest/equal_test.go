@@ -24,7 +24,7 @@ type reader struct {
 }
 
 func newReader(library bool) *reader {
-	opts := LoadSettings{Workspace: "acme", DeprecatedPurgeURL: "https://purge.example.com/"}
+	opts := LoadSettings{Workspace: "acme"}
 	return &reader{worker{loader: &loader{options: opts}}, library}
 }
 

@@ -129,7 +129,6 @@ func TestIgnore(t *testing.T) {
 		{"at the end", head + "  tls: {}\n  # trueup:ignore tls-not-forced why\n", []string{"ignore-odd:7"}, nil},
 		{"behind a bracket", head + "  tls: {\n    enabled: \"true\"\n  } # trueup:ignore tls-not-forced why\n", []string{"tls-not-forced:6", "ignore-odd:8"}, nil},
 		{"of what only a plan tells", head + "  tls: {} # trueup:ignore purge-missing why\n", nil, nil},
-		{"of what the options tell", head + "  tls: {} # trueup:ignore deprecated-purge-url why\n", nil, nil},
 		{"in what can't be read", "a: @b\n# trueup:ignore tls-not-forced why\n---\n" + head + "  tls: {enabled: \"true\"}\n", []string{"yaml-syntax:1", "tls-not-forced:9"}, nil},
 		{"in a project", "# trueup:ignore nothing\napiVersion: trueup/v1\nkind: Project\n", nil, nil},
 	} {

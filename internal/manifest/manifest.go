@@ -144,8 +144,6 @@ type PathSource struct {
 type LoadSettings struct {
 	// Workspace is the name that metadata.namespace must have, or empty without a project.
 	Workspace string
-	// DeprecatedPurgeURL is the address of the older purge service, which manifests must not have.
-	DeprecatedPurgeURL string
 	// Precedence is platform.precedence of the project, or empty.
 	Precedence string
 	// Undocumented are fields and values that the platform has and does not document: by kind, and by
@@ -166,7 +164,7 @@ type LoadSettings struct {
 func (o *Object) newRuleSubject(doc, tree map[string]any, opts LoadSettings, f *FileState) *rules.RuleSubject {
 	return &rules.RuleSubject{
 		Kind: o.Kind, Name: o.Name, Host: o.Host, Doc: doc, Tree: tree, JSON: o.positions.json,
-		Options: rules.RuleSettings{Workspace: opts.Workspace, DeprecatedPurgeURL: opts.DeprecatedPurgeURL, Precedence: opts.Precedence},
+		Options: rules.RuleSettings{Workspace: opts.Workspace, Precedence: opts.Precedence},
 		Report:  func(x diag.Finding) { f.AddFinding(0, 0, x.Rule, x.Severity, x.Field, x.Message, x.Fix) },
 		Full:    f.Full,
 		Line: func(field string) int {

@@ -118,7 +118,7 @@ func printed(t *testing.T, r rules.Rule) string {
 	t.Helper()
 	folder := fstest.MapFS{"example.yaml": {Data: []byte(written(r.Bad))}}
 	var b strings.Builder
-	for _, f := range foundIn(t, PathSource{FS: folder, Path: "example.yaml"}, ruleOptions()) {
+	for _, f := range foundIn(t, PathSource{FS: folder, Path: "example.yaml"}, LoadSettings{}) {
 		fmt.Fprintf(&b, "%s\n    fix: %s\n", f, f.Fix)
 	}
 	return b.String()

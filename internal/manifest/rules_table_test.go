@@ -360,10 +360,9 @@ func TestRuleTable(t *testing.T) {
 		{"a purge with a dot at its end", cdnStart + "---\n" + strings.Replace(purgePaths("/a"), "shop.example.com", "shop.example.com.", 1), []string{"purge-hostname-case: write shop.example.com", "hostname-odd: label"}},
 		{"a purge as its CDN, both in capitals", hosted("SHOP.example.com") + "---\n" + strings.Replace(purgePaths("/a"), "shop.example.com", "SHOP.example.com", 1), []string{"hostname-odd", "hostname-odd"}},
 		{"a purge of one of two CDNs", cdnStart + "---\n" + strings.Replace(hosted("SHOP.example.com"), "name: shop", "name: other", 1) + "---\n" + purgePaths("/a"), []string{"hostname-taken", "hostname-odd"}},
-		{"deprecated address deep inside", location(`path: /a, headers: {a: [{b: "HTTPS://purge.example.com"}]}`), []string{"deprecated-purge-url"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			found := findingsOf(t, c.text, ruleOptions())
+			found := findingsOf(t, c.text, LoadSettings{})
 			var left []string
 			for _, f := range found {
 				i := slices.IndexFunc(c.want, func(w string) bool {

@@ -12,11 +12,6 @@ import (
 	"trueup/internal/rules"
 )
 
-// ruleOptions switch on what is off without a project.
-func ruleOptions() LoadSettings {
-	return LoadSettings{DeprecatedPurgeURL: "https://purge.example.com/"}
-}
-
 // findingsOf loads one manifest and runs every rule on it, those of advice too.
 func findingsOf(t *testing.T, text string, opts LoadSettings) diag.List {
 	t.Helper()
@@ -52,10 +47,10 @@ func TestRuleExamples(t *testing.T) {
 				}
 				return
 			}
-			for _, f := range findingsOf(t, written(rule.Good), ruleOptions()) {
+			for _, f := range findingsOf(t, written(rule.Good), LoadSettings{}) {
 				t.Errorf("the good example: %s", f)
 			}
-			bad := findingsOf(t, written(rule.Bad), ruleOptions())
+			bad := findingsOf(t, written(rule.Bad), LoadSettings{})
 			if rule.NeedsLive {
 				if len(bad) > 0 {
 					t.Errorf("the bad example has findings of other rules: %v", bad)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	"trueup/internal/diag"
@@ -26,8 +25,6 @@ const (
 type adviser struct {
 	*Planner
 	routes map[kind.Key]servingCDN
-	// reached is what objects serve of hosts.
-	reached map[string]routing.PurgeReach
 	// hostnames are those that purges may name.
 	hostnames func() purge.Hosts
 }
@@ -35,7 +32,7 @@ type adviser struct {
 // adviseOnPlan collects advice on what the plan creates, changes and posts. It has the classes of requests whose copies
 // objects outdate.
 func (p *Planner) adviseOnPlan(out *Plan, all *plannedObjects, classes map[kind.Key][]outdatedClasses) {
-	a := &adviser{Planner: p, routes: map[kind.Key]servingCDN{}, reached: map[string]routing.PurgeReach{}}
+	a := &adviser{Planner: p, routes: map[kind.Key]servingCDN{}}
 	a.hostnames = sync.OnceValue(func() purge.Hosts { return purge.NewHosts(slices.Collect(maps.Keys(p.hosts))) })
 	for i := range out.Items {
 		it := &out.Items[i]
@@ -50,7 +47,7 @@ func (p *Planner) adviseOnPlan(out *Plan, all *plannedObjects, classes map[kind.
 			found = p.adviseOnManifest(o, o.Tree())
 			spec := parseSpec(o.Spec)
 			by, hosts := a.lookUpServed(spec.Hostname), hostsOf(spec.Hostname, spec.Subdomains)
-			found.addFindings(o.SplitSilenced(append(adviseOnPurgeAll(o, spec, by, hosts), a.adviseOnUnmatched(o, spec, by, hosts)...)))
+			found.addFindings(o.SplitSilenced(append(adviseOnPurgeAll(o, spec, by, hosts), adviseOnUnmatched(o, spec, by, hosts)...)))
 		}
 		out.Advice = append(out.Advice, limitPerRule(found.shown)...)
 		out.Silenced = append(out.Silenced, limitPerRule(found.silenced)...)
@@ -133,27 +130,15 @@ func hostsOf(hostname string, subdomains []string) map[string]bool {
 
 // adviseOnPurgeAll advises on a request that invalidates all of a hostname.
 func adviseOnPurgeAll(o *manifest.Object, spec purge.Spec, by servingCDN, hosts map[string]bool) diag.List {
-	locations := locationsOf(by.after, hosts)
 	at := slices.Index(spec.Paths, allPaths)
 	if at < 0 {
-		at = widestPath(spec.Paths, locations)
+		at = widestPath(spec.Paths, locationsOf(by.after, hosts))
 	}
 	if at < 0 {
 		return nil
 	}
-	message, servers := fmt.Sprintf("%s invalidates everything cached for %s", spec.Paths[at], diag.JoinFirst(slices.Sorted(maps.Keys(hosts)), 5)), map[string]bool{}
-	if len(locations) > 0 {
-		message += fmt.Sprintf(", which is %s of %s", countNoun(len(locations), "location"), by.key)
-	}
-	for _, l := range locations {
-		for _, name := range l.Servers() {
-			servers[name] = true
-		}
-	}
-	if len(servers) > 0 {
-		message += " and comes from " + countNoun(len(servers), "server")
-	}
-	return diag.List{newAdvice(o, rules.PurgeEverything, fmt.Sprintf("spec.paths[%d]", at), message,
+	return diag.List{newAdvice(o, rules.PurgeEverything, fmt.Sprintf("spec.paths[%d]", at),
+		fmt.Sprintf("%s invalidates everything cached for %s", spec.Paths[at], diag.JoinFirst(slices.Sorted(maps.Keys(hosts)), 5)),
 		"name the paths that changed, or send it when the servers can handle every request")}
 }
 
@@ -184,16 +169,11 @@ func widestPath(paths []string, locations []*routing.Location) int {
 }
 
 // adviseOnUnmatched advises on paths that no location serves, live or in git.
-func (a *adviser) adviseOnUnmatched(o *manifest.Object, spec purge.Spec, by servingCDN, hosts map[string]bool) diag.List {
+func adviseOnUnmatched(o *manifest.Object, spec purge.Spec, by servingCDN, hosts map[string]bool) diag.List {
 	if len(by.before.Locations)+len(by.after.Locations) == 0 {
 		return nil
 	}
-	name := by.key.String() + " " + strings.Join(slices.Sorted(maps.Keys(hosts)), " ")
-	serves, seen := a.reached[name]
-	if !seen {
-		serves = routing.NewPurgeReach(append(locationsOf(by.before, hosts), locationsOf(by.after, hosts)...))
-		a.reached[name] = serves
-	}
+	serves := routing.NewPurgeReach(append(locationsOf(by.before, hosts), locationsOf(by.after, hosts)...))
 	outside := slices.DeleteFunc(slices.Clone(spec.Paths), serves.ReachesAny)
 	if len(outside) == 0 {
 		return nil

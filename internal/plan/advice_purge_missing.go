@@ -32,14 +32,22 @@ func (a *adviser) adviseOnUnpurged(it *Item, o *manifest.Object, waiting map[str
 		}
 		return covers[hostname](c.purgePath(), host)
 	}
-	places := sync.OnceValue(func() servingFields { return newServingFields(o.Tree(), it) }) // few plans need it
+	fields := sync.OnceValue(func() map[[2]string]string { // few plans need it
+		all := map[[2]string]string{}
+		for _, l := range slices.Backward(routing.ReadConfig(o.Tree()).Locations) {
+			all[[2]string{l.Host, l.Path}] = l.FieldPath()
+		}
+		return all
+	})
 	var all []outdatedClasses
 	index := map[string]int{}
 	for _, out := range classes {
 		if isCovered(out.classes[0]) {
 			continue
 		}
-		out.field = places().fieldOf(out.location, out.facets)
+		if out.field = fields()[out.location]; out.field == "" || !it.ChangesField(out.field) {
+			out.field = "spec." + locations
+		}
 		id := fmt.Sprintf("%s %v %t", out.field, out.facets, out.sure)
 		i, known := index[id]
 		if !known && len(all) == maxPlaced {
@@ -181,46 +189,6 @@ func (c requestClass) purgePath() string {
 		return allPaths
 	}
 	return c.pattern
-}
-
-// servingFields finds the fields of a manifest that change how requests are served.
-type servingFields struct {
-	item      *Item
-	locations map[[2]string]routing.Location
-	upstreams map[string]string
-}
-
-func newServingFields(tree map[string]any, it *Item) servingFields {
-	p := servingFields{it, map[[2]string]routing.Location{}, map[string]string{}}
-	routes := routing.ReadConfig(tree)
-	for _, l := range slices.Backward(routes.Locations) {
-		p.locations[[2]string{l.Host, l.Path}] = l
-	}
-	for i, name := range routes.Upstreams {
-		p.upstreams[name] = fmt.Sprintf("spec.upstreams[%d]", i)
-	}
-	return p
-}
-
-// tableOfFields are the fields of a location.
-var tableOfFields = map[routing.Facet]string{
-	routing.Origin: "upstream", routing.Action: "action", routing.EdgeTTL: "cache.edgeTTL", routing.CORS: "cors", routing.Images: "imgsvc",
-	routing.Rewrite: "rewrite", routing.Headers: "headers",
-}
-
-// fieldOf returns the field of the location of a host and a path that differs, that of its upstream, or the list of locations.
-func (p servingFields) fieldOf(location [2]string, facets []routing.Facet) string {
-	in, known := p.locations[location]
-	upstream := p.upstreams[in.Upstream]
-	switch {
-	case upstream != "" && slices.Equal(facets, []routing.Facet{routing.Origin}) && p.item.ChangesField(upstream):
-		return upstream + ".servers"
-	case !known || !p.item.ChangesField(in.FieldPath()):
-		return "spec." + locations
-	case len(facets) == 1:
-		return in.FieldPath() + "." + tableOfFields[facets[0]]
-	}
-	return in.FieldPath()
 }
 
 // invalidates returns a function that reports whether a request invalidates a path of a host, or of any if it is "".

@@ -92,14 +92,6 @@ func writeElements[T any](w io.Writer, list []T) error {
 // checksumMember is unlike any text before it, because quotes in texts are escaped.
 func checksumMember(sum string) []byte { return []byte(`"checksum":"` + sum + `",`) }
 
-// checksumOf is the digest of what is before and behind the member.
-func checksumOf(before, behind []byte) string {
-	h := sha256.New()
-	h.Write(before)
-	h.Write(behind)
-	return canon.Sum(h.Sum(nil)).String()
-}
-
 // DecodePlan reads the file of a plan, and rejects any byte that EncodePlan did not write. That does
 // not prove who wrote it: anybody can write a checksum. Apply never sends what DecodePlan returns.
 func DecodePlan(text []byte) (*Plan, error) {
@@ -127,7 +119,10 @@ func DecodePlan(text []byte) (*Plan, error) {
 		return nil, errors.New("it was changed: its bytes are not in the canonical form")
 	}
 	before, behind, found := bytes.Cut(canonical, checksumMember(file.Checksum))
-	if !found || file.Checksum != checksumOf(before, behind) {
+	h := sha256.New()
+	h.Write(before)
+	h.Write(behind)
+	if !found || file.Checksum != canon.Sum(h.Sum(nil)).String() {
 		return nil, errors.New("it was changed or damaged: its checksum does not match")
 	}
 	for element := range canon.Elements(items) {

@@ -3,7 +3,6 @@ package plan
 import (
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"trueup/internal/canon"
@@ -46,15 +45,8 @@ func (p BaseState) findBefore(key kind.Key, now *manifest.Object) (was *manifest
 func (d *objectPlanner) explainChanges(found []merge.Difference, live any) []Change {
 	changes := make([]Change, len(found))
 	fields := make([]string, len(found))
-	byPath := sync.OnceValue(func() map[string]merge.Difference { // few plans need it
-		paths := make(map[string]merge.Difference, len(found))
-		for _, c := range slices.Backward(found) {
-			paths[c.Path] = c
-		}
-		return paths
-	})
 	for i, c := range found {
-		changes[i] = Change{Difference: c, Cause: causeOf(c.Class), Position: positionOf(c), Units: d.unitsOf(c, byPath, live)}
+		changes[i] = Change{Difference: c, Cause: causeOf(c.Class), Position: positionOf(c), Units: d.unitsOf(c, found, live)}
 		fields[i] = "spec." + merge.FormatPlace(c.At)
 	}
 	for i, place := range d.manifest.Positions(fields) {
@@ -64,12 +56,14 @@ func (d *objectPlanner) explainChanges(found []merge.Difference, live any) []Cha
 }
 
 // unitsOf returns the units of the two values of a change. If no change is of the field that has the unit, live has both.
-func (d *objectPlanner) unitsOf(c merge.Difference, byPath func() map[string]merge.Difference, live any) Units {
+func (d *objectPlanner) unitsOf(c merge.Difference, found []merge.Difference, live any) Units {
 	field, known := d.manifest.Kind.Spec().FieldAt(kind.SplitAtDots(c.Path))
 	if !known || field.Unit == "" {
 		return Units{}
 	}
-	if unit, changed := byPath()[strings.TrimSuffix(c.Path, field.Name)+field.Unit]; changed {
+	path := strings.TrimSuffix(c.Path, field.Name) + field.Unit
+	if i := slices.IndexFunc(found, func(o merge.Difference) bool { return o.Path == path }); i >= 0 {
+		unit := found[i]
 		if unit.Left && !c.Left {
 			unit.Desired = unit.Live
 		}
@@ -123,12 +117,7 @@ func (p *Plan) hasGitCause() bool {
 
 // hasCause reports whether the predicate holds for any cause in a plan.
 func (p *Plan) hasCause(holds func(Cause, ChangeOrigin) bool) bool {
-	for i := range p.Items {
-		if p.Items[i].hasCause(holds) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.Items, func(it Item) bool { return it.hasCause(holds) })
 }
 
 // hasCause reports whether the predicate holds for the cause of the object or of any change in it.
@@ -257,13 +246,12 @@ func lacksCommit(c Cause, by ChangeOrigin) bool {
 func (p *Planner) AddCommits(out *Plan, trails map[kind.Key]ManifestHistory) {
 	for i := range out.Items {
 		if it := &out.Items[i]; len(trails[it.Key]) > 0 {
-			p.addItemCommits(it, trails[it.Key])
+			p.addItemCommits(it, trails[it.Key], p.in.Set.Find(it.Key))
 		}
 	}
 }
 
-func (p *Planner) addItemCommits(it *Item, trail ManifestHistory) {
-	now := p.in.Set.Find(it.Key)
+func (p *Planner) addItemCommits(it *Item, trail ManifestHistory, now *manifest.Object) {
 	if lacksCommit(it.Cause, it.By) {
 		it.Commit = trail.findSetter(func(was *manifest.Object) bool { return !isCausedByThisChange(it.Cause, was, now) })
 	}

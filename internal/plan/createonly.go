@@ -142,8 +142,8 @@ func textAt(tree any, path ...string) string {
 // clockSkew is how far the platform's clocks may be apart.
 const clockSkew = 5 * time.Minute
 
-// planUnanswered plans an object whose request got no answer, by the live object of its name or one without a
-// record (docs/design.md 0.5). It is false if live does not show what happened.
+// planUnanswered plans an object whose request got no answer, by the live object of its name (docs/design.md 0.5). It is
+// false if live does not show what happened.
 func (d *objectPlanner) planUnanswered() bool {
 	if !d.rec.IsOpen() || d.claimStatus() == ledger.InFlight {
 		return false
@@ -152,12 +152,12 @@ func (d *objectPlanner) planUnanswered() bool {
 	switch {
 	case d.rec.SpecDigest == nil || *d.rec.SpecDigest != SpecDigest(d.manifest.Kind, d.manifest.Spec):
 		d.item.blockForPerson(reason+"; its manifest has another spec since", fix)
-	case d.live.Terminating:
+	case d.live.Terminating || !d.item.Live.Exists:
 		return false
-	case !d.item.Live.Exists:
-		return d.findRenamed()
 	case d.fitsRecord(d.rec, d.live):
-		d.markFound("its object is live")
+		d.item.Found = true
+		d.item.addHint("the request got no answer, but its object is live: apply records that it was executed")
+		d.addProgress()
 	default:
 		d.item.blockForPerson("the live object of this name is not what trueup sent: it is older, or of another disk",
 			fmt.Sprintf("give your object another name, and abandon this request: trueup ledger resolve %s --abandon --reason TEXT", d.item.Key))
@@ -165,45 +165,12 @@ func (d *objectPlanner) planUnanswered() bool {
 	return true
 }
 
-func (d *objectPlanner) markFound(where string) {
-	d.item.Found = true
-	d.item.addHint("the request got no answer, but " + where + ": apply records that it was executed")
-	d.addProgress()
-}
-
-// findRenamed finds the object of a request under another name, if the server was seen to rename:
-// the only candidate, made within the claim's lease, that no other open request can have made.
-func (d *objectPlanner) findRenamed() bool {
-	candidates := d.findCandidates()
-	if len(candidates) != 1 || d.rec.Before == nil || d.isIncomplete(d.manifest.Kind) {
-		return false
+// showCandidates adds to the question about an open request the live objects that it may have made, because the platform may
+// rename one: they fit, no other record is of their name or uid, and none was there before the claim.
+func (d *objectPlanner) showCandidates() {
+	if !d.rec.IsOpen() || d.item.Op != Blocked {
+		return
 	}
-	obj := candidates[0]
-	made, err := creationTime(obj)
-	if !d.wasRenamed(obj) || err != nil || !made.Before(d.rec.ClaimedAt.Add(ledger.Lease)) || !made.After(d.in.At.Now.Add(-activeFor)) {
-		return false // the view does not hold all that was made before activeFor
-	}
-	d.item.RemoteName = obj.Name
-	d.item.Live = Fingerprint{Exists: true, UID: obj.UID, Digest: new(obj.Digest)}
-	d.live = obj
-	d.markFound("its object is live as " + obj.Name)
-	return true
-}
-
-// wasRenamed reports whether the server renamed another object, and no other open request fits this one.
-func (d *objectPlanner) wasRenamed(obj kind.LiveObject) (renames bool) {
-	for key, rec := range d.in.Ledger.Records {
-		if key.Kind == d.item.Kind && key != d.item.Key && rec.IsOpen() && d.fitsRecord(rec, obj) {
-			return false
-		}
-		renames = renames || key.Kind == d.item.Kind && rec.IsOurs() && rec.RemoteName != "" && rec.RemoteName != key.Name
-	}
-	return renames
-}
-
-// findCandidates are the live objects that the open request may have made: they fit, no other record is of
-// their name or uid, and none was there before the claim.
-func (d *objectPlanner) findCandidates() []kind.LiveObject {
 	names, uids := map[string]bool{}, map[string]bool{"": false}
 	for key, rec := range d.in.Ledger.Records {
 		if key.Kind != d.item.Kind {
@@ -214,40 +181,24 @@ func (d *objectPlanner) findCandidates() []kind.LiveObject {
 			uids[rec.UID] = rec.UID != ""
 		}
 	}
-	var found []kind.LiveObject
+	var found []string
 	for _, obj := range d.in.Live.Unmanaged {
 		before := d.rec.Before != nil && d.rec.Before.Has(obj.Name, obj.UID)
 		known := names[obj.Name] || uids[obj.UID]
 		if obj.Kind == d.manifest.Kind && !obj.Terminating && !before && !known && d.fitsRecord(d.rec, obj) {
-			found = append(found, obj)
+			found = append(found, fmt.Sprintf("%s (created at %s)", obj.Name, obj.CreationTimestamp))
 		}
 	}
-	return found
-}
-
-// showCandidates adds to the question about an open request what a person has to choose from.
-func (d *objectPlanner) showCandidates() {
-	if !d.rec.IsOpen() || d.item.Op != Blocked {
-		return
-	}
-	var names []string
-	for _, obj := range d.findCandidates() {
-		names = append(names, fmt.Sprintf("%s (created at %s)", obj.Name, obj.CreationTimestamp))
-	}
-	if len(names) > 0 {
-		d.item.Reason += "; it may be one of these, which are live and not in the ledger: " + strings.Join(names, ", ")
+	if len(found) > 0 {
+		d.item.Reason += "; it may be one of these, which are live and not in the ledger: " + strings.Join(found, ", ")
 	}
 }
 
 // fitsRecord reports whether a live object has what the request of a record sent, and was made after it.
 func (d *objectPlanner) fitsRecord(rec ledger.Record, obj kind.LiveObject) bool {
-	made, err := creationTime(obj)
+	made, err := time.Parse(time.RFC3339, obj.CreationTimestamp)
 	if err != nil || !made.After(rec.FirstClaimAt.Add(-clockSkew)) || obj.Spec == nil || rec.Spec == nil {
 		return false
 	}
 	return merge.Covers(d.rules[obj.Kind.Name], canon.MustDecode(rec.Spec), canon.MustDecode(obj.Spec))
-}
-
-func creationTime(obj kind.LiveObject) (time.Time, error) {
-	return time.Parse(time.RFC3339, obj.CreationTimestamp)
 }

@@ -38,8 +38,8 @@ func (it Item) countDrifted() (n int) {
 	return n
 }
 
-// NarrowToDrift narrows a plan to how live differs from git: what was changed outside git, which Happened, and after that what
-// git has and apply did not send, which Waits. An object may be in both parts.
+// NarrowToDrift narrows a plan, which was made with ForDrift, to how live differs from git: what was changed outside git, which
+// Happened, and after that what git has and apply did not send, which Waits. An object may be in both parts.
 func NarrowToDrift(p *Plan) *Plan {
 	d := *p
 	d.Items, d.Digest, d.Advice, d.Silenced = nil, "", nil, nil
@@ -53,7 +53,9 @@ func NarrowToDrift(p *Plan) *Plan {
 		if it.Happened = happened; !it.Happened {
 			continue
 		}
-		it.Stops = nil
+		if it.Unserved != "" { // the row of the object says it
+			it.Stops = nil
+		}
 		switch {
 		case it.Failed:
 		case it.Deleted:
@@ -70,7 +72,6 @@ func NarrowToDrift(p *Plan) *Plan {
 		it.Request = nil
 		d.Items = append(d.Items, it)
 	}
-	d.setRequestDrift()
 	d.Items = append(d.Items, waiting...)
 	if !d.hasGitCause() {
 		d.Blame = nil
@@ -132,21 +133,6 @@ func NeedsReread(in Inputs, now time.Time) func(kind.Key, kind.LiveObject) bool 
 		it, _ := p().RemakeItem(key, &listed)
 		return len(driftOf(it)) > 0
 	}
-}
-
-// setRequestDrift says which requests live answers otherwise than git.
-func (p *Plan) setRequestDrift() {
-	if p.Requests = nil; p.outside == nil {
-		return
-	}
-	result, items := p.outside(), map[kind.Key]*Item{}
-	for i := range p.Items {
-		if it := &p.Items[i]; it.Unserved == "" {
-			items[it.Key] = it
-		}
-	}
-	p.Requests = result.Lines
-	addStops(items, result.Stops)
 }
 
 // isMissing reports whether live lacks the object, and no record shows whether it ever had it.

@@ -25,8 +25,6 @@ type Inputs struct {
 	Release bool
 	// ReadOnly says that no request of the plan is sent: no ledger has to keep what live was before.
 	ReadOnly bool
-	// ForDrift says that the plan is made for NarrowToDrift, which needs no advice.
-	ForDrift bool
 	Ledger   ledger.View
 	// LedgerStore is where the ledger is kept, for people.
 	LedgerStore string
@@ -58,6 +56,8 @@ type Options struct {
 	Overrides []Override
 	// MaxCreates is how many objects of an area may be created if the ledger knows others.
 	MaxCreates int
+	// ForDrift says that the plan is made for NarrowToDrift, which needs no advice.
+	ForDrift bool
 	// ShowUnmanaged lists the fields of live that git does not mention.
 	ShowUnmanaged bool
 	// Prune deletes objects that left git, at most MaxDeletes.
@@ -180,7 +180,7 @@ func (p *Planner) planBatch(s *plannedObjects, indices []int, decide func(*objec
 		decide(d)
 		switch {
 		case o.Kind.IsRequestOnly() || !p.isTargeted(o.Key()):
-		case p.in.ForDrift:
+		case p.in.Options.ForDrift:
 			s.requests.addDrift(d)
 		case d.item.Op.sendsRequest():
 			advice[n] = d.collectAdvice(s.requests)

@@ -3,6 +3,7 @@ package plan
 import (
 	"encoding/json"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -157,10 +158,13 @@ func (it Item) addedLines() []ChangeLine {
 	if !ok || it.Op != Create {
 		return nil
 	}
-	rules, spec := RulesFor(k, nil), it.BodySpec()
+	rules, spec, disk := RulesFor(k, nil), it.BodySpec(), any(it.Disk)
+	for _, step := range slices.Backward(k.DiskField) {
+		disk = map[string]any{step: disk}
+	}
 	var scalars, others []ChangeLine
 	for _, name := range canon.SortedKeys(spec) {
-		if isOnlyDisk(k.DiskField, name, spec[name]) {
+		if reflect.DeepEqual(map[string]any{name: spec[name]}, disk) {
 			continue // the item has it
 		}
 		at := []merge.PathStep{{Field: name}}
@@ -206,21 +210,6 @@ func isListOfObjects(v any) bool {
 func isNoObject(v any) bool {
 	_, ok := v.(map[string]any)
 	return !ok
-}
-
-// isOnlyDisk reports whether a field of the spec has nothing but the disk, which is at the path.
-func isOnlyDisk(path []string, name string, value any) bool {
-	if len(path) == 0 || path[0] != name {
-		return false
-	}
-	for _, step := range path[1:] {
-		object, _ := value.(map[string]any)
-		if value = object[step]; len(object) != 1 {
-			return false
-		}
-	}
-	disk, _ := value.(string)
-	return disk != ""
 }
 
 // BodySpec returns the spec in the body of the request, or of an offline plan, or nil.

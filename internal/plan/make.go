@@ -87,10 +87,8 @@ func (p *Planner) MakePlan() (*Plan, diag.List) {
 	p.arrangeItems(out, ops, unsettled)
 	p.deferOverLimit(out.Items)
 	p.failOnDrift(out)
-	if in.ForDrift {
-		out.outside = all.requests.compareDrift
-	} else {
-		p.adviseOnPlan(out, all, out.addRequests(all.requests))
+	if classes := out.addRequests(all.requests, in.Options.ForDrift); !in.Options.ForDrift {
+		p.adviseOnPlan(out, all, classes)
 	}
 	out.WeighRisks()
 	out.Summary = out.CountItems()

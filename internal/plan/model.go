@@ -83,9 +83,6 @@ type Plan struct {
 	// Blame is nil where nothing was compared with git's past.
 	Blame   *ComparedCommits `json:"blame,omitempty"`
 	Summary Summary          `json:"summary"`
-
-	// outside returns how live answers requests otherwise than git; nil unless the plan is for that.
-	outside func() routing.SiteEffects
 }
 
 // Destination is where the plan's requests would go.

@@ -45,7 +45,7 @@ func MakeOffline(in Inputs, past BaseState) *Plan {
 	}
 	p.addGoneSinceBase(out, past)
 	p.arrangeItems(out, all.ops, nil)
-	p.adviseOnPlan(out, all, out.addRequests(all.requests))
+	p.adviseOnPlan(out, all, out.addRequests(all.requests, false))
 	out.Settings = append(p.compareSettings(past.Project), p.addedSilences(out, past)...)
 	out.WeighRisks()
 	out.Summary = out.CountItems()

@@ -154,46 +154,32 @@ func (r *requestComparer) compareShared() (all requestEffects) {
 // addDrift compares, for NarrowToDrift, how live answers requests otherwise than git because of an object that was changed
 // outside git alone, or deleted there.
 func (r *requestComparer) addDrift(d *objectPlanner) {
+	notDrift := func(c Change) bool {
+		of := tableOfClasses[c.Class]
+		return !of.unsent && (!of.drift || c.Left)
+	}
 	if d.item.Deleted && answersRequests(d.manifest.Kind) {
 		r.addChange(routing.CDNChange{Before: routing.NewCDN(d.item.Key, d.manifest.Spec)})
-	} else if d.item.isDriftAlone() {
+	} else if d.item.Op == Patch && len(d.item.Collateral) == 0 && !slices.ContainsFunc(d.item.Changes, notDrift) {
 		if c, ok := d.routingChange(); ok {
 			r.addChange(routing.CDNChange{Before: c.After, After: c.Before})
 		}
 	}
 }
 
-// compareDrift returns what addDrift compares.
-func (r *requestComparer) compareDrift() routing.SiteEffects {
-	result := r.compareShared()
-	for i := range result.Lines {
-		result.Lines[i].Drift = true
-	}
-	return result.SiteEffects
-}
-
-// isDriftAlone reports whether all that the item would undo was changed outside git.
-func (it *Item) isDriftAlone() bool {
-	other := func(c Change) bool {
-		of := tableOfClasses[c.Class]
-		return !of.unsent && (!of.drift || c.Left)
-	}
-	return it.Op == Patch && len(it.Collateral) == 0 && !slices.ContainsFunc(it.Changes, other)
-}
-
-// addRequests adds to a plan what it does to requests, and to its items what they stop serving. It returns the classes
-// whose cached copies are outdated, by object.
-func (p *Plan) addRequests(r *requestComparer) map[kind.Key][]outdatedClasses {
+// addRequests adds to a plan what it does to requests, and to its items what they stop serving; or what drift did. It returns
+// the classes whose cached copies are outdated, by object.
+func (p *Plan) addRequests(r *requestComparer, drift bool) map[kind.Key][]outdatedClasses {
 	result := r.compareShared()
 	sent := map[kind.Key]*Item{}
 	for i := range p.Items {
-		if it := &p.Items[i]; it.Op == Create || it.Op == Patch {
+		if it := &p.Items[i]; drift || it.Op == Create || it.Op == Patch {
 			sent[it.Key] = it
 		}
 	}
 	isSent := func(key kind.Key) bool { return sent[key] != nil }
 	for _, l := range result.Lines {
-		if slices.ContainsFunc(l.Objects, isSent) {
+		if l.Drift = drift; slices.ContainsFunc(l.Objects, isSent) {
 			p.Requests = append(p.Requests, l)
 		}
 	}

@@ -48,9 +48,8 @@ type LedgerSettings struct {
 
 // PurgeSettings are settings for requests that are sent once.
 type PurgeSettings struct {
-	Window        string            `json:"window"`
-	Duplicate     DuplicateSettings `json:"duplicate"`
-	DeprecatedURL string            `json:"deprecatedURL"`
+	Window    string            `json:"window"`
+	Duplicate DuplicateSettings `json:"duplicate"`
 }
 
 // DuplicateSettings say how the platform refuses a name that exists already.
@@ -121,7 +120,6 @@ func (p *Planner) compareSettings(was *ProjectSettings) []ChangedSetting {
 		},
 		{"rules", was.Rules, now.Rules, "trueup checks manifests by the rules in this folder"},
 		{"platform.precedence", was.Platform.Precedence, now.Platform.Precedence, "trueup takes this to be the location that serves a request"},
-		{"purge.deprecatedURL", was.Purge.DeprecatedURL, now.Purge.DeprecatedURL, purges},
 		{"purge.duplicate", was.Purge.Duplicate.String(), now.Purge.Duplicate.String(), purges},
 		{"purge.window", was.Purge.Window, now.Purge.Window, purges},
 		{"strict", fmt.Sprint(was.Strict), fmt.Sprint(now.Strict), "with true, warnings are errors"},

@@ -124,7 +124,7 @@ func Redact(p *Plan) *Plan {
 		})
 		return s
 	})
-	out.Requests, out.outside, out.HidesRequests = nil, nil, true // they have values of any field
+	out.Requests, out.HidesRequests = nil, true // they have values of any field
 	out.Items = slices.Clone(p.Items)
 	for i := range out.Items {
 		if it := &out.Items[i]; secret[it.Kind] {

@@ -85,6 +85,14 @@ func pathAddress(host, path string) (Address, error) {
 	return a, CheckPath(a.Path)
 }
 
+func hasDots(path string) bool {
+	path, _, _ = strings.Cut(path, "?")
+	return slices.ContainsFunc(strings.Split(path, "/"), func(s string) bool {
+		s = strings.ReplaceAll(strings.ToLower(s), "%2e", ".")
+		return s == "." || s == ".."
+	})
+}
+
 // findPlaceholder returns the first placeholder of a path, perhaps an encoded one.
 func findPlaceholder(path string) string { return diag.FindPlaceholder(diag.UnescapePercent(path)) }
 
@@ -174,9 +182,4 @@ func (h Hosts) FindHostname(host string) (hostname, subdomain string, ok bool) {
 		}
 		at += next + 1
 	}
-}
-
-func (h Hosts) hasHost(host string) bool {
-	_, _, ok := h.FindHostname(host)
-	return ok
 }

@@ -2,8 +2,8 @@ package purge
 
 import (
 	"cmp"
-	"encoding/binary"
 	"slices"
+	"sort"
 	"strings"
 )
 
@@ -34,27 +34,20 @@ func FindRedundant(paths []string) []RedundantPath {
 }
 
 // PrefixIndex finds which of the prefix paths of several lists cover a path.
-type PrefixIndex struct {
-	sorted []prefix
-	// common is what all stems begin with, heads the next bytes of each, because most of the time is
-	// spent on comparing them.
-	common string
-	heads  []uint64
-}
+type PrefixIndex struct{ sorted []prefix }
 
 // prefix is a prefix path, its text without the star, and its place.
 type prefix struct {
 	path, stem  string
 	list, index int
-	// up is the place in Cover of the narrowest other prefix that covers this one, or -1; top that of
+	// up is the place in sorted of the narrowest other prefix that covers this one, or -1; top that of
 	// the widest, or its own.
 	up, top int
 }
 
-// NewPrefixIndex returns a Cover of the prefix paths in lists; it ignores other paths. It takes O(m log m) for m
+// NewPrefixIndex returns the index of the prefix paths in lists; it ignores other paths. It takes O(m log m) for m
 // prefix paths.
-func NewPrefixIndex(lists ...[]string) PrefixIndex {
-	var c PrefixIndex
+func NewPrefixIndex(lists ...[]string) (c PrefixIndex) {
 	for list, paths := range lists {
 		for i, path := range paths {
 			if IsPrefix(path) {
@@ -65,13 +58,8 @@ func NewPrefixIndex(lists ...[]string) PrefixIndex {
 	slices.SortFunc(c.sorted, func(a, b prefix) int {
 		return cmp.Or(strings.Compare(a.stem, b.stem), a.list-b.list, a.index-b.index)
 	})
-	if len(c.sorted) > 0 {
-		c.common = sharedPrefix(c.sorted[0].stem, c.sorted[len(c.sorted)-1].stem)
-	}
-	c.heads = make([]uint64, len(c.sorted))
 	for i := range c.sorted {
 		p := &c.sorted[i]
-		c.heads[i] = firstBytes(p.stem[len(c.common):])
 		p.up, p.top = i-1, i
 		for p.up >= 0 && !strings.HasPrefix(p.stem, c.sorted[p.up].stem) {
 			p.up = c.sorted[p.up].up
@@ -110,34 +98,5 @@ func (c PrefixIndex) widestPrefix(path string) (index int, ok bool) {
 // floorPrefix returns the place of the last prefix whose stem is not greater than s, or -1. If a prefix covers s,
 // it is that one, or covers that one.
 func (c PrefixIndex) floorPrefix(s string) int {
-	rest, ok := strings.CutPrefix(s, c.common)
-	if !ok {
-		return -1
-	}
-	want := firstBytes(rest)
-	after, end := 0, len(c.heads)
-	for after < end { // slices.BinarySearchFunc takes twice as long
-		m := (after + end) / 2
-		if h := c.heads[m]; h < want || h == want && c.sorted[m].stem <= s {
-			after = m + 1
-		} else {
-			end = m
-		}
-	}
-	return after - 1
-}
-
-func sharedPrefix(a, b string) string {
-	n := 0
-	for n < len(a) && n < len(b) && a[n] == b[n] {
-		n++
-	}
-	return a[:n]
-}
-
-// firstBytes returns the first bytes as a number with the same order.
-func firstBytes(s string) uint64 {
-	var b [8]byte
-	copy(b[:], s)
-	return binary.BigEndian.Uint64(b[:])
+	return sort.Search(len(c.sorted), func(i int) bool { return c.sorted[i].stem > s }) - 1
 }

@@ -88,15 +88,13 @@ func (s Spec) Usage() Usage {
 // (docs/platform.md 2.3). Any other path names one file. Each kind has its own limit.
 func IsPrefix(path string) bool { return strings.HasSuffix(path, "*") }
 
-var errInnerStar = errors.New("has * before its last character")
-
 // CheckPath returns why the path is not valid (docs/platform.md 2.3), or nil.
 func CheckPath(path string) error {
 	if !strings.HasPrefix(path, "/") {
 		return errors.New("does not start with /")
 	}
 	if i := strings.IndexByte(path, '*'); i >= 0 && i != len(path)-1 {
-		return errInnerStar
+		return errors.New("has * before its last character")
 	}
 	return nil
 }

@@ -26,7 +26,6 @@ type Options struct {
 	EachArea    bool                  // compare what can be read if an area can't: Unread has the rest
 	PastErrors  bool                  // go on with the files that have no errors; for commands that change nothing
 	Whole       bool                  // keep the specs of live objects that are not in git
-	ForDrift    bool                  // the plan is for plan.NarrowToDrift
 	More        []manifest.PathSource // manifests that are not in git
 	Accept      []string              // what a person accepts, in the forms of Acceptances
 	BaseRef     string

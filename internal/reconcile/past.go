@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"trueup/internal/config"
-	"trueup/internal/diag"
 	"trueup/internal/files"
 	"trueup/internal/git"
 	"trueup/internal/manifest"
@@ -141,66 +140,45 @@ func (r *CommitReader) rebaseToRepoRoot(ctx context.Context) plan.ComparedCommit
 }
 
 func (r *CommitReader) readCommit(ctx context.Context, commit string, manifests bool) (plan.BaseState, error) {
-	then, movedFrom, err := r.readProject(ctx, commit)
+	then, err := r.readProject(ctx, commit)
 	past := plan.BaseState{}
 	switch known, isKnown := r.sets[commit]; {
 	case err != nil || !manifests:
 	case isKnown:
 		past = known
 	default:
-		past, err = r.readManifests(ctx, commit, then, movedFrom)
+		past, err = r.readManifests(ctx, commit, then)
 	}
 	past.Project = then
 	return past, err
 }
 
-// readManifests reads the manifests of a commit. Objects that move with their project to another folder are not new.
-func (r *CommitReader) readManifests(ctx context.Context, commit string, then *plan.ProjectSettings, movedFrom string) (plan.BaseState, error) {
+// readManifests reads the manifests of a commit.
+func (r *CommitReader) readManifests(ctx context.Context, commit string, then *plan.ProjectSettings) (plan.BaseState, error) {
 	root, err := os.OpenRoot(r.dir)
 	if err != nil {
 		return plan.BaseState{}, fmt.Errorf("read folder: %w", files.WithoutPath(err))
 	}
 	defer func() { _ = root.Close() }()
-	repository, at := r.repository, r.names
-	want := func(name, id string) bool { return r.mayDiffer(files.OpenFS(root), name, id) }
 	if then != nil && r.dir == r.cfg.Project.Dir {
-		sameWorkspace := then.Workspace.UUID == r.cfg.Project.Workspace.UUID
-		switch {
-		case movedFrom == "" && !sameWorkspace:
+		if then.Workspace.UUID != r.cfg.Project.Workspace.UUID {
 			return plan.BaseState{Set: &manifest.Set{}}, nil // this workspace had no manifests
-		case movedFrom == "":
-			at = r.addNames(then)
-		case sameWorkspace:
-			top, _, err := r.repository.TopFolder(ctx)
-			if err != nil {
-				return plan.BaseState{}, err
-			}
-			repository, at = r.repository.InFolder(top), namesIn(path.Dir(movedFrom), then.Manifests)
-			want = func(name, _ string) bool { return at.mayHold(name) && at.coversFile(".", name) }
 		}
+		r.addNames(then)
 	}
-	tree, err := repository.ReadTree(ctx, commit, want)
+	tree, err := r.repository.ReadTree(ctx, commit, func(name, id string) bool { return r.mayDiffer(files.OpenFS(root), name, id) })
 	if err != nil {
 		return plan.BaseState{}, err
 	}
-	set, findings, err := at.parseTree(ctx, manifest.PathSource{FS: tree}, r.cfg.Options)
+	set, findings, err := r.names.parseTree(ctx, manifest.PathSource{FS: tree}, r.cfg.Options)
 	return plan.BaseState{Set: set, Same: r.same, Unclear: findings.HasErrors()}, err
 }
 
-func namesIn(folder string, manifests []string) manifestPaths {
-	if len(manifests) == 0 {
-		return manifestPaths{folder}
-	}
-	return diag.MapList(manifests, func(name string) string { return path.Join(folder, filepath.ToSlash(name)) })
-}
-
-// readProject returns the project of a commit, nil if the commit has none that can be read. If it was in
-// another folder, movedFrom is its file from the top of the repository. Such a project is not in its old
-// folder any more; of several, it is the one with the same workspace.
-func (r *CommitReader) readProject(ctx context.Context, commit string) (then *plan.ProjectSettings, movedFrom string, err error) {
+// readProject returns the project of a commit, nil if the commit has none in this folder that can be read.
+func (r *CommitReader) readProject(ctx context.Context, commit string) (*plan.ProjectSettings, error) {
 	now := r.cfg.Project
 	if now.Dir == "" {
-		return nil, "", nil
+		return nil, nil
 	}
 	isSame := false
 	text, found, err := r.repository.InFolder(now.Dir).ReadFile(ctx, commit, config.ProjectFile, func(id string) bool {
@@ -208,65 +186,19 @@ func (r *CommitReader) readProject(ctx context.Context, commit string) (then *pl
 		return isSame
 	})
 	switch {
-	case err != nil:
-		return nil, "", err
+	case err != nil || !found:
+		return nil, err
 	case isSame:
-		return &now.ProjectSettings, "", nil
-	case found:
-		if then, err := config.ParseProject([]byte(text)); err == nil {
-			return &then.ProjectSettings, "", nil
-		}
-		return nil, "", nil // all of it is new
+		return &now.ProjectSettings, nil
 	}
-	removed, err := r.removedProjects(ctx, commit)
-	var same []string
-	for name, then := range removed {
-		if len(removed) == 1 || then.Workspace.UUID == now.Workspace.UUID {
-			same = append(same, name)
-		}
+	if then, err := config.ParseProject([]byte(text)); err == nil {
+		return &then.ProjectSettings, nil
 	}
-	if err != nil || len(same) != 1 {
-		return nil, "", err
-	}
-	return removed[same[0]], same[0], nil
+	return nil, nil // all of it is new
 }
 
-// removedProjects returns the projects of a commit whose file is not in the work tree any more, by the
-// names of their files from the top of the repository.
-func (r *CommitReader) removedProjects(ctx context.Context, commit string) (map[string]*plan.ProjectSettings, error) {
-	top, _, err := r.repository.TopFolder(ctx)
-	if err != nil {
-		return nil, err
-	}
-	tree, err := r.repository.InFolder(top).ReadTree(ctx, commit, func(name, _ string) bool {
-		if path.Base(name) != config.ProjectFile {
-			return false
-		}
-		_, err := os.Lstat(filepath.Join(top, filepath.FromSlash(name)))
-		return err != nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	found := map[string]*plan.ProjectSettings{}
-	return found, fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		text, err := files.ReadFS(tree, name, manifest.MaxFile)
-		if err != nil {
-			return err
-		}
-		if then, err := config.ParseProject(text); err == nil { // any other is no project
-			found[name] = &then.ProjectSettings
-		}
-		return nil
-	})
-}
-
-// addNames adds names that the project had then, so that an object is not new because its file was
-// moved, and returns all names.
-func (r *CommitReader) addNames(then *plan.ProjectSettings) manifestPaths {
+// addNames adds names that the project had then, so that an object is not new because its file was moved.
+func (r *CommitReader) addNames(then *plan.ProjectSettings) {
 	for _, name := range then.Manifests {
 		clean := path.Clean(filepath.ToSlash(name))
 		if r.configured && filepath.IsLocal(name) && !slices.Contains(r.names, clean) {
@@ -274,7 +206,6 @@ func (r *CommitReader) addNames(then *plan.ProjectSettings) manifestPaths {
 			r.shown = append(r.shown, r.cfg.Project.ShownPath(r.cfg.Cwd, name))
 		}
 	}
-	return r.names
 }
 
 // mayDiffer reports whether a file of the commit may have manifests and differs from that of now.

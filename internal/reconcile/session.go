@@ -99,7 +99,7 @@ func (o Options) planInputs(env SessionEnv, l config.LoadedProject) (plan.Inputs
 	options.Overrides, options.PartOfTree = l.Project.Overrides, l.Project.ReadsPartly(env.Dir, env.Paths)
 	options.MaxCreates, options.MaxDeletes = l.Project.MaxCreates, l.Project.DeletesAllowed()
 	return plan.Inputs{
-		Tool: env.Tool, Sandbox: env.Sandbox, Set: l.Set, Options: options, Project: l.Project.PlanSettings(env.Dir), ReadOnly: o.ReadOnly, ForDrift: o.ForDrift,
+		Tool: env.Tool, Sandbox: env.Sandbox, Set: l.Set, Options: options, Project: l.Project.PlanSettings(env.Dir), ReadOnly: o.ReadOnly,
 	}, err
 }
 

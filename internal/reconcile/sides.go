@@ -1,11 +1,6 @@
 package reconcile
 
 import (
-	"context"
-	"fmt"
-	"log/slog"
-	"slices"
-
 	"trueup/internal/canon"
 	"trueup/internal/config"
 	"trueup/internal/diag"
@@ -16,31 +11,10 @@ import (
 	"trueup/internal/routing"
 )
 
-// RoutingSides returns the CDNs of the manifests, and those that they had in a base if baseRef names one.
-func RoutingSides(ctx context.Context, env SessionEnv, l config.LoadedProject, baseRef string) ([]routing.Side, error) {
-	sides := []routing.Side{newSide(routing.Git, l.Set.Objects)}
-	if baseRef == "" {
-		return sides, nil
-	}
-	past := env.History.ReadPast(ctx, baseRef, true)
-	if past.Set == nil {
-		return nil, fmt.Errorf("--base-ref %s: %s (%s)", baseRef, past.Blame.Problem, past.Blame.Fix)
-	}
-	if past.Unclear || past.Partial {
-		env.Log(slog.LevelWarn, fmt.Sprintf("--base-ref %s: %s", baseRef, past.Blame.Problem))
-	}
-	then := slices.Clone(past.Set.Objects)
-	for _, o := range l.Set.Objects {
-		if past.Same[o.Path] && past.Set.Find(o.Key()) == nil {
-			then = append(then, o)
-		}
-	}
-	return append(sides, newSide(routing.Base, then)), nil
-}
-
-func newSide(name string, objects []*manifest.Object) routing.Side {
-	cdns := diag.MapList(objects, func(o *manifest.Object) *routing.CDN { return o.CDN() })
-	return routing.Side{Name: name, Site: routing.NewSite(cdns...)}
+// GitSide returns the CDNs of the manifests.
+func GitSide(l config.LoadedProject) routing.Side {
+	cdns := diag.MapList(l.Set.Objects, func(o *manifest.Object) *routing.CDN { return o.CDN() })
+	return routing.Side{Name: routing.Git, Site: routing.NewSite(cdns...)}
 }
 
 // RequestSides returns the CDNs as they are live, and as apply makes them true to git: with the live fields that git does

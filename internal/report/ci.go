@@ -169,7 +169,11 @@ func writeCodeQuality(w io.Writer, doc Document, _ view.TextOptions) error {
 	for _, r := range found {
 		doc.score.MarkShown(r.facts...)
 	}
-	return writeIndented(w, []codeIssue{}, jsonList{"[]", "", len(found), func(i int) any { return codeIssueOf(found[i], doc.Place) }})
+	issues := make([]codeIssue, len(found))
+	for i, r := range found {
+		issues[i] = codeIssueOf(r, doc.Place)
+	}
+	return writeIndented(w, issues, nil)
 }
 
 // codeIssueOf puts remarks about no file at trueup.yaml: the format requires a file.

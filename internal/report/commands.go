@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -57,7 +56,7 @@ func StatusDocument(doc Document, all []plan.ObjectState, unread map[kind.Area]e
 			if o.State == plan.Drifted {
 				state = string(plan.ToChange) + ", drifted" // the sentence counts it so
 			}
-			rows[i] = []string{o.String(), state, statusText(o, opts), o.AppliedBy()}
+			rows[i] = []string{o.String(), state, statusText(o), o.AppliedBy()}
 		}
 		if len(rows) > 0 {
 			_ = out.MarkedTable(rows, view.TextOptions{Width: opts.Width})
@@ -73,14 +72,14 @@ func StatusDocument(doc Document, all []plan.ObjectState, unread map[kind.Area]e
 }
 
 // statusText says what git says of an object, or else why it is as it is.
-func statusText(o plan.ObjectState, opts view.TextOptions) string {
+func statusText(o plan.ObjectState) string {
 	where := ""
 	if o.Path != "" {
 		where = fmt.Sprintf("%s:%d", o.Path, o.Line)
 	}
 	switch {
 	case o.State == plan.LeftGit:
-		gone := strings.TrimPrefix(view.DescribeRemoval(o.By, o.Commit, opts).String(), string(plan.LeftGit)+", ") // the state says that
+		gone := strings.TrimPrefix(view.DescribeRemoval(o.By, o.Commit).String(), string(plan.LeftGit)+", ") // the state says that
 		return fmt.Sprintf("%s; %s", gone, o.Reason)
 	case o.Reason != "":
 		return o.Reason
@@ -132,14 +131,10 @@ func RequestDocument(r routing.RequestResult) Document {
 	return Document{Data: r, Sandbox: r.Sandbox, Text: func(out LineWriter, opts view.TextOptions) { writeRequests(out, r, opts) }}
 }
 
-// writeRequests writes a table of several requests, and everything about a single one.
+// writeRequests writes everything about each request.
 func writeRequests(out LineWriter, r routing.RequestResult, opts view.TextOptions) {
 	if r.Sandbox {
 		_ = out.Printf("%s\n\n", Banner)
-	}
-	if len(r.Requests) > 1 && !opts.Verbose {
-		writeRequestTable(out, r, opts)
-		return
 	}
 	for i, q := range r.Requests {
 		if i > 0 {
@@ -149,36 +144,6 @@ func writeRequests(out LineWriter, r routing.RequestResult, opts view.TextOption
 		_ = out.MarkedTable(requestRows(q, opts), opts)
 		writeMatching(out, q, len(r.Rules), opts)
 	}
-}
-
-// writeRequestTable writes a row for each answer to a request that a side gives, and how many there are.
-func writeRequestTable(out LineWriter, r routing.RequestResult, opts view.TextOptions) {
-	var rows [][]string
-	differ, depend := 0, 0
-	for _, q := range r.Requests {
-		mark, url := markDifference(q.Differs), q.URL
-		for _, a := range q.Answers {
-			under := ""
-			if len(q.Answers) > 1 {
-				under = a.Condition(maxConditions) + ": "
-			}
-			texts := groupSides(q, func(f routing.SideMatches) string { return cmp.Or(a.Summaries[f.Side], "no CDN") })
-			for _, s := range texts {
-				rows = append(rows, []string{mark, url, s.nameSides(texts), under + s.text})
-				mark, url = "", ""
-			}
-		}
-		differ, depend = differ+view.OneIf(q.Differs), depend+view.OneIf(len(q.Answers) > 1)
-	}
-	_ = out.MarkedTable(rows, opts)
-	_ = out.Printf("\n%s.", diag.Plural(len(r.Requests), "request", "requests"))
-	if len(r.Sides) > 1 {
-		_ = out.Printf(" Different in %s: %d.", strings.Join(r.Sides, " and "), differ)
-	}
-	if depend > 0 {
-		_ = out.Printf(" Dependent on which location the platform selects: %d.", depend)
-	}
-	_ = out.Printf("\n")
 }
 
 func markDifference(differs bool) string { return map[bool]string{true: "~"}[differs] }

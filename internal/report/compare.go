@@ -1,7 +1,9 @@
 package report
 
 import (
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/sergi/go-diff/diffmatchpatch"
 
@@ -107,9 +109,9 @@ func alignLines(x, y []safeText) (all []safeText) {
 	add(" ", x[:head])
 	end := x[len(x)-tail:]
 	x, y = x[head:len(x)-tail], y[head:len(y)-tail]
-	runs := []view.UnitRun{{Op: diffmatchpatch.DiffDelete, N: len(x)}, {Op: diffmatchpatch.DiffInsert, N: len(y)}}
+	runs := []lineRun{{Op: diffmatchpatch.DiffDelete, N: len(x)}, {Op: diffmatchpatch.DiffInsert, N: len(y)}}
 	if max(len(x), len(y)) <= maxCompared {
-		runs = view.DiffTexts(x, y)
+		runs = diffTexts(x, y)
 	}
 	for _, r := range runs {
 		switch r.Op {
@@ -126,4 +128,35 @@ func alignLines(x, y []safeText) (all []safeText) {
 	}
 	add(" ", end)
 	return all
+}
+
+// lineRun is a number of lines that are equal, removed or added.
+type lineRun struct {
+	Op diffmatchpatch.Operation
+	N  int
+}
+
+// firstLine starts the private use planes.
+const firstLine = '\U000F0000'
+
+// diffTexts aligns two lists of lines. It replaces each with a private character, so that the diff does not compare letters.
+func diffTexts(old, current []safeText) []lineRun {
+	index := map[safeText]rune{}
+	encode := func(units []safeText) []rune {
+		out := make([]rune, len(units))
+		for i, u := range units {
+			if _, known := index[u]; !known {
+				index[u] = firstLine + rune(len(index))
+			}
+			out[i] = index[u]
+		}
+		return out
+	}
+	differ := diffmatchpatch.New()
+	differ.DiffTimeout = 0 // the clock must not change what is shown
+	var runs []lineRun
+	for _, diff := range differ.DiffMainRunes(encode(old), encode(current), false) {
+		runs = append(runs, lineRun{diff.Type, utf8.RuneCountInString(diff.Text)})
+	}
+	return slices.Clip(runs)
 }

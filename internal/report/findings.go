@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -51,63 +50,28 @@ func (a equalFindings) fixLabel() string {
 	return "fix"
 }
 
-// If a plan has more than maxQuiet warnings of a rule about what it does not change,
-// one finding with maxPlaces places replaces them.
-const (
-	maxQuiet  = 3
-	maxPlaces = 3
-)
-
-// shownFindings returns the findings of a document. Without a plan, or with Verbose, it
-// merges none.
-func shownFindings(doc Document, opts view.TextOptions) []equalFindings {
-	quiet := map[string][]diag.Finding{}
-	isQuiet := func(diag.Finding) bool { return false }
+// shownFindings returns the findings of a document. Of a plan, it leaves out warnings about what the plan does not change, unless
+// Verbose is set.
+func shownFindings(doc Document, opts view.TextOptions) (all []equalFindings) {
+	isUnrelated := func(diag.Finding) bool { return false }
 	if doc.Plan != nil && !opts.Verbose {
-		isQuiet = view.ManifestsOf(doc.Plan).IsUnrelatedWarning
+		isUnrelated = view.ManifestsOf(doc.Plan).IsUnrelatedWarning
 	}
 	for _, f := range doc.Findings {
-		if isQuiet(f) {
-			quiet[f.Rule] = append(quiet[f.Rule], f)
-		}
-	}
-	var all []equalFindings
-	for _, f := range doc.Findings {
-		if opts.Brief && isQuiet(f) {
-			continue
-		}
-		switch same := quiet[f.Rule]; {
-		case len(same) <= maxQuiet || !isQuiet(f):
+		if !isUnrelated(f) {
 			all = append(all, equalFindings{Finding: f})
-		case same[0] == f:
-			all = append(all, equalFindings{Finding: mergeEqualFindings(same)})
 		}
 	}
 	return all
 }
 
-// unrelatedWarnings counts the warnings about what a plan does not change; empty without any.
-func unrelatedWarnings(doc Document) safeText {
-	isQuiet, n := view.ManifestsOf(doc.Plan).IsUnrelatedWarning, 0
-	for _, f := range doc.Findings {
-		n += view.OneIf(isQuiet(f))
-	}
+// unrelatedWarnings counts the warnings that shownFindings leaves out; nothing without any.
+func unrelatedWarnings(doc Document, opts view.TextOptions) []safeText {
+	n := len(doc.Findings) - len(shownFindings(doc, opts))
 	if n == 0 {
-		return safeText{}
+		return nil
 	}
-	return safetext.F("%d about objects that this plan does not change. -v shows them.", n)
-}
-
-func mergeEqualFindings(same []diag.Finding) diag.Finding {
-	places := make([]string, 0, maxPlaces)
-	for _, f := range same[:maxPlaces] {
-		places = append(places, fmt.Sprintf("%s:%d:%d", f.Path, f.Line, f.Column))
-	}
-	return diag.Finding{
-		Rule: same[0].Rule, Severity: diag.Warning,
-		Message: fmt.Sprintf("%d findings about objects that this plan does not change: %s and %d more", len(same), strings.Join(places, ", "), len(same)-maxPlaces),
-		Fix:     "to see all of them, run trueup validate, or plan -v",
-	}
+	return []safeText{safetext.F("%s about objects that this plan does not change: trueup validate, or plan -v, shows all", safetext.Count(n, "warning"))}
 }
 
 // silencedLines returns a line for each finding that a comment in a manifest hides, with the reason.

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"trueup/internal/canon"
 	"trueup/internal/config"
 	"trueup/internal/diag"
 	"trueup/internal/plan"
@@ -196,28 +195,11 @@ func ReadResult(text []byte) (Document, error) {
 		if err := formatIs(in.Plan.Format, plan.Format); err != nil {
 			return Document{}, err
 		}
-		for i := range in.Plan.Items {
-			restoreBodies(&in.Plan.Items[i])
-		}
 	}
 	if in.Tests != nil && slices.ContainsFunc(in.Tests.Cases, func(c requesttest.Case) bool { return c.Result == requesttest.Failed && len(c.Failures) == 0 }) {
 		return Document{}, errors.New("it is not a result: a test failed without a failure")
 	}
 	return in.Document, nil
-}
-
-// restoreBodies writes the JSON texts of an item in the canonical form again. A result has spaces and escapes in them.
-func restoreBodies(item *plan.Item) {
-	canonical := func(text json.RawMessage) json.RawMessage {
-		if out, err := canon.Canonicalize(text); err == nil {
-			return out
-		}
-		return text // empty
-	}
-	item.Spec = canonical(item.Spec)
-	if item.Request != nil {
-		item.Request.Body = canonical(item.Request.Body)
-	}
 }
 
 // unmarshal reads one JSON value and nothing else, with numbers as they are written.

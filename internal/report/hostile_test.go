@@ -63,7 +63,7 @@ func hostile(s string, v any, op plan.Op, class merge.ChangeKind, n int) Documen
 		}},
 		Findings: diag.List{finding}, Annotations: diag.List{finding}, Silenced: diag.List{finding},
 		Tests: &requesttest.TestResults{Passed: n, Failed: 1, Cases: []requesttest.Case{{
-			Name: s, URL: s, File: s, Result: requesttest.Failed, Why: s, Failures: []requesttest.Failure{{
+			Name: s, URL: s, File: s, Result: requesttest.Failed, Failures: []requesttest.Failure{{
 				Field: s, Problem: s, What: s, Expected: s, Got: []requesttest.ObservedAnswer{{Readings: []string{s}, When: s, Value: s, Location: s, File: s}},
 			}},
 		}}, Coverage: &requesttest.Coverage{Missing: []requesttest.UncoveredPart{{Object: s, What: s, Name: s, File: s}}}},

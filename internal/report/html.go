@@ -44,16 +44,18 @@ func writeHTML(w io.Writer, doc Document, opts view.TextOptions) error {
 		"outcome":       outcomeLook,
 		"message":       view.CleanMessage,
 		"location":      view.FormatLocation,
-		"source":        excerptOf,
-		"named":         view.FormatKey,
-		"breakable":     breakPath,
-		"sentence":      view.FullRowSentence,
-		"advices":       view.CountAdvice,
-		"count":         safetext.Count,
-		"nextSteps":     view.NextSteps,
-		"mismatch":      mismatchView,
-		"cellsOf":       cellsOf,
-		"elementsOf":    func(r view.Row) string { return safetext.Join(r.Names, ", ").String() },
+		"source": func(f diag.Finding) safeText {
+			code, _ := excerptLine(f.Source, f.Column, sourceColumns)
+			return code
+		},
+		"named":      view.FormatKey,
+		"sentence":   view.FullRowSentence,
+		"advices":    view.CountAdvice,
+		"count":      safetext.Count,
+		"nextSteps":  view.NextSteps,
+		"mismatches": mismatchLines,
+		"below":      func(r view.Row) []safeText { return wrapTokens(r.Details, markdownColumns, r.Whole) },
+		"elementsOf": func(r view.Row) string { return safetext.Join(r.Names, ", ").String() },
 	}).ParseFS(htmlFiles, "html/page.tmpl")
 	if err != nil {
 		return err
@@ -133,11 +135,9 @@ type htmlPageData struct {
 	// Outcomes has those that need a person first, without Untouched ones.
 	Outcomes  []apply.ItemOutcome
 	Untouched int
-	// Base is why the plan was compared with no commit.
-	Base    safeText
-	Notes   []safeText
-	ItemsOf safeText
-	Items   []htmlItem
+	Notes     []safeText
+	ItemsOf   safeText
+	Items     []htmlItem
 	// Requests has no lines if it says nothing.
 	Requests view.RequestSection
 	Filters  []htmlFilter
@@ -194,10 +194,7 @@ func newHTMLPage(doc Document, opts view.TextOptions) *htmlPageData {
 
 func (p *htmlPageData) addPlan(pl *plan.Plan, opts view.TextOptions) {
 	p.Context = clean(pl.Target.Workspace.Name).Truncate(view.MaxPath)
-	p.Notices, p.Facts, p.Notes = view.Notices(pl), factsOfRun(p.Document), diag.MapList(pl.Notes, view.CleanMessage)
-	if _, problem, fix := view.DescribeBase(pl.Blame); !problem.Empty() {
-		p.Base = safetext.F("base: %s", safetext.Join(safetext.NonEmpty(problem, fix), " - fix: "))
-	}
+	p.Notices, p.Facts, p.Notes = view.Notices(pl), factsOfRun(p.Document), view.NotesOf(pl, view.TextOptions{})
 	p.addObjects(pl, opts)
 	p.Requests = view.NewRequestSection(pl, view.TextOptions{})
 	manifests := view.ManifestsOf(pl)
@@ -207,21 +204,19 @@ func (p *htmlPageData) addPlan(pl *plan.Plan, opts view.TextOptions) {
 	}
 	p.Advice, p.MoreAdvice = firstFindings(p.Advice)
 	p.FoundBelow = len(p.Found) > 0 && !p.Findings.HasErrors()
-	notes := len(p.Notes) + view.OneIf(!p.Base.Empty())
 	for _, l := range []struct {
 		isThere bool
 		link    htmlLink
 	}{
 		{len(p.Requests.Lines) > 0, htmlLink{"requests", p.Requests.Title}},
 		{p.FoundBelow, htmlLink{"findings", safetext.Count(len(p.Findings), "finding")}},
-		{notes > 0, htmlLink{"notes", safetext.Count(notes, "note")}},
+		{len(p.Notes) > 0, htmlLink{"notes", safetext.Count(len(p.Notes), "note")}},
 		{len(p.Advice) > 0, htmlLink{"advice", view.CountAdvice(len(pl.Advice))}},
 	} {
 		if l.isThere {
 			p.Below = append(p.Below, l.link)
 		}
 	}
-	p.addList("Unchanged", "object", view.HiddenNames(pl))
 	p.addList("Not in git", "object", diag.MapList(pl.Unmanaged, view.FormatKey))
 }
 
@@ -271,12 +266,6 @@ func factsOfRun(doc Document) []fact {
 
 // sourceColumns is the most columns of a source line.
 const sourceColumns = 240
-
-// excerptOf returns the source line of a finding, around its column; empty without any.
-func excerptOf(f diag.Finding) safeText {
-	code, _ := excerptLine(f.Source, f.Column, sourceColumns)
-	return code
-}
 
 type htmlFilter struct {
 	Name, By string

@@ -4,10 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"trueup/internal/apply"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
-	"trueup/internal/merge"
 	"trueup/internal/plan"
 	"trueup/internal/safetext"
 	"trueup/internal/view"
@@ -124,66 +122,11 @@ const (
 	maxHTMLFindings    = 1000
 )
 
-// htmlDiff is a table of changes, with two values side by side. Class names the sides: live, happened,
-// offline or sent.
+// htmlDiff is a table of changes, with two values side by side. Class names the sides: live, happened or offline.
 // New is set for a new object, which has no live side.
 type htmlDiff struct {
 	Class   string
 	Caption safeText
 	Rows    []view.Row
 	New     bool
-}
-
-// htmlCell is one side of a change: a value in short, and the lines below it.
-type htmlCell struct {
-	Text  safeText
-	Lines []safeText
-}
-
-// cellsOf returns the two sides of a change.
-func cellsOf(r view.Row) (c struct{ Before, After htmlCell }) {
-	c.Before.Text, c.After.Text = r.Before, r.After
-	side := &c.After
-	if r.After.Empty() {
-		side = &c.Before
-	}
-	side.Lines = view.WrapTokens(r.Details, markdownColumns, r.Whole)
-	return c
-}
-
-// describeFault says what a server did with a value, in a few words.
-func describeFault(m apply.ReadbackMismatch) safeText {
-	switch m.Fault {
-	case merge.NotRemoved:
-		return clean("not removed")
-	case merge.Altered:
-		return clean("not sent")
-	case merge.NotKept:
-	}
-	return view.CleanMessage(m.Hint)
-}
-
-// mismatchView compares what apply sent with what the server returned; nil if they are equal.
-func mismatchView(o apply.ItemOutcome) *htmlDiff {
-	if len(o.Mismatches) == 0 {
-		return nil
-	}
-	d := &htmlDiff{Class: "sent", Caption: safetext.F("What the server did not keep of %s", view.FormatKey(o.Key))}
-	for _, m := range o.Mismatches {
-		r := view.Row{Reason: view.Reason{Mark: view.MarkChange, Cause: describeFault(m)}, Path: clean(m.Path).Truncate(view.MaxPath)}
-		r.Before, r.After = sentAndReturned(m)
-		d.Rows = append(d.Rows, r)
-	}
-	return d
-}
-
-// breakPath returns the parts of a path, each with its final dot.
-func breakPath(path safeText) []safeText {
-	text := path.String()
-	var out []safeText
-	for _, part := range kind.SplitAtDots(text) {
-		end := min(len(part)+1, len(text))
-		out, text = append(out, clean(text[:end])), text[end:]
-	}
-	return out
 }

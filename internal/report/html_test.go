@@ -211,7 +211,7 @@ func TestPageBounds(t *testing.T) {
 		want          string
 	}{
 		"a long list":    {nil, long, "600 values:"},
-		"two long lists": {long, changed, "… 300 equal …, another, … 299 equal …"},
+		"two long lists": {long, changed, "element 299&#34;,&#34;another&#34;"},
 		"a long text":    {nil, text, "(40002 bytes)"},
 		"two long texts": {text, text + "more", "more"},
 	} {

@@ -169,11 +169,8 @@ func requestSuite(t *requesttest.TestResults) testSuite {
 		for _, f := range c.Failures {
 			out.Lines = append(out.Lines, safetext.F("%s:%d:%d: %s", clean(c.File).Truncate(view.MaxPath), f.Line, f.Column, view.CleanMessage(f.String())))
 		}
-		switch c.Result {
-		case requesttest.Failed:
+		if c.Result == requesttest.Failed {
 			out.End, out.Message, out.Type = "failure", view.CleanMessage(c.Failures[0].String()), requesttest.Rule
-		case requesttest.Skipped:
-			out.End, out.Message = "skipped", view.CleanMessage(c.Why)
 		}
 		s.Cases = append(s.Cases, out)
 	}

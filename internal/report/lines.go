@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -184,70 +183,28 @@ type Progress struct {
 	Doing string
 	// Of is the expected total, or 0 if unknown. It is an estimate, so Done may exceed it.
 	Done, Of int
-	// Rate is the recent rate per second. Took is the time since the start.
-	Rate float64
+	// Took is the time since the start.
 	Took time.Duration
 }
 
-// String returns a line for a log.
+// String returns a line for a log or a terminal.
 func (p Progress) String() string {
-	return safetext.F("%s: %s", p.Doing, safetext.Join(p.parts(), ", ")).String()
+	took := clean(p.Took.Round(time.Second).String())
+	switch {
+	case p.Of > 0 && p.Done <= p.Of:
+		return safetext.F("%s: %d of %d, %s", p.Doing, p.Done, p.Of, took).String()
+	case p.Done > 0:
+		return safetext.F("%s: %d, %s", p.Doing, p.Done, took).String()
+	}
+	return safetext.F("%s: %s", p.Doing, took).String()
 }
 
-// minBar and maxBar limit the width of a bar, in cells. If fewer than minBar fit, there is no bar.
-const minBar, maxBar = 8, 24
-
-// bar returns a line for a terminal of that many columns. It omits the parts that don't fit.
-func (p Progress) bar(columns int) safeText {
-	if columns < 1 {
-		return safeText{}
-	}
-	parts := p.parts()
-	for len(parts) > 1 && p.row(parts).Width() > columns {
-		parts = parts[:len(parts)-1]
-	}
-	row := p.row(parts)
-	if cells := min(columns-row.Width()-len("  []"), maxBar); p.hasTotal() && cells >= minBar {
-		full := cells * p.Done / p.Of
-		drawn := "[" + strings.Repeat("=", full) + strings.Repeat(" ", cells-full) + "]"
-		row = p.row(append([]safeText{clean(drawn)}, parts...))
-	}
-	return row.Truncate(columns)
-}
-
-func (p Progress) row(parts []safeText) safeText {
-	return safetext.Join(append([]safeText{clean(p.Doing)}, parts...), "  ")
-}
-
-// hasTotal reports whether the total is known and not too low.
-func (p Progress) hasTotal() bool { return p.Of > 0 && p.Done <= p.Of }
-
-// parts returns the parts of the line, the most important first.
-func (p Progress) parts() []safeText {
-	var parts []safeText
-	if p.hasTotal() {
-		parts = append(parts, safetext.F("%d of %d", p.Done, p.Of))
-	} else if p.Done > 0 {
-		parts = append(parts, safetext.Number(p.Done))
-	}
-	if p.Rate <= 0 {
-		return append(parts, formatSeconds(p.Took))
-	}
-	if p.hasTotal() {
-		parts = append(parts, safetext.F("%s left", formatSeconds(time.Duration(float64(p.Of-p.Done)/p.Rate*float64(time.Second)))))
-	}
-	digits := 0
-	if p.Rate < 10 {
-		digits = 1
-	}
-	return append(parts, safetext.F("%s/s", clean(strconv.FormatFloat(p.Rate, 'f', digits, 64))))
-}
-
-func formatSeconds(d time.Duration) safeText { return clean(d.Round(time.Second).String()) }
-
-// Bar replaces the terminal's current line with a bar.
+// Bar replaces the terminal's current line with a line of at most that many columns.
 func (l LineWriter) Bar(p Progress, columns int) error {
-	return l.raw(clearLine + p.bar(columns).EscapeCommands().String())
+	if columns < 1 {
+		return l.ClearBar()
+	}
+	return l.raw(clearLine + clean(p.String()).Truncate(columns).EscapeCommands().String())
 }
 
 // ClearBar removes the bar.

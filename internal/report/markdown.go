@@ -105,6 +105,7 @@ func markdownBlocks(doc Document, opts view.TextOptions) []section {
 		blocks = append(blocks, outcomeBlocks(doc.Apply)...)
 	}
 	if doc.Plan != nil {
+		blocks = append(blocks, section{rank: view.RankNotes, pieces: toPieces(unrelatedWarnings(doc, opts))})
 		blocks = append(blocks, planBlocks(doc.Plan, opts)...)
 	}
 	blocks = slices.DeleteFunc(blocks, func(s section) bool { return len(s.pieces) == 0 })
@@ -125,17 +126,9 @@ func markdownBlocks(doc Document, opts view.TextOptions) []section {
 }
 
 func planBlocks(pl *plan.Plan, opts view.TextOptions) []section {
-	_, problem, fix := view.DescribeBase(pl.Blame)
-	notes := diag.MapList(pl.Notes, view.CleanMessage)
-	if !fix.Empty() {
-		notes = slices.Insert(notes, 0, safetext.F("fix: %s", fix))
-	}
-	if !problem.Empty() {
-		notes = slices.Insert(notes, 0, safetext.F("base: %s", problem))
-	}
 	blocks := []section{
 		{rank: view.RankSettings, summary: safetext.Constant(clean(view.SettingsTitle)), diff: true, pieces: settingPieces(pl)},
-		{rank: view.RankNotes, pieces: toPieces(notes)},
+		{rank: view.RankNotes, pieces: toPieces(view.NotesOf(pl, opts))},
 		{rank: view.RankAdvice, summary: safetext.Constant(view.CountAdvice(len(pl.Advice))), pieces: findingPieces(groupEqualFindings(pl.Advice))},
 	}
 	if requests := view.NewRequestSection(pl, opts); len(requests.Lines) > 0 {
@@ -220,7 +213,7 @@ func markdownHead(doc Document, most int) markup {
 	return text.Add(noticesAndAdvice(doc.Plan, most-text.Len()))
 }
 
-// markdownTail returns the causes and inputs of the plan.
+// markdownTail returns the causes, and the inputs of the plan and of the run.
 func markdownTail(doc Document, opts view.TextOptions) (text markup) {
 	if doc.Plan == nil {
 		return text
@@ -228,33 +221,18 @@ func markdownTail(doc Document, opts view.TextOptions) (text markup) {
 	if causes := view.CausesLine(doc.Plan, opts); !causes.Empty() {
 		text = safetext.M("\nCauses: %s\n", safetext.Constant(causes))
 	}
-	return text.Add(inputList(doc))
-}
-
-// inputList lists the inputs of the plan: workspace, platform, ledger, base and digest.
-func inputList(doc Document) markup {
 	var parts []markup
-	for _, t := range targetFacts(doc) {
+	for _, t := range factsOfRun(doc) {
 		values := diag.MapList(t.Values, func(v safeText) markup { return safetext.Code(v.Truncate(view.MaxPath)) })
+		if !t.Words.Empty() {
+			values = append(values, safetext.Constant(t.Words))
+		}
 		parts = append(parts, safetext.M("%s %s", safetext.Constant(clean(t.Name)), safetext.JoinMarkdown(values, ", ")))
 	}
-	if b := doc.Plan.Blame; b != nil && b.Base != "" {
-		text := safetext.Code(view.ShortCommit(b.Base))
-		if b.Ref != "" {
-			text = safetext.M("%s at %s", safetext.Code(clean(b.Ref).Truncate(maxNameInHead)), text)
-		}
-		if b.Merge {
-			text = safetext.M("%s, on %s", text, safetext.Constant(clean(view.MergeByCodeHost)))
-		}
-		parts = append(parts, safetext.M("Compared with %s", text))
-	}
-	if d := doc.Plan.Digest; d != "" {
-		parts = append(parts, safetext.M("Digest %s", safetext.Code(clean(d).Truncate(view.MaxName))))
-	}
 	if len(parts) == 0 {
-		return markup{}
+		return text
 	}
-	return safetext.M("\n%s\n", safetext.JoinMarkdown(parts, " · "))
+	return text.Add(safetext.M("\n%s\n", safetext.JoinMarkdown(parts, " · ")))
 }
 
 // A line of the head has at most maxNames names of maxNameInHead columns.

@@ -23,7 +23,7 @@ func fitBlocks(blocks []section, room, rest int, score *view.FactTracker) (text,
 	if sum(blocks, func(b section) int { return b.frame + sum(b.pieces, lineBlock.size) }) > room {
 		markOmitted(blocks, room-rest)
 	}
-	counts, left := map[view.Rank]int{}, 0
+	left := 0
 	for _, b := range blocks {
 		var lines []safeText
 		more := 0
@@ -36,7 +36,6 @@ func fitBlocks(blocks []section, room, rest int, score *view.FactTracker) (text,
 			score.MarkShown(p.facts...)
 		}
 		if more == len(b.pieces) {
-			counts[b.rank]++
 			left++
 			continue
 		}
@@ -48,13 +47,7 @@ func fitBlocks(blocks []section, room, rest int, score *view.FactTracker) (text,
 	if left == 0 {
 		return text, omitted
 	}
-	var parts []safeText
-	for r, noun := range view.TableOfRanks() {
-		if n := counts[view.Rank(r)]; n > 0 {
-			parts = append(parts, safetext.F("%d %s", n, noun))
-		}
-	}
-	return text, safetext.Constant(safetext.F("%s did not fit: %s", safetext.Count(left, "more part"), safetext.Join(parts, ", ")))
+	return text, safetext.Constant(safetext.F("%s did not fit", safetext.Count(left, "more part")))
 }
 
 // maxCount is the bytes of the line that counts the pieces of a block that don't fit.

@@ -48,8 +48,8 @@ func TestAPathStaysWhole(t *testing.T) {
 ok  somewhere-else
     manifests/long/path.yaml
 ok  b
-    manifests/long/path.yaml
-    and why it is so
+    manifests/long/path.yaml  and why it
+    is so
 only
 
 `

@@ -328,32 +328,13 @@ func (l LineWriter) MarkedTable(rows [][]string, opts view.TextOptions) error {
 			spans[i].text = spans[i].text.Pad(widths[i])
 		}
 		spans[0].style = cmp.Or(map[string]style{"ok": added, "warn": changed, "FAIL": alarm}[rows[n][0]], faint)
-		p.printMarked(spans)
+		hang := joinSpans(spans[:len(spans)-1]).Width()
+		for word := range strings.FieldsSeq(spans[len(spans)-1].text.String()) {
+			if hang+clean(word).Width() > p.width { // a word, such as a path, stays whole
+				hang = spans[0].text.Width()
+			}
+		}
+		p.printWrapped(hang, spans...)
 	}
 	return p.flush()
-}
-
-// printMarked writes a row and wraps its last cell. If a word of that cell, such as a path, is too
-// wide, cells move to the lines below.
-func (p *printer) printMarked(spans []styledText) {
-	before, last := spans[:len(spans)-1], spans[len(spans)-1]
-	longest := 0
-	for word := range strings.FieldsSeq(last.text.String()) {
-		longest = max(longest, clean(word).Width())
-	}
-	hang := joinSpans(before).Width()
-	if !p.wrap || len(before) == 0 || hang+longest <= p.width {
-		p.printWrapped(hang, spans...)
-		return
-	}
-	margin := spans[0].text.Width()
-	line := []styledText{spans[0]}
-	for _, s := range spans[1:] {
-		if len(line) > 1 && joinSpans(line).Width()+s.text.Width() > p.width {
-			p.printWrapped(margin, line...)
-			line = []styledText{{safetext.Spaces(margin), plain}}
-		}
-		line = append(line, s)
-	}
-	p.printWrapped(margin, line...)
 }

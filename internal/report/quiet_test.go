@@ -12,8 +12,7 @@ import (
 	"trueup/internal/view"
 )
 
-// TestWarningsOfWhatStaysAreCounted, but for few, errors, what changes, what is about
-// a file as a whole, and where all was asked for.
+// TestWarningsOfWhatStaysAreCounted, but for errors, what changes, what is about a file as a whole, and where all was asked for.
 func TestWarningsOfWhatStaysAreCounted(t *testing.T) {
 	doc := Document{Command: "plan", Plan: &plan.Plan{Items: []plan.Item{
 		{Key: kind.Key{Kind: "CDN", Name: "new"}, Path: "b.yaml", Line: 11, Op: plan.Create},
@@ -42,9 +41,12 @@ func TestWarningsOfWhatStaysAreCounted(t *testing.T) {
 		}
 		return strings.Join(all, " | ")
 	}
-	const want = "6 findings about objects that this plan does not change: b.yaml:2:3, b.yaml:3:3, b.yaml:4:3 and 3 more | many12 | many0 | few2 | few3 | few4 | wrong2 | wrong3 | wrong4 | wrong5 | wrong6"
+	const want = "many12 | many0 | wrong2 | wrong3 | wrong4 | wrong5 | wrong6"
 	if got := texts(view.TextOptions{}); got != want {
 		t.Errorf("shown are %s", got)
+	}
+	if got := unrelatedWarnings(doc, view.TextOptions{}); len(got) != 1 || !strings.HasPrefix(got[0].String(), "9 warnings about objects that this plan does not change:") {
+		t.Errorf("counted are %v", got)
 	}
 	if got := len(shownFindings(doc, view.TextOptions{Verbose: true})); got != len(doc.Findings) {
 		t.Errorf("-v shows %d of %d", got, len(doc.Findings))
@@ -72,7 +74,7 @@ func TestBriefPlanLeavesOutWhatNeedsNoDecision(t *testing.T) {
 	}}
 	doc.Findings = diag.List{{Path: "a.yaml", Line: 2, Rule: "some", Severity: diag.Warning, Message: "quiet"}}
 	doc.Plan.Summary = plan.Summary{Kept: 2, Unchanged: 1}
-	noise := []string{"Digest", "Causes", "nothing to compare with", "--base-ref", plan.UnseenLedger, "quiet", "it stays live"}
+	noise := []string{"Digest", "Causes", "nothing to compare with", "--base-ref", plan.UnseenLedger, "it stays live"}
 	text := func(opts view.TextOptions) string { return string(render(t, "text", doc, opts)) }
 	full, brief := text(view.TextOptions{}), text(view.TextOptions{Brief: true})
 	for _, want := range noise {
@@ -80,7 +82,7 @@ func TestBriefPlanLeavesOutWhatNeedsNoDecision(t *testing.T) {
 			t.Errorf("%q belongs to the full plan alone:\n%s", want, brief)
 		}
 	}
-	for _, want := range []string{"still live: CDN a, CDN b. The platform documents no deletion of a CDN: delete it in the web console. trueup ledger forget", "Warnings: 1 about", "another note"} {
+	for _, want := range []string{"still live: CDN a, CDN b. The platform documents no deletion of a CDN: delete it in the web console. trueup ledger forget", "Note: 1 warning about", "another note"} {
 		if strings.Count(brief, want) != 1 {
 			t.Errorf("the brief plan does not say %q once:\n%s", want, brief)
 		}

@@ -10,7 +10,6 @@ import (
 
 	"trueup/internal/diag"
 	"trueup/internal/kind"
-	"trueup/internal/plan"
 	"trueup/internal/safetext"
 	"trueup/internal/view"
 )
@@ -28,8 +27,6 @@ type remark struct {
 	// file is a path from the top of the repository, or empty; Line and Column are 0 if unknown.
 	file         string
 	Line, Column int
-	// source is the line of the file, if known.
-	source string
 	// facts are what the remark shows. Annotations never omit a remark with one that must be shown, nor a named one.
 	facts []view.ChangeFact
 	named bool
@@ -110,7 +107,7 @@ func findingRemark(f diag.Finding, at FolderInRepo) remark {
 	case diag.Advice:
 	}
 	if file, ok := at.inRepository(f.Path); ok {
-		r.file, r.Line, r.Column, r.source = file, max(f.Line, 0), max(f.Column, 0), f.Source
+		r.file, r.Line, r.Column = file, max(f.Line, 0), max(f.Column, 0)
 	} else {
 		r.text = safetext.F("%s%s", view.LocationPrefix(f), r.text)
 	}
@@ -134,12 +131,7 @@ func applyRemarks(doc Document) []remark {
 		if r.file != "" && o.Line > 0 {
 			r.Line, r.Column, r.field = o.Line, max(o.Column, 0), o.Field
 		}
-		for _, m := range o.Mismatches {
-			r.more = append(r.more, safetext.F("%s: %s", clean(m.Path).Truncate(view.MaxPath), joinSpans(mismatchSpans(m))))
-			if m.Hint != "" {
-				r.more = append(r.more, safetext.F("hint: %s", view.CleanMessage(m.Hint)))
-			}
-		}
+		r.more = mismatchLines(o)
 		if o.Fix != "" {
 			r.more = append(r.more, safetext.F("fix: %s", view.CleanMessage(o.Fix)))
 		}
@@ -180,24 +172,14 @@ func planRemarks(doc Document) []remark {
 	for _, f := range doc.Plan.Advice {
 		found = append(found, findingRemark(f, doc.Place))
 	}
-	found = append(found, noteRemarks(doc.Plan)...)
+	for _, n := range view.NotesOf(doc.Plan, view.TextOptions{}) {
+		found = append(found, runRemark("run/note", n))
+	}
 	if doc.Apply != nil {
 		return found
 	}
 	for _, o := range view.EveryObject(doc.Plan, view.TextOptions{}) {
 		found = slices.Concat(found, objectRemarks(o, doc.Place), changeRemarks(o, doc.Place), requestRemarks(o, doc.Place))
-	}
-	return found
-}
-
-func noteRemarks(pl *plan.Plan) []remark {
-	found := diag.MapList(pl.Notes, func(n string) remark { return runRemark("run/note", view.CleanMessage(n)) })
-	if _, problem, fix := view.DescribeBase(pl.Blame); !problem.Empty() {
-		r := runRemark("run/note", safetext.F("base: %s", problem))
-		if !fix.Empty() {
-			r.more = []safeText{safetext.F("fix: %s", fix)}
-		}
-		found = append(found, r)
 	}
 	return found
 }

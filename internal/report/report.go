@@ -174,42 +174,34 @@ func writeJSON(w io.Writer, doc Document, _ view.TextOptions) error {
 	if doc.Data != nil {
 		return NewLineWriter(w).JSON(doc.Data)
 	}
-	r, items := documentToJSON(doc), jsonList{}
-	if doc.Plan != nil && len(doc.Plan.Items) > 0 {
-		shell := *doc.Plan
-		shell.Items = shell.Items[:0]
-		r.Plan = &shell
-		items = jsonList{"\n    \"items\": []", "    ", len(doc.Plan.Items), func(i int) any { return &doc.Plan.Items[i] }}
+	r := documentToJSON(doc)
+	if doc.Plan == nil {
+		return writeIndented(w, r, nil)
 	}
-	return writeIndented(w, r, items)
+	shell := *doc.Plan
+	shell.Items = shell.Items[:0]
+	r.Plan = &shell
+	return writeIndented(w, r, doc.Plan.Items)
 }
 
-// jsonList is a list whose elements are written one at a time, to save memory.
-type jsonList struct {
-	// empty is the list without elements as it looks in the JSON text, where nothing
-	// earlier may look like it. margin is the indent of its line.
-	empty, margin string
-	n             int
-	element       func(int) any
-}
-
-// writeIndented writes v as JSON and inserts the elements of list, which is empty in v.
-func writeIndented(w io.Writer, v any, list jsonList) error {
+// writeIndented writes v as JSON and inserts the items of its plan, which has none in v. It writes one at a time, to save memory.
+func writeIndented(w io.Writer, v any, items []plan.Item) error {
+	const empty, margin = "\n    \"items\": []", "    " // nothing earlier looks like it
 	text, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return err
 	}
 	out := bufio.NewWriter(w)
-	if list.n > 0 {
-		end := bytes.Index(text, []byte(list.empty)) + len(list.empty) - len("]")
+	if len(items) > 0 {
+		end := bytes.Index(text, []byte(empty)) + len(empty) - len("]")
 		safetext.WriteJSON(out, text[:end])
 		before := "\n"
-		err := diag.RenderInOrder(list.n, func(b *bytes.Buffer, i int) error {
+		err := diag.RenderInOrder(len(items), func(b *bytes.Buffer, i int) error {
 			one := json.NewEncoder(b)
-			one.SetIndent(list.margin+"  ", "  ")
-			return one.Encode(list.element(i))
+			one.SetIndent(margin+"  ", "  ")
+			return one.Encode(&items[i])
 		}, func(element []byte) (more bool, err error) {
-			_, _ = out.WriteString(before + list.margin + "  ")
+			_, _ = out.WriteString(before + margin + "  ")
 			before = ",\n"
 			safetext.WriteJSON(out, bytes.TrimSuffix(element, []byte("\n")))
 			return true, nil
@@ -217,7 +209,7 @@ func writeIndented(w io.Writer, v any, list jsonList) error {
 		if err != nil {
 			return err
 		}
-		_, _ = out.WriteString("\n" + list.margin)
+		_, _ = out.WriteString("\n" + margin)
 		text = text[end:]
 	}
 	safetext.WriteJSON(out, text)

@@ -59,7 +59,7 @@ func writeSARIF(w io.Writer, doc Document, _ view.TextOptions) error {
 	if err := log.page.Execute(&text, log); err != nil {
 		return err
 	}
-	return writeIndented(w, json.RawMessage(text.Bytes()), jsonList{})
+	return writeIndented(w, json.RawMessage(text.Bytes()), nil)
 }
 
 // newSARIF returns a log with the results that fit.
@@ -122,19 +122,6 @@ func (l *sarifLog) Version() safeText {
 
 // Text returns the lines of a remark.
 func (r remark) Text() safeText { return sarifText(r.lines()...) }
-
-// Tail is the line of a remark from its column to its end.
-func (r remark) Tail() string {
-	line := []rune(r.source)
-	if r.Column < 1 || r.Column > len(line) {
-		return ""
-	}
-	tail := line[r.Column-1:]
-	return string(tail[:min(len(tail), view.MaxText)])
-}
-
-// EndColumn is the column after Tail.
-func (r remark) EndColumn() int { return r.Column + len([]rune(r.Tail())) }
 
 // fileURI returns the relative URI of a file. It encodes colons too, because a name could look
 // like a scheme.

@@ -24,7 +24,7 @@ func TestAListIsWrittenAsItsElements(t *testing.T) {
 	}
 	for i, doc := range docs {
 		var whole, issues bytes.Buffer
-		if err := writeIndented(&whole, documentToJSON(doc), jsonList{}); err != nil {
+		if err := writeIndented(&whole, documentToJSON(doc), nil); err != nil {
 			t.Fatal(err)
 		}
 		if got := render(t, "json", doc, view.TextOptions{}); !bytes.Equal(got, whole.Bytes()) {
@@ -34,7 +34,7 @@ func TestAListIsWrittenAsItsElements(t *testing.T) {
 		for _, r := range remarks(doc) {
 			all = append(all, codeIssueOf(r, doc.Place))
 		}
-		if err := writeIndented(&issues, all, jsonList{}); err != nil {
+		if err := writeIndented(&issues, all, nil); err != nil {
 			t.Fatal(err)
 		}
 		if got := render(t, "codequality", doc, view.TextOptions{}); !bytes.Equal(got, issues.Bytes()) {

@@ -21,22 +21,18 @@ func putTitle(title string, sentence safeText) safeText {
 // titleOf returns the words before the sentence of counts: the command, or what show and status show, and the number of
 // its projects if there are many.
 func titleOf(doc Document) string {
-	title := commandTitle(doc)
-	if doc.Projects != nil && title != "" {
+	name := doc.Command
+	if doc.Plan != nil && doc.Apply == nil && name != "drift" {
+		name = "plan"
+	}
+	if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz ") != "" {
+		return ""
+	}
+	title := strings.ToUpper(name[:1]) + name[1:]
+	if doc.Projects != nil {
 		title += " of " + safetext.Count(len(doc.Projects), "project").String()
 	}
 	return title
-}
-
-func commandTitle(doc Document) string {
-	switch name := doc.Command; {
-	case doc.Plan != nil && doc.Apply == nil && name != "drift":
-		return "Plan"
-	case name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz ") != "":
-		return ""
-	default:
-		return strings.ToUpper(name[:1]) + name[1:]
-	}
 }
 
 // summaryOf returns the title of a document, its sentence of counts, and what a plan says of drift and the results of
@@ -155,7 +151,6 @@ func testCounts(t *requesttest.TestResults) safeText {
 	return view.CountSentence("no request tests", []view.Count{
 		{N: t.Failed, Words: view.Pluralize(t.Failed, "request") + " failed"},
 		{N: t.Passed, Words: "passed"},
-		{N: t.Skipped, Words: "skipped"},
 	})
 }
 

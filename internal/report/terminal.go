@@ -3,7 +3,6 @@ package report
 import (
 	"bytes"
 	"io"
-	"slices"
 
 	"trueup/internal/apply"
 	"trueup/internal/diag"
@@ -124,20 +123,17 @@ func printPlan(p *printer, doc Document, opts view.TextOptions) {
 		p.printGap()
 		printFinding(p, a)
 	}
-	notes := doc.Plan.Notes
-	if opts.Brief {
-		notes = slices.DeleteFunc(slices.Clone(notes), func(n string) bool { return n == plan.UnseenLedger })
-	}
+	notes := append(view.NotesOf(doc.Plan, opts), unrelatedWarnings(doc, opts)...)
 	if len(notes) > 0 {
 		p.printGap()
 	}
 	for _, n := range notes {
-		p.printEntry("Note", changed, view.CleanMessage(n))
+		p.printEntry("Note", changed, n)
 	}
 	p.printGap()
 	doc.Apply = nil // its counts follow
 	printCounts(p, doc)
-	printFoot(p, doc, opts)
+	printFoot(p, doc.Plan, opts)
 }
 
 // printCounts writes the sentence of counts.
@@ -151,38 +147,19 @@ func printCounts(p *printer, doc Document) {
 	p.printEntry(title, strong, text)
 }
 
-// footerLine is a line below the counts of a plan, with what to do about it.
-type footerLine struct {
-	name      string
-	style     style
-	text, fix safeText
-}
-
-func printFoot(p *printer, doc Document, opts view.TextOptions) {
-	pl := doc.Plan
-	base, problem, fix := view.DescribeBase(pl.Blame)
-	facts := []footerLine{{name: "Risks", style: alarm, text: view.RisksLine(pl)}}
+// printFoot writes the lines below the counts of a plan.
+func printFoot(p *printer, pl *plan.Plan, opts view.TextOptions) {
+	foot := func(name string, s style, text safeText) {
+		if !text.Empty() {
+			p.printEntry(name, s, text)
+		}
+	}
+	foot("Risks", alarm, view.RisksLine(pl))
+	foot("Removed from git, still live", strong, view.FoldedLine(pl, opts))
 	if !opts.Brief {
-		facts = append(facts, footerLine{name: "Causes", style: strong, text: view.CausesLine(pl, opts)}, footerLine{name: "Base", style: strong, text: base})
-	}
-	if !opts.Brief || view.NeedsBase(pl) {
-		facts = append(facts, footerLine{"Base", changed, problem, fix})
-	}
-	if opts.Brief {
-		facts = append(facts, footerLine{name: "Removed from git, still live", style: strong, text: view.FoldedLine(pl, opts)},
-			footerLine{name: "Warnings", style: changed, text: unrelatedWarnings(doc)})
-	}
-	for _, f := range facts {
-		if f.text.Empty() {
-			continue
-		}
-		p.printEntry(f.name, f.style, f.text)
-		if !f.fix.Empty() {
-			p.printBelow(plain, safetext.F("fix: %s", f.fix))
-		}
-	}
-	if pl.Digest != "" && !opts.Brief {
-		p.printEntry("Digest", strong, clean(pl.Digest).Truncate(view.MaxPath))
+		foot("Causes", strong, view.CausesLine(pl, opts))
+		foot("Base", strong, view.DescribeBase(pl.Blame))
+		foot("Digest", strong, clean(pl.Digest).Truncate(view.MaxPath))
 	}
 	if opts.ShowUnmanaged {
 		for _, k := range pl.Unmanaged {
@@ -337,17 +314,23 @@ func printOutcome(p *printer, o apply.ItemOutcome, column int) {
 	}
 }
 
-func sentAndReturned(m apply.ReadbackMismatch) (sent, returned safeText) {
-	sent, returned = view.FormatPair(m.Sent, m.Returned, true)
-	if m.Returned == nil {
-		returned = view.FormatValue(nil, false)
+// mismatchLines says how the places of an object differ from what its request makes of them.
+func mismatchLines(o apply.ItemOutcome) (lines []safeText) {
+	for _, m := range o.Mismatches {
+		lines = append(lines, safetext.F("%s: %s", clean(m.Path).Truncate(view.MaxPath), joinSpans(mismatchSpans(m))))
+		if m.Hint != "" {
+			lines = append(lines, safetext.F("hint: %s", view.CleanMessage(m.Hint)))
+		}
 	}
-	return sent, returned
+	return lines
 }
 
 // mismatchSpans says how a place differs from what a request makes of it.
 func mismatchSpans(m apply.ReadbackMismatch) []styledText {
-	sent, returned := sentAndReturned(m)
+	sent, returned := view.FormatPair(m.Sent, m.Returned, true)
+	if m.Returned == nil {
+		returned = view.FormatValue(nil, false)
+	}
 	switch m.Fault {
 	case merge.NotRemoved:
 		return []styledText{{clean("removed, and the server still has "), plain}, {returned, removed}}

@@ -135,7 +135,7 @@ func printRowDetails(p *printer, r view.Row) {
 
 // linesBelow returns the lines below a row: the rest of its values, and the names of list elements.
 func linesBelow(r view.Row, columns int) []safeText {
-	return slices.Concat(view.WrapTokens(r.Details, columns, r.Whole), view.WrapTokens(withCommas(r.Names), columns, r.Whole))
+	return slices.Concat(wrapTokens(r.Details, columns, r.Whole), wrapTokens(withCommas(r.Names), columns, r.Whole))
 }
 
 // withCommas puts a comma after each name but the last.
@@ -219,4 +219,33 @@ func sentenceLines(r view.Row) []safeText {
 		out = append(out, joinSpans(spans).TrimRight())
 	}
 	return out
+}
+
+// maxFlow is the most lines of a value below its path that must not be whole.
+const maxFlow = 4
+
+// wrapTokens sets tokens in lines of at most that many columns. It counts those after a few lines unless whole is set.
+func wrapTokens(tokens []safeText, columns int, whole bool) []safeText {
+	if len(tokens) == 0 {
+		return nil
+	}
+	var lines []safeText
+	var line safeText
+	for i, token := range tokens {
+		for _, spans := range wrapSpans([]styledText{{token.EscapeCommands(), plain}}, columns, 0) {
+			switch piece := joinSpans(spans).TrimRight(); {
+			case line.Empty():
+				line = piece
+			case line.Width()+1+piece.Width() <= columns:
+				line = safetext.F("%s %s", line, piece)
+			default:
+				lines = append(lines, line)
+				line = piece
+			}
+			if len(lines) == maxFlow && !whole {
+				return append(lines, safetext.F("… and %s", safetext.Count(len(tokens)-i, "more value")))
+			}
+		}
+	}
+	return append(lines, line)
 }

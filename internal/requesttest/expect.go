@@ -190,7 +190,7 @@ func (r *TestResults) ListUpdates() map[string][]yamledit.Expectation {
 		t := rest[0].test
 		cases := rest[:t.requests]
 		rest = rest[t.requests:]
-		if t.sameAs && !t.expects || !slices.ContainsFunc(cases, func(c Case) bool { return c.Result == Failed }) {
+		if !slices.ContainsFunc(cases, func(c Case) bool { return c.Result == Failed }) {
 			continue
 		}
 		value := commonExpectation(cases)

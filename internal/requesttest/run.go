@@ -16,27 +16,21 @@ import (
 // Rule is the rule of a failed test in findings.
 const Rule = "test/failed"
 
-// sameAsLive is what a failure of same-as is about.
-const sameAsLive = "same as live"
-
 // The results of a case.
 const (
-	Passed  = "passed"
-	Failed  = "failed"
-	Skipped = "skipped"
+	Passed = "passed"
+	Failed = "failed"
 )
 
 // Case is one request of a test, with its result.
 type Case struct {
 	// Name is that of the test, or the URL.
-	Name   string `json:"name"`
-	URL    string `json:"url"`
-	File   string `json:"file"`
-	Line   int    `json:"line"`
-	Column int    `json:"column"`
-	Result string `json:"result"`
-	// Why says why the case was skipped.
-	Why      string    `json:"why,omitempty"`
+	Name     string    `json:"name"`
+	URL      string    `json:"url"`
+	File     string    `json:"file"`
+	Line     int       `json:"line"`
+	Column   int       `json:"column"`
+	Result   string    `json:"result"`
 	Failures []Failure `json:"failures,omitempty"`
 
 	test *test
@@ -45,9 +39,7 @@ type Case struct {
 }
 
 // isUnclear reports whether no document says which locations match.
-func (c *Case) isUnclear() bool {
-	return slices.ContainsFunc(c.answer.Sides, func(f routing.SideMatches) bool { return len(f.Unclear) > 0 })
-}
+func (c *Case) isUnclear() bool { return len(c.answer.Sides[0].Unclear) > 0 }
 
 // Failure is an expectation that does not hold under every reading.
 type Failure struct {
@@ -79,33 +71,24 @@ type ObservedAnswer struct {
 
 // TestResults is the result of all tests.
 type TestResults struct {
-	Passed  int    `json:"passed"`
-	Failed  int    `json:"failed"`
-	Skipped int    `json:"skipped"`
-	Cases   []Case `json:"cases"`
+	Passed int    `json:"passed"`
+	Failed int    `json:"failed"`
+	Cases  []Case `json:"cases"`
 	// Coverage is nil unless it was asked for.
 	Coverage *Coverage `json:"coverage,omitempty"`
 }
 
-// Run runs the tests of documents of kind.RequestTest. The sides are git and live. Without live, what must be the same as live
-// is skipped.
-func Run(documents []*manifest.Object, sides []routing.Side, precedences []routing.Precedence) *TestResults {
-	result := &TestResults{Cases: []Case{}}
-	r := runner{git: routing.NewLookup(sides[:1], precedences, diag.DidYouMean)}
-	if len(sides) > 1 {
-		r.both = routing.NewLookup(sides, precedences, diag.DidYouMean)
-	}
+// Run runs the tests of documents of kind.RequestTest on the CDNs of git.
+func Run(documents []*manifest.Object, git routing.Side, precedences []routing.Precedence) *TestResults {
+	result, lookup := &TestResults{Cases: []Case{}}, routing.NewLookup([]routing.Side{git}, precedences, diag.DidYouMean)
 	for _, o := range documents {
-		result.Cases = append(result.Cases, r.runDocument(o)...)
+		result.Cases = append(result.Cases, runDocument(lookup, o)...)
 	}
 	for _, c := range result.Cases {
-		switch c.Result {
-		case Passed:
+		if c.Result == Passed {
 			result.Passed++
-		case Failed:
+		} else {
 			result.Failed++
-		case Skipped:
-			result.Skipped++
 		}
 	}
 	return result
@@ -128,8 +111,6 @@ func (f Failure) suggestFix() string {
 	switch {
 	case f.Problem != "":
 		return "correct the URL or the manifests"
-	case f.What == sameAsLive:
-		return "correct the CDN, or remove same-as if the change is meant"
 	case strings.HasSuffix(f.Got[0].Value, unitless):
 		return "write ttlTimeUnit: without it, no test can expect a time"
 	case len(f.Got) > 1:
@@ -170,16 +151,11 @@ type test struct {
 	at       string
 	name     string
 	expect   map[string]any
-	expects  bool
-	sameAs   bool
 	requests int
 }
 
-// runner runs tests. It looks requests up in git, and in both sides if a test compares them and live was read.
-type runner struct{ git, both *routing.Lookup }
-
 // runDocument runs the tests of a document.
-func (r runner) runDocument(o *manifest.Object) (cases []Case) {
+func runDocument(lookup *routing.Lookup, o *manifest.Object) (cases []Case) {
 	list, _ := o.Tree()["tests"].([]any)
 	var fields []string
 	for i, v := range list {
@@ -187,7 +163,6 @@ func (r runner) runDocument(o *manifest.Object) (cases []Case) {
 		t := &test{object: o, index: i, at: fmt.Sprintf("spec.tests[%d]", i)}
 		t.name, _ = m["name"].(string)
 		t.expect, _ = m["expect"].(map[string]any)
-		t.expects, t.sameAs = len(t.expect) > 0, m["same-as"] != nil
 		urls, _ := m["urls"].([]any)
 		for j, v := range append([]any{m["url"]}, urls...) {
 			url, isText := v.(string)
@@ -207,7 +182,12 @@ func (r runner) runDocument(o *manifest.Object) (cases []Case) {
 	}
 	for i, at := range o.Positions(fields) {
 		cases[i].Line, cases[i].Column = at[0], at[1]
-		r.runCase(&cases[i])
+		c := &cases[i]
+		if c.findFailures(lookup); len(c.Failures) > 0 {
+			c.Result = Failed
+		} else {
+			c.Result = Passed
+		}
 	}
 	placeFailures(o, cases)
 	return cases
@@ -240,62 +220,27 @@ func placeFailures(o *manifest.Object, cases []Case) {
 	}
 }
 
-// runCase sets the result of a case.
-func (r runner) runCase(c *Case) {
-	r.findFailures(c)
-	switch {
-	case len(c.Failures) > 0:
-		c.Result = Failed
-	case c.test.sameAs && r.both == nil:
-		c.Result, c.Why = Skipped, "it compares with live, which was not read"
-	default:
-		c.Result = Passed
-	}
-}
-
-func (r runner) findFailures(c *Case) {
-	t := c.test
-	compares, lookup := t.sameAs && r.both != nil, r.git
-	if compares {
-		lookup = r.both
-	}
+// findFailures looks the request up, and compares its answer with what the test expects.
+func (c *Case) findFailures(lookup *routing.Lookup) {
 	u, err := routing.ParseURL(c.URL)
 	var q routing.RequestAnswer
 	if err == nil {
 		q, err = lookup.Find(u)
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		c.addProblem(err.Error())
 		return
-	case q.Sides[0].CDN == nil:
-		c.addProblem(r.git.UnknownHost(q.Host).Error())
-		return
-	case !t.expects && !t.sameAs:
-		c.Failures = append(c.Failures, Failure{Field: t.at, What: "expect", Expected: "at least one field", Got: []ObservedAnswer{{Value: none}}})
-	case compares && q.Sides[1].CDN == nil:
-		c.addProblem("live has no CDN of the host " + q.Host)
-		compares = false
 	}
 	c.answer = &q
-	if c.addUnclear(); c.isUnclear() {
+	if len(c.test.expect) == 0 {
+		c.Failures = append(c.Failures, Failure{Field: c.test.at, What: "expect", Expected: "at least one field", Got: []ObservedAnswer{{Value: none}}})
+	}
+	if c.isUnclear() {
+		c.addProblem(fmt.Sprintf("%q may match: its pattern is not documented", q.Sides[0].Unclear[0].Path))
 		return
 	}
-	if t.expects {
+	if len(c.test.expect) > 0 {
 		c.compareExpectations()
-	}
-	if compares && q.Differs {
-		findChange := func(reading int) string { return q.DescribeChange(1, reading) }
-		c.Failures = append(c.Failures, Failure{Field: t.at + ".same-as", What: sameAsLive, Expected: "no change", Got: c.listAnswers(findChange)})
-	}
-}
-
-// addUnclear adds a failure for each side of which no document says which locations match.
-func (c *Case) addUnclear() {
-	for i, f := range c.answer.Sides {
-		if len(f.Unclear) > 0 {
-			c.addProblem(fmt.Sprintf("%s%q may match: its pattern is not documented", []string{"", "live: "}[i], f.Unclear[0].Path))
-		}
 	}
 }
 

@@ -30,17 +30,13 @@ func load(t testing.TB, texts ...string) *manifest.Set {
 	return set
 }
 
-// run runs the tests of a set on its CDNs, and perhaps on live ones.
-func run(set *manifest.Set, live ...routing.Side) *TestResults {
-	return Run(set.Tests, append([]routing.Side{side(routing.Git, set)}, live...), routing.PrecedencesOf(""))
-}
-
-func side(name string, set *manifest.Set) routing.Side {
+// run runs the tests of a set on its CDNs.
+func run(set *manifest.Set) *TestResults {
 	var cdns []*routing.CDN
 	for _, o := range set.Objects {
 		cdns = append(cdns, o.CDN())
 	}
-	return routing.Side{Name: name, Site: routing.NewSite(cdns...)}
+	return Run(set.Tests, routing.Side{Name: routing.Git, Site: routing.NewSite(cdns...)}, routing.PrecedencesOf(""))
 }
 
 // shop has a location of each kind.
@@ -110,38 +106,6 @@ func TestExpectations(t *testing.T) {
 		}
 		if tt.want == "" && got != "" || !strings.HasPrefix(got, tt.want) || (r.Failed == 1) != (tt.want != "") || r.Passed+r.Failed != 1 {
 			t.Errorf("%s %s: %q, want %q", tt.path, tt.expect, got, tt.want)
-		}
-	}
-}
-
-// TestUnclearLive: a test can't pass if it is not known whether a location that only live has matches.
-func TestUnclearLive(t *testing.T) {
-	const test = "{apiVersion: trueup/v1, kind: RequestTest, spec: {tests: [{url: \"https://shop.example.com/a/x\", same-as: live}]}}"
-	set, live := load(t, shop, test), load(t, strings.Replace(shop, "/o*d/x", "/a*x", 1))
-	found := run(set, side(routing.Live, live)).Findings(diag.Error)
-	if len(found) != 1 || !strings.Contains(found[0].Message, `live: "/a*x" may match: its pattern is not documented`) {
-		t.Error(found)
-	}
-}
-
-// TestSameAsLive: without live, no such test passes; --update writes only what a test expects beside it.
-func TestSameAsLive(t *testing.T) {
-	for test, want := range map[string]string{
-		`url: "https://shop.example.com/d", same-as: live`:                                  "skipped passed 0",
-		`url: "https://shop.example.com/a/x", expect: {cached: 90m}, same-as: live`:         "skipped passed 0",
-		`url: "https://shop.example.com/a/x", expect: {cached: 4h}, same-as: live`:          "failed failed 1",
-		`url: "https://shop.example.com/d", expect: {cached: 4h}, same-as: live`:            "failed failed 1",
-		`url: "https://nowhere.example.com/a/x", expect: {cached: 4h}, same-as: live`:       "failed failed 0",
-		`url: "https://nowhere.example.com/a/x", expect: {served: false}`:                   "failed failed 0",
-		`url: "https://shop.example.com/d", expect: {served: false}, same-as: live`:         "skipped passed 0",
-		`url: "https://shop.example.com/a/x", expect: {served: false}, same-as: live`:       "failed failed 1",
-		`url: "https://shop.example.com/old/x", same-as: live`:                              "failed failed 0",
-		`urls: ["https://shop.example.com/d", "https://shop.example.com/c"], same-as: live`: "skipped passed 0",
-	} {
-		set := load(t, shop, "{apiVersion: trueup/v1, kind: RequestTest, spec: {tests: [{"+test+"}]}}")
-		offline, r := run(set), run(set, side(routing.Git, set))
-		if got := fmt.Sprint(offline.Cases[0].Result, " ", r.Cases[0].Result, " ", len(offline.ListUpdates()["1.yaml"])); got != want {
-			t.Errorf("%s: %s, want %s: %v", test, got, want, r.Findings(diag.Error))
 		}
 	}
 }

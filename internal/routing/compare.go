@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"trueup/internal/diag"
 	"trueup/internal/kind"
 )
 
@@ -152,19 +151,16 @@ func (c *comparison) listClaimants(side int, host string) []*CDN {
 	return list
 }
 
-// newTable returns the table of a host before, and perhaps another one after.
-func (c *comparison) newTable(before, after string, folded bool) *hostTable {
-	claimants := [][]*CDN{c.listClaimants(0, before), c.listClaimants(1, after)}
-	h := newHostTable([]string{before, after}, c.precedences, claimants, folded)
-	h.outcomes = c.outcomes
-	return h
+// newTable returns the table of a host, which may have another name after than before.
+func (c *comparison) newTable(before, after string) *hostTable {
+	return newHostTable([]string{before, after}, c.precedences, [][]*CDN{c.listClaimants(0, before), c.listClaimants(1, after)}, c.outcomes)
 }
 
 // addHost compares the requests of a host.
 func (c *comparison) addHost(name string) {
-	h := c.newTable(name, name, false)
+	h := c.newTable(name, name)
 	groups, changed := h.findChanges()
-	if len(groups) == 0 && !h.matters[CaseMatters] {
+	if len(groups) == 0 {
 		return
 	}
 	host, causes := HostPattern{Name: name, Except: c.hostsBelow(name)}, c.findCauses(h, name)
@@ -172,36 +168,12 @@ func (c *comparison) addHost(name string) {
 		class.Objects = causes
 		c.Classes = append(c.Classes, class)
 	}
-	worst := Unclear
 	for _, g := range groups {
-		worst = min(worst, g.effect())
 		c.Lines = append(c.Lines, RequestChange{Effect: g.effect(), Hosts: []HostPattern{host}, RequestPart: g.RequestPart, Objects: causes})
 		for _, paths := range h.findStops(g) {
 			c.Stops = append(c.Stops, UnansweredRequests{nameRequests([]HostPattern{host}, []PathPattern{paths}, All), name, paths, causes})
 		}
 	}
-	if instead, differs := c.compareIgnoringCase(h); differs && len(instead)+len(groups) > 0 {
-		c.Lines = append(c.Lines, RequestChange{Effect: worst, Hosts: []HostPattern{host}, IgnoringCase: true, Exceptions: instead, Objects: causes})
-	}
-}
-
-// compareIgnoringCase returns what happens to the requests of a host if the case of paths plays no part, and whether that may be
-// something else than what happens if it does: a path is then below another one, or the same.
-func (c *comparison) compareIgnoringCase(h *hostTable) (instead []RequestPart, differs bool) {
-	if !h.matters[CaseMatters] {
-		return nil, false
-	}
-	folded := c.newTable(h.names[0], h.names[1], true)
-	differs = len(folded.tree) != len(h.tree)
-	parents := map[string]string{}
-	for _, n := range folded.tree[1:] {
-		parents[n.pattern] = folded.tree[n.parent].pattern
-	}
-	for _, n := range h.tree[1:] {
-		differs = differs || parents[strings.ToLower(n.pattern)] != strings.ToLower(h.tree[n.parent].pattern)
-	}
-	groups, _ := folded.findChanges()
-	return diag.MapList(groups, func(g *nodeGroup) RequestPart { return g.RequestPart }), differs
 }
 
 // findCauses returns the changed CDNs because of which a host is answered in another way: those that answer it before and
@@ -246,31 +218,23 @@ func (c *comparison) addRename(change CDNChange) string {
 	if from == to || from == "" || to == "" || len(c.listClaimants(0, to)) > 0 {
 		return ""
 	}
-	h := c.newTable(from, to, false)
-	if _, differs := c.compareIgnoringCase(h); differs || !h.isOwnedBy(change) {
+	h := c.newTable(from, to)
+	if !h.isOwnedBy(change) {
 		return ""
 	}
-	l := RequestChange{Effect: First, Hosts: []HostPattern{{Name: to}}, As: from, Objects: []kind.Key{change.After.Key}, Nothing: h.answersNothing()}
+	l := RequestChange{Effect: First, Hosts: []HostPattern{{Name: to}}, As: from, Objects: []kind.Key{change.After.Key}, Nothing: true}
+	for i := range h.tree {
+		l.Nothing = l.Nothing && h.answer(i, 1, 0).Location == nil
+	}
 	groups, _ := h.findChanges()
 	for _, g := range groups {
-		l.Effect = min(l.Effect, g.effect())
-		l.Exceptions = append(l.Exceptions, g.RequestPart)
+		l.Effect, l.Exceptions = min(l.Effect, g.effect()), append(l.Exceptions, g.RequestPart)
 	}
 	for _, cdn := range findOwners(from, c.listClaimants(1, from), Nothing) {
 		l.Still, l.StillBy = true, append(l.StillBy, cdn.describeClaim(from))
 	}
 	c.Lines = append(c.Lines, l)
 	return to
-}
-
-// answersNothing reports whether no location answers any request afterwards.
-func (h *hostTable) answersNothing() bool {
-	for i := range h.tree {
-		if h.answer(i, 1, 0).Location != nil {
-			return false
-		}
-	}
-	return true
 }
 
 // isOwnedBy reports whether the CDN that changes answers the host before and after, under any reading, and no other one.
@@ -290,9 +254,7 @@ func (c *comparison) addUnnamedHosts(change CDNChange, told map[string]bool) {
 	}
 	key := change.Key()
 	isNew := func(d Difference) bool { return !told[key.String()+d.String()] }
-	h := newHostTable([]string{"", ""}, c.precedences, [][]*CDN{{change.Before}, {change.After}}, false)
-	h.outcomes = c.outcomes
-	groups, _ := h.findChanges()
+	groups, _ := newHostTable([]string{"", ""}, c.precedences, [][]*CDN{{change.Before}, {change.After}}, c.outcomes).findChanges()
 	for _, g := range groups {
 		l := RequestChange{Effect: Unclear, RequestPart: g.RequestPart, Objects: []kind.Key{key}}
 		certain := l.findCertain()

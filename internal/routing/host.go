@@ -52,26 +52,21 @@ type hostTable struct {
 	// answers has an element for each node, side and reading.
 	answers []Responder
 	// matters says which assumptions may make a difference.
-	matters  [CaseMatters + 1]bool
+	matters  [assumptions]bool
 	outcomes *knownOutcomes
 }
 
-// newHostTable returns the table of a host. Folded, it has the readings in which the case of paths plays no part.
-func newHostTable(names []string, precedences []Precedence, claimants [][]*CDN, folded bool) *hostTable {
-	h := &hostTable{names: names, claimants: claimants, competing: make([][]*CDN, len(names)), outcomes: newOutcomes()}
+// newHostTable returns the table of a host.
+func newHostTable(names []string, precedences []Precedence, claimants [][]*CDN, outcomes *knownOutcomes) *hostTable {
+	h := &hostTable{names: names, claimants: claimants, competing: make([][]*CDN, len(names)), outcomes: outcomes}
 	h.findDecisiveAssumptions()
-	patternOf := func(l *Location) string { return l.Path }
-	if folded {
-		h.matters = [CaseMatters + 1]bool{}
-		patternOf = func(l *Location) string { return strings.ToLower(l.Path) }
-	}
-	h.tree = newTree(h.findParties(), patternOf)
-	for i := 1; i < len(h.tree) && !folded; i++ {
+	h.tree = newTree(h.findParties())
+	for i := 1; i < len(h.tree); i++ {
 		h.matters[ExactPathFirst] = h.matters[ExactPathFirst] || h.tree[i].stem == h.tree[i-1].stem
 	}
-	for a := Nothing; a < CaseMatters; a++ {
+	for a := range assumptions {
 		for _, p := range precedences {
-			if a == Nothing || h.matters[a] && !folded {
+			if a == Nothing || h.matters[a] {
 				h.readings = append(h.readings, Interpretation{p, a})
 			}
 		}
@@ -116,7 +111,6 @@ func (h *hostTable) findParties() (parties []sideLocation) {
 					h.matters[AnyHost] = h.matters[AnyHost] || l.isStar
 					h.matters[AnyPath] = h.matters[AnyPath] || l.Path == "*"
 					h.matters[Units] = h.matters[Units] || l.times != [2]string{}
-					h.matters[CaseMatters] = h.matters[CaseMatters] || l.Path != strings.ToLower(l.Path)
 				}
 			}
 		}
@@ -291,15 +285,15 @@ func (n *pathNode) matches(path string) bool { return n.prefix && strings.HasPre
 // stands before its children.
 type pathTree []pathNode
 
-// newTree returns the tree of the paths of locations, which patternOf returns. It sorts the locations.
-func newTree(parties []sideLocation, patternOf func(*Location) string) pathTree {
+// newTree returns the tree of the paths of locations. It sorts the locations.
+func newTree(parties []sideLocation) pathTree {
 	slices.SortFunc(parties, func(p, q sideLocation) int {
-		a, b := newNode(patternOf(p.Location)), newNode(patternOf(q.Location))
+		a, b := newNode(p.Path), newNode(q.Path)
 		return cmp.Or(strings.Compare(a.stem, b.stem), strings.Compare(b.pattern, a.pattern))
 	})
 	out := append(make(pathTree, 0, len(parties)+1), pathNode{prefix: true, parent: -1})
 	for i, p := range parties {
-		n := newNode(patternOf(p.Location))
+		n := newNode(p.Path)
 		if last := &out[len(out)-1]; len(out) > 1 && last.pattern == n.pattern {
 			last.own = last.own[:len(last.own)+1] // the next party
 			continue

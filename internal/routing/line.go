@@ -57,8 +57,6 @@ type RequestChange struct {
 	Still      bool          `json:"still,omitempty"`
 	StillBy    []string      `json:"stillBy,omitempty"`
 	Nothing    bool          `json:"nothing,omitempty"`
-	// IgnoringCase says that Exceptions hold instead of the other lines of the hosts if the case of paths plays no part.
-	IgnoringCase bool `json:"ignoringCase,omitempty"`
 	// Objects are the CDNs whose change does it.
 	Objects []kind.Key `json:"objects"`
 	// Drift says that before is git, and after is live.
@@ -229,14 +227,9 @@ func describePaths(paths []PathPattern, most int) string {
 
 // DescribeEffect says what happens to the requests.
 func (l RequestChange) DescribeEffect(most int) string {
-	exceptions := diag.MapList(l.Exceptions, func(p RequestPart) string { return describePaths(p.Paths, most) + ": " + p.describe(false, most) })
 	switch {
 	case l.As != "":
 		return l.describeRename(most)
-	case l.IgnoringCase && len(exceptions) == 0:
-		return "if paths ignore case, nothing changes"
-	case l.IgnoringCase:
-		return "if paths ignore case, only this changes: " + strings.Join(exceptions, "; and ")
 	case len(l.Answers) == 0:
 		return "no document says which requests such a path matches, so their answer may change"
 	}
@@ -244,31 +237,27 @@ func (l RequestChange) DescribeEffect(most int) string {
 }
 
 func (l RequestChange) describeRename(most int) string {
-	text := "answered as " + l.As + " was"
+	text, exceptions := "answered as "+l.As+" was", l.Exceptions
 	if l.Nothing {
-		text = "not answered: no location matches; it replaces " + l.As
-	} else {
-		var everywhere, except []string
-		for _, p := range l.Exceptions {
-			says := strings.ReplaceAll(p.describe(false, most), "for the first time", "only now")
-			if coverAllPaths(p.Paths) {
-				everywhere = append(everywhere, "a difference: "+says)
-			} else {
-				except = append(except, describePaths(p.Paths, most)+": "+says)
-			}
+		text, exceptions = "not answered: no location matches; it replaces "+l.As, nil
+	}
+	var everywhere, except []string
+	for _, p := range exceptions {
+		says := strings.ReplaceAll(p.describe(false, most), "for the first time", "only now")
+		if coverAllPaths(p.Paths) {
+			everywhere = append(everywhere, "a difference: "+says)
+		} else {
+			except = append(except, describePaths(p.Paths, most)+": "+says)
 		}
-		if everywhere != nil {
-			text += ", with " + strings.Join(everywhere, "; and ")
-		}
-		if except != nil {
-			text += ", except " + strings.Join(except, "; and ")
-		}
+	}
+	if everywhere != nil {
+		text += ", with " + strings.Join(everywhere, "; and ")
+	}
+	if except != nil {
+		text += ", except " + strings.Join(except, "; and ")
 	}
 	if l.Still {
-		text += ". " + l.As + " is still answered"
-	}
-	if len(l.StillBy) > 0 {
-		text += ", by " + diag.JoinFirst(l.StillBy, most)
+		text += ". " + l.As + " is still answered, by " + diag.JoinFirst(l.StillBy, most)
 	}
 	return text
 }

@@ -2,6 +2,7 @@ package routing
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,7 +10,7 @@ import (
 	"trueup/internal/diag"
 )
 
-// Side is the site of git, live or a base.
+// Side is the site of git or live.
 type Side struct {
 	Name string
 	*Site
@@ -19,7 +20,6 @@ type Side struct {
 const (
 	Git  = "git"
 	Live = "live"
-	Base = "base"
 )
 
 // RequestResult is what the sides do with requests (schemas/request.schema.json).
@@ -82,8 +82,6 @@ type RuleAnswer struct {
 	Properties []Property `json:"properties"`
 	// When are the Rules in few words; none if the assumptions hold, whichever location wins.
 	When []string `json:"-"`
-	// Summaries have the location, the origin and the edge TTL of each side; "" without a CDN.
-	Summaries map[string]string `json:"-"`
 }
 
 // Lookup finds what answers requests on some sides. It is not for use by several goroutines at once.
@@ -102,8 +100,8 @@ func NewLookup(sides []Side, precedences []Precedence, suggest func(word string,
 }
 
 // AskAll describes what answers the requests of URLs, under each reading. If some can't be answered, the error says which.
-func (l *Lookup) AskAll(urls []URL) (RequestResult, error) {
-	r := RequestResult{Format: "trueup.request/v1", Requests: make([]RequestAnswer, len(urls))}
+func (l *Lookup) AskAll(texts []string) (RequestResult, error) {
+	r := RequestResult{Format: "trueup.request/v1", Requests: make([]RequestAnswer, len(texts))}
 	for _, p := range l.precedences {
 		r.Rules = append(r.Rules, p.String())
 	}
@@ -111,16 +109,18 @@ func (l *Lookup) AskAll(urls []URL) (RequestResult, error) {
 		r.Sides = append(r.Sides, s.Name)
 	}
 	var wrong []error
-	for i, u := range urls {
-		q, err := l.Find(u)
+	for i, text := range texts {
+		u, err := ParseURL(text)
+		if err == nil {
+			r.Requests[i], err = l.Find(u)
+		}
 		if err != nil {
-			wrong = append(wrong, u.wrapError(err))
+			wrong = append(wrong, fmt.Errorf("%s: %w", quoteURL(text), err))
 			continue
 		}
-		q.describe(u.Plain)
-		r.Requests[i] = q
+		r.Requests[i].describe()
 	}
-	return r, joinErrors(wrong)
+	return r, errors.Join(wrong...)
 }
 
 // Find returns what answers a request, without what describes it. It is an error if no side has a CDN for the host, or one
@@ -128,11 +128,8 @@ func (l *Lookup) AskAll(urls []URL) (RequestResult, error) {
 func (l *Lookup) Find(u URL) (RequestAnswer, error) {
 	h := l.tables[u.Host]
 	if h == nil {
-		names, claimants := make([]string, len(l.sides)), make([][]*CDN, len(l.sides))
-		for i, side := range l.sides {
-			names[i], claimants[i] = u.Host, side.Claimants(u.Host)
-		}
-		h = newHostTable(names, l.precedences, claimants, false)
+		claimants := diag.MapList(l.sides, func(s Side) []*CDN { return s.Claimants(u.Host) })
+		h = newHostTable(slices.Repeat([]string{u.Host}, len(l.sides)), l.precedences, claimants, newOutcomes())
 		l.tables[u.Host] = h
 	}
 	q := RequestAnswer{URL: u.Text, Host: u.Host, Path: u.Path, Rewritten: u.Rewritten, table: h, node: h.tree.findNode(u.Path)}
@@ -146,7 +143,7 @@ func (l *Lookup) Find(u URL) (RequestAnswer, error) {
 		q.Sides = append(q.Sides, q.findSide(i, s.Name, cdn))
 	}
 	if !isKnown {
-		return q, l.UnknownHost(u.Host)
+		return q, l.unknownHostError(u.Host)
 	}
 	for r, reading := range h.readings {
 		for i := range l.sides {
@@ -159,9 +156,9 @@ func (l *Lookup) Find(u URL) (RequestAnswer, error) {
 // maxHints limits the hosts that are compared with every hostname. So many unknown ones are not misspelt.
 const maxHints = 100
 
-// UnknownHost returns the error for a host that no side has. It names the nearest hostname, for the first hosts that it is
+// unknownHostError returns the error for a host that no side has. It names the nearest hostname, for the first hosts that it is
 // asked for.
-func (l *Lookup) UnknownHost(host string) error {
+func (l *Lookup) unknownHostError(host string) error {
 	names := diag.MapList(l.sides, func(s Side) string { return s.Name })
 	if _, isFound := l.hints[host]; !isFound && len(l.hints) < maxHints {
 		var known []string
@@ -228,30 +225,12 @@ func (q *RequestAnswer) ListAnswers() (all []Responder) {
 	return all
 }
 
-// DescribeChange returns what is otherwise on the first side than on another one under a reading, or "".
-func (q *RequestAnswer) DescribeChange(other, reading int) string {
-	h := q.table
-	o := newOutcomes().compare(h.answer(q.node, other, reading), h.answer(q.node, 0, reading), h.readings[reading])
-	if o.effect == Same {
-		return ""
-	}
-	text, _, _ := strings.Cut(o.String(), "; before, ")
-	return text
-}
-
-// describe sets what describes the answers. Plain is a request without TLS.
-func (q *RequestAnswer) describe(plain bool) {
-	q.Site = q.describeSite(plain)
+// describe sets what describes the answers.
+func (q *RequestAnswer) describe() {
+	q.Site = q.describeSite()
 	for _, group := range q.groupReadings() {
 		a := q.ReplyOf(group)
-		a.Properties, a.Summaries = q.describeLocation(group), map[string]string{}
-		for i, f := range q.Sides {
-			a.Summaries[f.Side] = a.Properties[0].Values[f.Side]
-			if l := q.Location(i, group[0]); l != nil {
-				a.Summaries[f.Side] += " from " + l.String()
-			}
-			a.Summaries[f.Side] += f.DescribeUnclear()
-		}
+		a.Properties = q.describeLocation(group)
 		q.Answers = append(q.Answers, a)
 	}
 }

@@ -24,7 +24,7 @@ func cdnOf(t *testing.T, name, host, spec string) *routing.CDN {
 	return routing.NewCDN(kind.Key{Kind: "CDN", Name: name}, text)
 }
 
-func askAll(sides []routing.Side, urls []routing.URL) (routing.RequestResult, error) {
+func askAll(sides []routing.Side, urls ...string) (routing.RequestResult, error) {
 	return routing.NewLookup(sides, routing.PrecedencesOf(""), diag.DidYouMean).AskAll(urls)
 }
 
@@ -32,12 +32,8 @@ func askAll(sides []routing.Side, urls []routing.URL) (routing.RequestResult, er
 func TestDiffers(t *testing.T) {
 	a := cdnOf(t, "a", "a.example", `{"locations":[{"path":"/*","headers":{"X":"1"},"imgsvc":"on"},{"path":"/same"}]}`)
 	b := cdnOf(t, "a", "a.example", `{"locations":[{"path":"/*","headers":{"X":"2"},"imgsvc":{"enabled":true}},{"path":"/same"}],"tls":{"enabled":"true"}}`)
-	sides := []routing.Side{{routing.Git, routing.NewSite(a, nil)}, {routing.Live, routing.NewSite(b)}, {routing.Base, routing.NewSite()}}
-	u, err := routing.ParseURL("https://a.example/x")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := askAll(sides, []routing.URL{u})
+	sides := []routing.Side{{routing.Git, routing.NewSite(a, nil)}, {routing.Live, routing.NewSite(b)}}
+	r, err := askAll(sides, "https://a.example/x")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +42,7 @@ func TestDiffers(t *testing.T) {
 	for _, l := range append(q.Site, q.Answers[0].Properties...) {
 		got = append(got, fmt.Sprint(l.What, l.Values, l.Differs))
 	}
-	want := `served bymap[base:no CDN git:CDN/a live:CDN/a] true
+	want := `served bymap[git:CDN/a live:CDN/a] false
 TLSmap[git:not set live:on] true
 locationmap[git:/* live:/*] false
 image servicemap[git:on live:{"enabled":"true"}] true
@@ -59,23 +55,10 @@ headersmap[git:X: 1 live:X: 2] true`
 	}
 }
 
-// TestListsOfURLs: every wrong line is named, up to ten.
-func TestListsOfURLs(t *testing.T) {
-	urls, err := routing.ReadURLs("list", strings.NewReader("# a\n\nhttps://a.example/%61?b\nhttp://a.example\n"))
-	if err != nil || len(urls) != 2 || urls[0].Path != "/a" || !urls[0].Rewritten || urls[0].From != "list:3" || !urls[1].Plain || urls[1].Rewritten {
-		t.Errorf("%+v, %v", urls, err)
-	}
-	_, err = routing.ReadURLs("list", strings.NewReader(strings.Repeat("/relative\n", 13)))
-	if text := fmt.Sprint(err); !strings.HasPrefix(text, "list:1: ") || !strings.HasSuffix(text, "\nand 3 more") {
-		t.Error(text)
-	}
-}
-
 // TestEqualAnswersAreOne: rules that select locations which serve a request alike have one answer, which names both.
 func TestEqualAnswersAreOne(t *testing.T) {
 	c := cdnOf(t, "a", "a.example", `{"locations":[{"path":"/*","action":"x"},{"path":"/a*","action":"x"}]}`)
-	u, _ := routing.ParseURL("https://a.example/ab")
-	r, err := askAll([]routing.Side{{routing.Git, routing.NewSite(c)}}, []routing.URL{u})
+	r, err := askAll([]routing.Side{{routing.Git, routing.NewSite(c)}}, "https://a.example/ab")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,11 +87,10 @@ spec:
 	reread := func(locations string) []routing.Side {
 		c := set.Objects[0].CDN()
 		c.SetSpec([]byte(`{"hostname":"a.example",` + locations + `}`))
-		return []routing.Side{{Name: routing.Git, Site: routing.NewSite(c)}, {Name: routing.Base, Site: routing.NewSite(set.Objects[0].CDN())}}
+		return []routing.Side{{Name: routing.Git, Site: routing.NewSite(c)}, {Name: routing.Live, Site: routing.NewSite(set.Objects[0].CDN())}}
 	}
 	for path, want := range map[string]int{"/a": 7, "/b": 8, "/c": 6} {
-		u, _ := routing.ParseURL("https://a.example" + path)
-		r, err := askAll(reread(`"locations":[{"path":"/b"},{"path":"/a"},{"path":"/c"}]`), []routing.URL{u})
+		r, err := askAll(reread(`"locations":[{"path":"/b"},{"path":"/a"},{"path":"/c"}]`), "https://a.example"+path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,8 +98,7 @@ spec:
 			t.Errorf("%s is at line %d, want %d", path, got, want)
 		}
 	}
-	u, _ := routing.ParseURL("https://a.example/a")
-	r, err := askAll(reread(`"locations":[]`), []routing.URL{u})
+	r, err := askAll(reread(`"locations":[]`), "https://a.example/a")
 	if err != nil || r.Requests[0].Answers[0].Properties[0].Place != "" {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -133,13 +114,13 @@ func TestUnknownHosts(t *testing.T) {
 	})
 	for range 2 {
 		for i := range 200 {
-			if text := unknown.UnknownHost(fmt.Sprintf("shpo%d.example.com", i)).Error(); !strings.HasPrefix(text, "no CDN in git has the host shpo") {
-				t.Error(text)
+			if _, err := unknown.Find(routing.URL{Host: fmt.Sprintf("shpo%d.example.com", i)}); !strings.HasPrefix(fmt.Sprint(err), "no CDN in git has the host shpo") {
+				t.Error(err)
 			}
 		}
 	}
-	if text := unknown.UnknownHost("shpo0.example.com").Error(); searches != 100 || !strings.Contains(text, "did you mean shop.example.com") {
-		t.Errorf("%d searches, and %s", searches, text)
+	if _, err := unknown.Find(routing.URL{Host: "shpo0.example.com"}); searches != 100 || !strings.Contains(fmt.Sprint(err), "did you mean shop.example.com") {
+		t.Errorf("%d searches, and %v", searches, err)
 	}
 }
 
@@ -184,9 +165,7 @@ func TestLocationOfAnotherCDN(t *testing.T) {
 	b := cdnOf(t, "b", "b.example.com", `{"locations":[{"path":"/b"},{"path":"/x","host":"docs.example.com"},{"path":"/y*z","host":"docs.example.com"}],"tls":{"forced":"false"}}`)
 	docs.Path, docs.Lines = "docs.yaml", func() []int { return []int{5} }
 	b.Path, b.Lines = "b.yaml", func() []int { return []int{6, 7, 8} }
-	u, _ := routing.ParseURL("https://docs.example.com/x")
-	odd, _ := routing.ParseURL("https://docs.example.com/yz")
-	r, err := askAll([]routing.Side{{routing.Git, routing.NewSite(docs, b)}}, []routing.URL{u, odd})
+	r, err := askAll([]routing.Side{{routing.Git, routing.NewSite(docs, b)}}, "https://docs.example.com/x", "https://docs.example.com/yz")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -90,8 +90,8 @@ func (q *RequestAnswer) describeFacets(from, to Facet, behaviourOf func(side int
 	return all
 }
 
-// describeSite returns what all requests of the host have in common; plain are those without TLS.
-func (q *RequestAnswer) describeSite(plain bool) []Property {
+// describeSite returns what all requests of the host have in common.
+func (q *RequestAnswer) describeSite() []Property {
 	cdn, _ := q.compareSides("served by", func(side int) (ServedValue, string, bool) {
 		f := q.Sides[side]
 		text := cmp.Or(f.Object, "no CDN")
@@ -104,22 +104,5 @@ func (q *RequestAnswer) describeSite(plain bool) []Property {
 		return ServedValue{Text: f.Object}, text, true
 	})
 	cdn.Place = placeOf(q.Sides[0].File, q.Sides[0].Line)
-	behaviourOf := func(side int) *Behaviour { return Responder{CDN: q.Sides[side].CDN}.behaviour() }
-	all := append([]Property{cdn}, q.describeFacets(ofCDN, facets, behaviourOf)...)
-	if !plain {
-		return all
-	}
-	http, _ := q.compareSides("plain HTTP", func(side int) (v ServedValue, words string, has bool) {
-		b := behaviourOf(side)
-		if b == nil {
-			return v, "", false
-		}
-		tls, _ := b[TLS].Tree().(map[string]any)
-		text, isKnown := map[any]string{"true": "sent on to TLS", "false": "not sent on to TLS"}[tls["forced"]]
-		if !isKnown {
-			text = "unknown, because tls.forced is not set"
-		}
-		return ServedValue{Text: text}, text, true
-	})
-	return append(all, http)
+	return append([]Property{cdn}, q.describeFacets(ofCDN, facets, func(side int) *Behaviour { return Responder{CDN: q.Sides[side].CDN}.behaviour() })...)
 }

@@ -47,7 +47,7 @@ const (
 	Units                     // minute, hour and day are units of time
 	ExactPathFirst            // of two paths of one length, the one without a star is longer
 	OneCDN                    // one CDN answers a host, and the locations of others that have it play no part
-	CaseMatters               // the case of a path matters
+	assumptions
 )
 
 // DescribeBroken says in words that the assumption does not hold.
@@ -55,7 +55,7 @@ func (a Assumption) DescribeBroken() string {
 	return [...]string{
 		"", "a location's host goes before a hostname", "*.NAME goes before a location's host", "another CDN with the same host answers",
 		"*.NAME is no wildcard", "the host * is no wildcard", "the path * is no wildcard", "second is the only unit",
-		"an exact path goes after one with a star", "all CDNs with the host compete", "paths ignore case",
+		"an exact path goes after one with a star", "all CDNs with the host compete",
 	}[a]
 }
 

@@ -54,13 +54,6 @@ func ReadConfigJSON(spec []byte) *CDNConfig {
 	return ReadConfig(tree)
 }
 
-// SetNote says of each CDN what else is to know.
-func (s *Site) SetNote(text string) {
-	for _, c := range s.cdns {
-		c.Note = text
-	}
-}
-
 // NewCDNFromConfig returns the CDN of a config.
 func NewCDNFromConfig(key kind.Key, config *CDNConfig) *CDN {
 	c := &CDN{Key: key, Claims: []string{config.Hostname}, Read: func(kind.Key) *CDNConfig { return config }}

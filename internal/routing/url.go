@@ -3,7 +3,6 @@ package routing
 import (
 	"errors"
 	"fmt"
-	"io"
 	"net/url"
 	"slices"
 	"strconv"
@@ -11,19 +10,16 @@ import (
 
 	"golang.org/x/net/idna"
 
-	"trueup/internal/files"
 	"trueup/internal/kind"
-	"trueup/internal/purge"
 )
 
 // URL is the address of a request.
 type URL struct {
 	// Host is a kind.HostKey, and Path a Normal path: they select a location.
 	Host, Path string
-	// Text is the URL as it was written, and From is FILE:LINE of a list that has it.
-	Text, From string
-	// Plain is true without TLS, and Rewritten if the path is not what was written.
-	Plain, Rewritten bool
+	// Text is the URL as it was written, and Rewritten is true if it has another path.
+	Text      string
+	Rewritten bool
 }
 
 // ParseURL reads an absolute http or https URL.
@@ -51,17 +47,7 @@ func ParseURL(text string) (URL, error) {
 	}
 	written := pathAndQuery(text)
 	path := NormalizePath(written)
-	return URL{Host: host, Path: path, Text: text, Plain: u.Scheme == "http", Rewritten: written != path && written != ""}, nil
-}
-
-// ParseListedURL reads a URL of a list or the command line, from FILE:LINE or "". The error names it.
-func ParseListedURL(text, from string) (URL, error) {
-	u, err := ParseURL(text)
-	if u.From = from; err != nil {
-		u.Text = text
-		return u, u.wrapError(err)
-	}
-	return u, nil
+	return URL{Host: host, Path: path, Text: text, Rewritten: written != path && written != ""}, nil
 }
 
 // explainParseError says why a URL can't be parsed. It shows no part of one that may have a password.
@@ -84,49 +70,12 @@ func pathAndQuery(url string) string {
 	return rest[strings.IndexAny(rest+"/", `/\?#`):]
 }
 
-// wrapError adds the URL to an error.
-func (u URL) wrapError(err error) error {
-	if u.From != "" {
-		return fmt.Errorf("%s: %s: %w", u.From, quoteURL(u.Text), err)
-	}
-	return fmt.Errorf("%s: %w", quoteURL(u.Text), err)
-}
-
 // quoteURL returns a text for a message. One with an @ may have a password.
 func quoteURL(text string) string {
 	if strings.Contains(text, "@") {
 		return "a URL with an @"
 	}
 	return fmt.Sprintf("%.200q", text)
-}
-
-// MaxList limits a list of URLs, in bytes.
-const MaxList = 64 << 20
-
-// ReadURLs reads a list with one URL a line. It skips blank lines and those that start with #.
-func ReadURLs(name string, r io.Reader) (urls []URL, err error) {
-	lines, err := purge.ReadLines(files.LimitReader(r, MaxList))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	var wrong []error
-	for _, line := range lines {
-		u, err := ParseListedURL(line.Text, fmt.Sprintf("%s:%d", name, line.Line))
-		if err != nil {
-			wrong = append(wrong, err)
-		}
-		urls = append(urls, u)
-	}
-	return urls, joinErrors(wrong)
-}
-
-// joinErrors returns the first errors, and how many more there are.
-func joinErrors(wrong []error) error {
-	const most = 10
-	if more := len(wrong) - most; more > 0 {
-		wrong = append(wrong[:most:most], fmt.Errorf("and %d more", more))
-	}
-	return errors.Join(wrong...)
 }
 
 // NormalizePath returns the path of a request as locations are compared with it (RFC 3986, 6.2.2): without query and

@@ -83,18 +83,6 @@ func checkPurgeHostnameCase(all []CheckedObject, report reportOn) {
 	}
 }
 
-func checkDeprecatedPurgeURL(s *RuleSubject) {
-	address := strings.ToLower(strings.TrimRight(s.Options.DeprecatedPurgeURL, "/"))
-	if address == "" {
-		return
-	}
-	s.eachText("", "", s.Doc, func(at, _, text string) {
-		if strings.Contains(strings.ToLower(text), address) {
-			s.report(at, "this is the address of the deprecated purge service", "write a manifest of kind Purge instead")
-		}
-	})
-}
-
 func checkPurgeLimits(s *RuleSubject) {
 	spec, err := purge.ParseSpec(s.Tree)
 	if err != nil {

@@ -63,8 +63,6 @@ type check struct {
 type RuleSettings struct {
 	// Workspace is the name that metadata.namespace must have, or empty without a project.
 	Workspace string
-	// DeprecatedPurgeURL is the address of the older purge service, which manifests must not have.
-	DeprecatedPurgeURL string
 	// Precedence is platform.precedence of the project, or empty.
 	Precedence string
 }
@@ -77,7 +75,6 @@ func checks() map[string]check {
 	ofCDN, ofPurge, ofSnapshot := of(cdn), of(purging), of(snapshot)
 	return map[string]check{
 		"cors-credentials":     ofCDN(checkCORSCredentials),
-		"deprecated-purge-url": {object: checkDeprecatedPurgeURL},
 		"duplicate-location":   ofCDN(duplicateCheck("", "locations", "merge the two, or change the path or host of one")),
 		"duplicate-rule":       ofCDN(duplicateCheck("firewall", "rules", "rename one of them, or remove it")),
 		"duplicate-server":     ofCDN(duplicateCheck("upstreams[]", "servers", "remove one, and raise the weight of the other")),

@@ -3,6 +3,7 @@ package safetext
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -31,11 +32,8 @@ func WriteJSON(out *bufio.Writer, text []byte) {
 			continue
 		}
 		_, _ = out.Write(text[start:i])
-		if r > 0xffff {
-			high, low := utf16.EncodeRune(r)
-			_, _ = out.WriteString(`\u` + hex(high, 4) + `\u` + hex(low, 4))
-		} else {
-			_, _ = out.WriteString(`\u` + hex(r, 4))
+		for _, unit := range utf16.AppendRune(nil, r) {
+			_, _ = fmt.Fprintf(out, `\u%04x`, unit)
 		}
 		i += size
 		start = i

@@ -43,7 +43,9 @@ func Fence(info constant, lines []Text) Markdown {
 	var b strings.Builder
 	longest := 2
 	for _, line := range lines {
-		longest = max(longest, line.LongestBacktickRun())
+		for run := range strings.FieldsFuncSeq(line.s, func(r rune) bool { return r != '`' }) {
+			longest = max(longest, len(run))
+		}
 	}
 	ticks := strings.Repeat("`", longest+1)
 	b.WriteString(ticks + string(info) + "\n")
@@ -52,20 +54,6 @@ func Fence(info constant, lines []Text) Markdown {
 	}
 	b.WriteString(ticks + "\n")
 	return Markdown{b.String()}
-}
-
-// LongestBacktickRun returns the length of the longest run of backticks.
-func (t Text) LongestBacktickRun() int {
-	longest, run := 0, 0
-	for i := range len(t.s) {
-		if t.s[i] != '`' {
-			run = 0
-			continue
-		}
-		run++
-		longest = max(longest, run)
-	}
-	return longest
 }
 
 // Details returns a part that readers can fold.

@@ -31,7 +31,7 @@ func Clean(s string) Text {
 	for i, r := range s {
 		switch {
 		case r == utf8.RuneError && !strings.HasPrefix(s[i:], string(utf8.RuneError)):
-			b.WriteString(`\x` + hex(rune(s[i]), 2))
+			fmt.Fprintf(&b, `\x%02x`, s[i])
 		case isVisible(r):
 			b.WriteRune(r)
 		default:
@@ -53,16 +53,11 @@ func escape(r rune) string {
 	case r == '\r':
 		return `\r`
 	case r <= 0x7f:
-		return `\x` + hex(r, 2)
+		return fmt.Sprintf(`\x%02x`, r)
 	case r <= 0xffff:
-		return `\u` + hex(r, 4)
+		return fmt.Sprintf(`\u%04x`, r)
 	}
-	return `\U` + hex(r, 8)
-}
-
-func hex(r rune, digits int) string {
-	s := strconv.FormatInt(int64(r), 16)
-	return strings.Repeat("0", max(0, digits-len(s))) + s
+	return fmt.Sprintf(`\U%08x`, r)
 }
 
 // EscapeCommands escapes workflow commands in a line: at its start, after spaces, and the legacy

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,19 +42,11 @@ func (f *fault) matchesRequest(method, path string) bool {
 // matchPath reports whether the path contains the pattern, or, if the pattern has
 // asterisks, matches it as a whole. An asterisk stands for any text.
 func matchPath(pattern, path string) bool {
-	parts := strings.Split(pattern, "*")
-	last := len(parts) - 1
-	if last == 0 {
+	if !strings.Contains(pattern, "*") {
 		return strings.Contains(path, pattern)
 	}
-	rest, ok := strings.CutPrefix(path, parts[0])
-	for _, part := range parts[1:last] {
-		if !ok {
-			return false
-		}
-		_, rest, ok = strings.Cut(rest, part)
-	}
-	return ok && strings.HasSuffix(rest, parts[last])
+	whole, err := regexp.Compile(`(?s)^` + strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, `.*`) + `$`)
+	return err == nil && whole.MatchString(path) // no path that is not UTF-8 can be named
 }
 
 // countRequest counts a request, and reports whether the fault applies to it.

@@ -18,7 +18,7 @@ import (
 var tableOfClassLabels = map[merge.ChangeKind]string{plan.Added: "", plan.Lost: "live only: would be lost"}
 
 // causeLabel describes the cause of a change, or what happened to the value outside git.
-func causeLabel(item plan.Item, c plan.Change, opts TextOptions) safetext.Text {
+func causeLabel(item plan.Item, c plan.Change) safetext.Text {
 	happened := item.Happened || c.Left
 	if words, known := tableOfClassLabels[c.Class]; known {
 		return clean(words)
@@ -33,15 +33,15 @@ func causeLabel(item plan.Item, c plan.Change, opts TextOptions) safetext.Text {
 		}
 		return clean("this change")
 	case plan.FromPending: // another branch may have replaced it
-		return safetext.F("pending%s", sinceCommit(c.Commit, opts))
+		return safetext.F("pending%s", sinceCommit(c.Commit))
 	case plan.FromDrift:
 		return safetext.F("%s%s", driftCause(item, c, happened), touchesRemark(c.By))
 	case plan.FromBoth:
-		return conflictCause(item, c, happened, opts)
+		return conflictCause(item, c, happened)
 	case plan.FromTakeOver:
-		return safetext.F("newly managed%s%s", sinceCommit(c.Commit, opts), quoteBeginning(", live had ", c.Live, ""))
+		return safetext.F("newly managed%s%s", sinceCommit(c.Commit), quoteBeginning(", live had ", c.Live, ""))
 	case plan.FromRemoval:
-		return DescribeRemoval("", c.Commit, opts)
+		return DescribeRemoval("", c.Commit)
 	case plan.FromLiveOnly:
 		return clean("live only: it stays")
 	case plan.FromRefusal:
@@ -57,49 +57,30 @@ func causeLabel(item plan.Item, c plan.Change, opts TextOptions) safetext.Text {
 const unknownOrigin = "origin unknown (no usable record)"
 
 // DescribeRemoval says which commit removed what trueup applied. Git need not have had it in one.
-func DescribeRemoval(b plan.ChangeOrigin, c *plan.Commit, opts TextOptions) safetext.Text {
+func DescribeRemoval(b plan.ChangeOrigin, c *plan.Commit) safetext.Text {
 	switch {
 	case b != "":
 		return clean("removed by this change")
 	case c != nil:
-		return safetext.F("not in git now, removed in %s", nameCommit(*c, opts))
+		return safetext.F("not in git now, removed in %s", nameCommit(*c))
 	}
 	return clean("not in git now, applied before")
 }
 
 // sinceCommit names the commit that gave git its value; empty for none.
-func sinceCommit(c *plan.Commit, opts TextOptions) safetext.Text {
+func sinceCommit(c *plan.Commit) safetext.Text {
 	if c == nil {
 		return safetext.Text{}
 	}
-	return safetext.F(", in git since %s", nameCommit(*c, opts))
+	return safetext.F(", in git since %s", nameCommit(*c))
 }
 
-// nameCommit names a commit as its author did, and says when that was: for files the day, because they are
-// read later. Without a time it has only the ID.
-func nameCommit(c plan.Commit, opts TextOptions) safetext.Text {
+// nameCommit names a commit as its author did, with its day. Without a time it has only the ID.
+func nameCommit(c plan.Commit) safetext.Text {
 	if c.Time.IsZero() {
 		return ShortCommit(c.ID)
 	}
-	when := clean(c.Time.UTC().Format(time.DateOnly))
-	if !opts.Now.IsZero() {
-		when = formatAge(opts.Now.Sub(c.Time))
-	}
-	return safetext.F("%s \"%s\", %s", ShortCommit(c.ID), clean(c.Subject).Truncate(maxSubject), when)
-}
-
-// formatAge says how long something was ago, in its largest unit.
-func formatAge(d time.Duration) safetext.Text {
-	const day = 24 * time.Hour
-	for _, unit := range []struct {
-		length time.Duration
-		name   string
-	}{{365 * day, "year"}, {30 * day, "month"}, {day, "day"}, {time.Hour, "hour"}, {time.Minute, "minute"}} {
-		if n := int(d / unit.length); n > 0 {
-			return safetext.F("%s ago", safetext.Count(n, unit.name))
-		}
-	}
-	return clean("just now")
+	return safetext.F("%s \"%s\", %s", ShortCommit(c.ID), clean(c.Subject).Truncate(maxSubject), c.Time.UTC().Format(time.DateOnly))
 }
 
 // touchesRemark returns a remark if this change affects the value too.
@@ -127,8 +108,8 @@ func driftCause(item plan.Item, c plan.Change, happened bool) string {
 }
 
 // conflictCause says what git and live made of a value, and which of them wins; or what happened to a value that git changed, too.
-func conflictCause(item plan.Item, c plan.Change, happened bool, opts TextOptions) safetext.Text {
-	was, since, mine := describeBefore(c), sinceCommit(c.Commit, opts), c.By == plan.ByThisChange
+func conflictCause(item plan.Item, c plan.Change, happened bool) safetext.Text {
+	was, since, mine := describeBefore(c), sinceCommit(c.Commit), c.By == plan.ByThisChange
 	wins := [...]string{"git wins", "git would win"}[OneIf(item.Op == plan.Blocked)]
 	switch missing, gone := c.Live == nil && !c.Moved, c.Desired == nil && !c.Moved; {
 	case happened && gone:
@@ -138,7 +119,7 @@ func conflictCause(item plan.Item, c plan.Change, happened bool, opts TextOption
 	case happened:
 		return safetext.F("conflict: changed outside git%s, and git has another value", was)
 	case gone:
-		return safetext.F("conflict: %s, changed in live%s; %s", DescribeRemoval(c.By, c.Commit, opts), was, wins)
+		return safetext.F("conflict: %s, changed in live%s; %s", DescribeRemoval(c.By, c.Commit), was, wins)
 	case missing && mine:
 		return safetext.F("conflict: this change changed it, and live lacks it%s%s; %s", was, since, wins)
 	case missing:
@@ -158,17 +139,17 @@ func quoteBeginning(before string, v any, after string) safetext.Text {
 }
 
 // describeObjectCause says which change of git created, changed or removed the object; empty for other causes.
-func describeObjectCause(item plan.Item, opts TextOptions) safetext.Text {
+func describeObjectCause(item plan.Item) safetext.Text {
 	switch item.Cause {
 	case plan.FromThisChange:
 		if item.IsRemovedFromGit() {
-			return DescribeRemoval(item.By, nil, opts)
+			return DescribeRemoval(item.By, nil)
 		}
 		return clean("this change")
 	case plan.FromPending:
-		return safetext.F("pending%s", sinceCommit(item.Commit, opts))
+		return safetext.F("pending%s", sinceCommit(item.Commit))
 	case plan.FromRemoval:
-		return DescribeRemoval("", item.Commit, opts)
+		return DescribeRemoval("", item.Commit)
 	case plan.FromUnknown:
 		return clean(unknownOrigin)
 	case plan.FromTakeOver, plan.FromDrift, plan.FromBoth, plan.FromLiveOnly, plan.FromRefusal:
@@ -300,9 +281,8 @@ func purgeNotes(item plan.Item, opts TextOptions) []Row {
 		return notes
 	}
 	return append(notes, Row{Text: safetext.F("budget of %s: %s, %s, %s", clean(p.Hostname).Truncate(MaxPath),
-		countUsed(p.Budget.Requests, p.Limits.Requests, "requests", p.Active.Requests),
-		countUsed(p.Budget.Paths, p.Limits.Paths, "paths", p.Active.Paths),
-		countUsed(p.Budget.Prefixes, p.Limits.Prefixes, "prefixes", p.Active.Prefixes))})
+		countUsed(p.Budget.Requests, p.Limits.Requests, "requests"), countUsed(p.Budget.Paths, p.Limits.Paths, "paths"),
+		countUsed(p.Budget.Prefixes, p.Limits.Prefixes, "prefixes"))})
 }
 
 // pathsOf returns the prefixes of a purge and its other paths: those that it sends, or the sample of one that is not sent.
@@ -330,17 +310,10 @@ func isScarce(used, limits plan.HostBudget) bool {
 	return 2*used.Requests > limits.Requests || 2*used.Paths > limits.Paths || 2*used.Prefixes > limits.Prefixes
 }
 
-// countUsed counts the used quota, and how much was used before this plan.
-func countUsed(n, limit int, what string, before int) safetext.Text {
-	text := safetext.F("%d %s", n, what)
+// countUsed counts the used quota.
+func countUsed(n, limit int, what string) safetext.Text {
 	if limit > 0 {
-		text = safetext.F("%d of %d %s", n, limit, what)
+		return safetext.F("%d of %d %s", n, limit, what)
 	}
-	switch {
-	case before == n && n > 0:
-		return safetext.F("%s (all active)", text)
-	case before > 0:
-		return safetext.F("%s (%d active + %d)", text, before, n-before)
-	}
-	return text
+	return safetext.F("%d %s", n, what)
 }

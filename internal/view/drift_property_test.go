@@ -32,9 +32,9 @@ func TestDriftIsThePlanTurned(t *testing.T) {
 			c.Position = &plan.ListPosition{Live: rapid.IntRange(1, 3).Draw(t, "at"), Desired: rapid.IntRange(4, 6).Draw(t, "in git")}
 		}
 		item := plan.Item{Key: kind.Key{Kind: "CDN", Name: "a"}, Op: plan.Patch, Changes: []plan.Change{c}}
-		now := rowOf(item, c, nil, TextOptions{})
+		now := rowOf(item, c, nil)
 		item.Happened = true
-		then := rowOf(item, c, nil, TextOptions{})
+		then := rowOf(item, c, nil)
 		if then.Mark != turned[now.Mark] {
 			t.Fatalf("%+v, %+v", now, then)
 		}

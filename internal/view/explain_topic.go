@@ -42,9 +42,6 @@ func ParseTopic(asked string, manifests func() (*manifest.Set, error)) (t Topic,
 		for _, s := range AllSubjects() {
 			all = append(append(all, s.Name), s.Labels...)
 		}
-		if paths := topicsEndingIn(asked); len(paths) > 0 {
-			return t, fmt.Errorf("there is no topic %q: did you mean %s?", asked, strings.Join(paths[:min(len(paths), 4)], ", "))
-		}
 		return t, fmt.Errorf("there is no topic %q%s", asked[:end], cmp.Or(diag.DidYouMean(asked, all), ": trueup explain lists all"))
 	}
 	t.Kind, t.root = k, k.Root()
@@ -60,31 +57,19 @@ func ParseTopic(asked string, manifests func() (*manifest.Set, error)) (t Topic,
 	return t, nil
 }
 
-// topicsEndingIn returns the topics of fields whose path ends in a text, such as tls.forced or edgeTTL.
-func topicsEndingIn(text string) (paths []string) {
-	var look func(f *kind.Field, path string)
-	look = func(f *kind.Field, path string) {
-		if strings.HasSuffix(path, "."+text) {
-			paths = append(paths, path)
-		}
-		f = listElement(f)
-		for _, name := range f.Names {
-			look(f.Fields[name], path+"."+name)
-		}
-	}
-	for _, k := range kind.AllKinds() {
-		look(k.Spec(), strings.ToLower(k.Name))
-	}
-	return paths
-}
-
 // splitName separates the name of an object from the path behind it; both may have dots. It takes the
 // longest name in git, or else all before spec or another field of the envelope.
 func (t *Topic) splitName(rest string, set *manifest.Set) {
-	if t.Name, t.path = t.splitKnownName(rest, set); t.Name != "" {
+	for _, o := range set.Objects {
+		below, is := strings.CutPrefix(rest, o.Name)
+		if is && o.Kind == t.Kind && (below == "" || below[0] == '.') && len(o.Name) > len(t.Name) {
+			t.Name, t.path = o.Name, strings.TrimPrefix(below, ".")
+		}
+	}
+	if t.Name != "" {
 		return
 	}
-	t.Name = rest
+	t.Name, t.path = rest, ""
 	fields := t.root.Names
 	if strings.Contains(rest, "*") { // a pattern, whose path may leave out spec
 		fields = slices.Concat(fields, t.Kind.Spec().Names)
@@ -96,23 +81,6 @@ func (t *Topic) splitName(rest string, set *manifest.Set) {
 			t.Name, t.path = rest[:i], rest[i+1:]
 		}
 	}
-}
-
-// splitKnownName splits behind the longest name in git; empty for none.
-func (t *Topic) splitKnownName(rest string, set *manifest.Set) (name, path string) {
-	for _, o := range set.Objects {
-		below, is := strings.CutPrefix(rest, o.Name)
-		if is && o.Kind == t.Kind && (below == "" || below[0] == '.') && len(o.Name) > len(name) {
-			name, path = o.Name, strings.TrimPrefix(below, ".")
-		}
-	}
-	return name, path
-}
-
-// rootNames returns what a field can start with: the kinds and trueup's own files.
-func rootNames() []string {
-	names := diag.MapList(kind.AllKinds(), func(k *kind.Kind) string { return strings.ToLower(k.Name) })
-	return append(names, kind.OwnFiles()...)
 }
 
 // FieldsBelow returns the fields below a topic, but not those with names that users choose.
@@ -358,14 +326,16 @@ func AllSubjects() (all []Subject) {
 		names := strings.Split(f.Name, "; ")
 		all = append(all, Subject{Is: "word", Name: names[0], Summary: summary, Text: string(f.Data), Labels: names[1:]})
 	}
-	for _, name := range rootNames() {
-		root, ok := kind.OwnFileFields(name)
-		if !ok {
-			k, _ := kind.FindKind(name)
-			root = k.Root()
-		}
+	add := func(name string, root *kind.Field) {
 		summary, _, _ := strings.Cut(root.Description, ". ")
 		all = append(all, Subject{Is: "fields", Name: name, Summary: summary + "."})
+	}
+	for _, k := range kind.AllKinds() {
+		add(strings.ToLower(k.Name), k.Root())
+	}
+	for _, name := range kind.OwnFiles() {
+		root, _ := kind.OwnFileFields(name)
+		add(name, root)
 	}
 	for _, r := range rules.All() {
 		all = append(all, Subject{Is: "rule", Name: r.Name, Summary: r.Summary})

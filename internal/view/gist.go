@@ -7,7 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"trueup/internal/diag"
 	"trueup/internal/kind"
+	"trueup/internal/routing"
 	"trueup/internal/safetext"
 )
 
@@ -17,8 +19,8 @@ const MaxInline = 60
 // valueContext is what a value is the value of.
 type valueContext struct {
 	kind, path string
-	// spec is that of a new object, which may have what the value refers to; nil for others.
-	spec map[string]any
+	// locations are those of a new object, with their servers; nil for others.
+	locations []routing.Location
 }
 
 // describeValue describes a value in words, and returns the YAML flow tokens of everything else in it. Without words it returns the
@@ -62,9 +64,10 @@ func describeParts(of valueContext, v any) safetext.Text {
 
 // description describes an object. rest is what neither the words nor the path show; nil for nothing.
 type description struct {
-	object, spec map[string]any
-	text         string
-	rest         any
+	object    map[string]any
+	locations []routing.Location
+	text      string
+	rest      any
 }
 
 // tableOfDescriptions has how an object is described, by the name that its schema gives (kind.Field.Summary). Each function
@@ -88,8 +91,11 @@ func (d *description) describeRule() bool {
 
 func (d *description) describeLocation() bool {
 	serves := d.addWords("%s to %s", "action", "upstream")
-	if servers := d.serversOf(d.object["upstream"]); len(servers) > 0 {
-		d.text += safetext.F(" (%s)", JoinLimited(servers, ", ")).String()
+	isSame := func(l routing.Location) bool { return l.Upstream == d.object["upstream"] }
+	if i := slices.IndexFunc(d.locations, isSame); i >= 0 {
+		if servers := d.locations[i].Servers(); len(servers) > 0 {
+			d.text += safetext.F(" (%s)", JoinLimited(diag.MapList(servers, sayServer), ", ")).String()
+		}
 	}
 	edge, _ := valuesAt(d.object, "cache.edgeTTL")
 	unit, _ := valuesAt(d.object, "cache.ttlTimeUnit")
@@ -102,9 +108,6 @@ func (d *description) describeLocation() bool {
 		d.leaveOut("cache.edgeTTL", "cache.ttlTimeUnit")
 		d.addWords(" (%s)", "cache.level")
 	}
-	if d.hasValue("cors.enabled", "false") || d.hasValue("cors.enabled", "true") && d.addWords(", CORS %s", "cors.allowOrigins") {
-		d.addChoice("cors.enabled", "", ", no CORS")
-	}
 	if rest, _ := d.rest.(map[string]any); rest["host"] != nil {
 		d.addWords(", host %s", "host")
 	}
@@ -115,8 +118,18 @@ func (d *description) describeUpstream() bool {
 	if !d.addWords("%s to ", "scheme") {
 		return false
 	}
-	servers, whole := serversIn(d.object, true)
-	if whole && len(servers) <= MaxParts {
+	list, _ := d.object["servers"].([]any)
+	var servers []safetext.Text
+	whole := len(list) <= MaxParts
+	for _, v := range list {
+		object, _ := v.(map[string]any)
+		server := &description{object: object, rest: object}
+		if !server.describeServer() {
+			return false
+		}
+		servers, whole = append(servers, server.words()), whole && server.rest == nil
+	}
+	if whole {
 		d.leaveOut("servers")
 	}
 	d.text += JoinLimited(servers, ", ").String()
@@ -130,35 +143,6 @@ func (d *description) describeServer() bool {
 	return named
 }
 
-// serversOf names the servers of an upstream in the spec of a new object.
-func (d *description) serversOf(upstream any) (names []safetext.Text) {
-	upstreams, _ := d.spec["upstreams"].([]any)
-	for _, u := range upstreams {
-		object, _ := u.(map[string]any)
-		if name, isText := object["name"].(string); isText && any(name) == upstream {
-			names, _ = serversIn(object, false)
-			break
-		}
-	}
-	return names
-}
-
-// serversIn describes the servers of an upstream, in short or with their weights; there are none if one has no name. whole
-// reports whether the words have all of them.
-func serversIn(upstream map[string]any, weights bool) (words []safetext.Text, whole bool) {
-	list, _ := upstream["servers"].([]any)
-	whole = true
-	for _, v := range list {
-		object, _ := v.(map[string]any)
-		d := &description{object: object, rest: object}
-		if known := weights && d.describeServer() || !weights && d.addWords("%s:%s", "host", "port"); !known {
-			return nil, false
-		}
-		words, whole = append(words, d.words()), whole && d.rest == nil
-	}
-	return words, whole
-}
-
 // newDescription returns the words for a value; nil if it has none.
 func newDescription(of valueContext, v any) *description {
 	object, isObject := v.(map[string]any)
@@ -166,7 +150,7 @@ func newDescription(of valueContext, v any) *description {
 	if !isObject || !known {
 		return nil
 	}
-	d := &description{object: object, spec: of.spec, rest: object}
+	d := &description{object: object, locations: of.locations, rest: object}
 	field, _ := k.Spec().FieldAt(kind.SplitAtDots(of.path))
 	if field == nil || tableOfDescriptions[field.Summary] == nil {
 		return nil
@@ -198,21 +182,13 @@ func (d *description) addWords(format string, fields ...string) bool {
 
 // addChoice adds the words for a boolean, and reports whether the object has it.
 func (d *description) addChoice(field, yes, no string) bool {
-	switch {
-	case d.hasValue(field, "true"):
-		d.text += yes
-	case d.hasValue(field, "false"):
-		d.text += no
-	default:
-		return false
-	}
-	d.leaveOut(field)
-	return true
-}
-
-func (d *description) hasValue(field, want string) bool {
 	values, _ := valuesAt(d.object, field)
-	return len(values) == 1 && values[0].String() == want
+	words, known := map[string]string{"true": yes, "false": no}[safetext.Join(values, " ").String()]
+	if known {
+		d.text += words
+		d.leaveOut(field)
+	}
+	return known
 }
 
 // leaveOut leaves fields out of the rest.
@@ -251,8 +227,15 @@ func sayScalar(v any) safetext.Text {
 	return Shorten(FormatLiteral(v))
 }
 
-// shownKeys returns the fields of an element's key that the brackets of its path or the hostname of the
-// new object show.
+// sayServer returns a host and its port, quoted only if needed.
+func sayServer(server string) safetext.Text {
+	if IsPlainFlow(strings.ReplaceAll(server, ":", "")) {
+		return Shorten(clean(server))
+	}
+	return Shorten(FormatLiteral(server))
+}
+
+// shownKeys returns the fields of an element's key that the brackets of its path show.
 func shownKeys(k *kind.Kind, of valueContext, element map[string]any) (shown []string) {
 	list, in := k.SplitElementPath(of.path)
 	if in == "" {
@@ -267,7 +250,7 @@ func shownKeys(k *kind.Kind, of valueContext, element map[string]any) (shown []s
 	whole := strings.Join(values, list.List.Join) == in
 	for _, key := range list.List.Key {
 		text, _ := element[key].(string)
-		if whole || text == in || text != "" && k.HostField != "" && of.spec[k.HostField] == any(text) {
+		if whole || text == in {
 			shown = append(shown, key)
 		}
 	}

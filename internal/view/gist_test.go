@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"trueup/internal/kind"
+	"trueup/internal/routing"
 	"trueup/internal/safetext"
 )
 
@@ -55,16 +56,6 @@ func TestGist(t *testing.T) {
 			"proxy_http to o, cached 1.5 fortnight (standard)", "",
 		},
 		"a location with CORS": {
-			"CDN", "locations[/*]",
-			`{"path":"/*","host":"www.example.com","action":"proxy_http","upstream":"o","cors":{"enabled":"true","allowOrigins":"*","allowMethods":"GET"}}`,
-			"proxy_http to o, CORS *, host www.example.com", "cors: {allowMethods: GET}",
-		},
-		"a location with CORS that is off": {
-			"CDN", "locations[www.example.com/*]",
-			`{"path":"/*","host":"www.example.com","action":"proxy_http","upstream":"o","cors":{"enabled":"false","allowOrigins":"*"}}`,
-			"proxy_http to o, no CORS", `cors: {allowOrigins: *}`,
-		},
-		"a location with CORS that may be off": {
 			"CDN", "locations[/*]", `{"path":"/*","action":"proxy_http","upstream":"o","cors":{"allowOrigins":"*"}}`,
 			"proxy_http to o", `cors: {allowOrigins: *}`,
 		},
@@ -110,17 +101,18 @@ func TestGist(t *testing.T) {
 	}
 }
 
-// TestANewLocationNamesItsServers: a new object has the servers of a location's upstream, and a host that
-// is the hostname needs no words.
+// TestANewLocationNamesItsServers: a new object has the servers of a location's upstream.
 func TestANewLocationNamesItsServers(t *testing.T) {
-	spec, _ := decoded(t, `{"hostname":"shop.example.com","upstreams":[{"name":"a","servers":[{"host":"a.example.net","port":"443","weight":"1"},{"host":"b.example.net","port":"80"}]},{"name":"odd","servers":[{"host":"c.example.net"}]}]}`).(map[string]any)
+	const upstreams = `[{"name":"a","servers":[{"host":"a.example.net","port":"443","weight":"1"},{"host":"b.example.net","port":"80"}]},{"name":"odd","servers":[{"host":"c), cached","port":"1"}]},{"name":"none","servers":[]}]`
 	for location, want := range map[string]string{
-		`{"path":"/*","action":"proxy_http","upstream":"a","host":"shop.example.com"}`:  "proxy_http to a (a.example.net:443, b.example.net:80)",
-		`{"path":"/*","action":"proxy_http","upstream":"a","host":"other.example.com"}`: "proxy_http to a (a.example.net:443, b.example.net:80), host other.example.com",
-		`{"path":"/*","action":"proxy_http","upstream":"odd"}`:                          "proxy_http to odd",
-		`{"path":"/*","action":"proxy_http","upstream":"none"}`:                         "proxy_http to none",
+		`{"path":"/*","action":"proxy_http","upstream":"a","host":"www.example.com"}`: "proxy_http to a (a.example.net:443, b.example.net:80), host www.example.com",
+		`{"path":"/*","action":"proxy_http","upstream":"odd"}`:                        `proxy_http to odd ("c), cached:1")`,
+		`{"path":"/*","action":"proxy_http","upstream":"none"}`:                       "proxy_http to none",
+		`{"path":"/*","action":"proxy_http","upstream":"missing"}`:                    "proxy_http to missing",
 	} {
-		if words, details := describeValue(valueContext{"CDN", "locations[/*]", spec}, decoded(t, location)); words.String() != want || details != nil {
+		spec, _ := decoded(t, `{"locations":[`+location+`],"upstreams":`+upstreams+`}`).(map[string]any)
+		of := valueContext{"CDN", "locations[/*]", routing.ReadConfig(spec).Locations}
+		if words, details := describeValue(of, decoded(t, location)); words.String() != want || details != nil {
 			t.Errorf("%s: %s %v, want %s", location, words, details, want)
 		}
 	}
@@ -152,28 +144,5 @@ func TestSummariesAreKnown(t *testing.T) {
 	}
 	for _, k := range kind.AllKinds() {
 		walk(k.Spec())
-	}
-}
-
-func TestFlowLines(t *testing.T) {
-	for _, c := range []struct {
-		tokens  []string
-		columns int
-		want    string
-	}{
-		{[]string{"a: 1,", "b: 2"}, 9, "a: 1,|b: 2"},
-		{[]string{"a: 1,", "b: 2"}, 10, "a: 1, b: 2"},
-		{[]string{`a: "one two three"`, "b: 2"}, 10, `a: "one|two three"|b: 2`},
-		{[]string{"aaaa", "bbbb", "cccc", "dddd", "eeee", "ffff"}, 5, "aaaa|bbbb|cccc|dddd|… and 2 more values"},
-		{[]string{"aaaa", "bbbb", "cccc", "dd ee ff"}, 5, "aaaa|bbbb|cccc|dd ee|… and 1 more value"},
-		{[]string{"aaaaaaaaaa", "b"}, 5, "aaaaa|aaaaa|b"},
-	} {
-		tokens := make([]safetext.Text, len(c.tokens))
-		for i, token := range c.tokens {
-			tokens[i] = clean(token)
-		}
-		if got := safetext.Join(WrapTokens(tokens, c.columns, false), "|").String(); got != c.want {
-			t.Errorf("%s in %d: %s, want %s", c.tokens, c.columns, got, c.want)
-		}
 	}
 }

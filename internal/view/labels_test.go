@@ -20,12 +20,12 @@ import (
 // TestExplainKnowsEveryLabel: what a plan, drift, status or a test says of an object, a line or a request is a topic
 // of trueup explain.
 func TestExplainKnowsEveryLabel(t *testing.T) {
-	labels := append(statesOfObjects(t), requesttest.Passed, requesttest.Failed, requesttest.Skipped)
+	labels := append(statesOfObjects(t), requesttest.Passed, requesttest.Failed)
 	for _, c := range tableOfCauses {
 		labels = append(labels, c.name)
 	}
 	for _, why := range []plan.Cause{plan.FromThisChange, plan.FromPending, plan.FromTakeOver, plan.FromRemoval, plan.FromBoth, plan.FromLiveOnly, plan.FromUnknown} {
-		said := causeLabel(plan.Item{Op: plan.Patch}, plan.Change{Difference: merge.Difference{Live: "a", Desired: "b"}, Cause: why}, TextOptions{}).String()
+		said := causeLabel(plan.Item{Op: plan.Patch}, plan.Change{Difference: merge.Difference{Live: "a", Desired: "b"}, Cause: why}).String()
 		labels = append(labels, strings.TrimSpace(said[:strings.IndexAny(said+":", ",;:(")]))
 	}
 	for _, op := range tableOfOps {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"trueup/internal/diag"
 	"trueup/internal/kind"
@@ -225,13 +224,13 @@ func (o ObjectView) Where() safetext.Text {
 
 // Names returns what tells several objects apart.
 func (o ObjectView) Names() []safetext.Text {
-	names, same := make([]safetext.Text, len(o.Keys)), len(o.Keys) > 0 && o.SameName()
-	for i, k := range o.Keys {
-		if names[i] = WithProject(clean(k.Name).Truncate(MaxPath), k.Project); same {
-			names[i] = clean(k.Project).TruncateLeft(MaxPath)
+	same := len(o.Keys) > 0 && o.SameName()
+	return diag.MapList(o.Keys, func(k kind.Key) safetext.Text {
+		if same {
+			return clean(k.Project).TruncateLeft(MaxPath)
 		}
-	}
-	return names
+		return WithProject(clean(k.Name).Truncate(MaxPath), k.Project)
+	})
 }
 
 // repeatPerObject returns the same facts about each of several objects.
@@ -271,15 +270,6 @@ const (
 	RankRest
 )
 
-// TableOfRanks describes the parts of each rank, for the count of omitted parts.
-func TableOfRanks() [RankRest + 1]string {
-	return [...]string{
-		"with settings", "with errors", "with next steps", "with outcomes", "that stop serving something", "that " + kind.RiskSecurity.Meaning(),
-		"that " + kind.RiskServes.Meaning(), "to create", "blocked", "with removals",
-		"with drift or conflicts", "with changes", "with purges", "in projects that this change does not change", "with notes", "with advice", "unchanged",
-	}
-}
-
 // tableOfOpRanks has the rank of each operation, if its rows have no graver one. All others need no request.
 var tableOfOpRanks = map[plan.Op]Rank{
 	plan.Blocked: rankBlocked, plan.Post: rankPurge, plan.Deferred: rankPurge, plan.Delete: rankRemoval,
@@ -315,8 +305,6 @@ func rankOf(item plan.Item, rows []Row) Rank {
 type TextOptions struct {
 	// Color allows colors and bold text, by ANSI escape sequences (SGR).
 	Color bool
-	// Now is when the report is read, for times like "2 days ago"; zero for a file, which is read later.
-	Now time.Time
 	// Width is the columns of the terminal; 0 means no terminal: sentences are not wrapped.
 	Width int
 	// Room limits the bytes of Markdown; 0 is the limit of a comment.

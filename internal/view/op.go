@@ -64,7 +64,7 @@ func headlineOf(item plan.Item, rows []Row) safetext.Text {
 		item.Waits = false
 		return safetext.F("not applied: %s", headlineOf(item, rows))
 	case item.Happened && len(item.Changes) == 0 || !item.Happened && item.Op != plan.Patch && item.Op != plan.None:
-		return safetext.Join(safetext.NonEmpty(clean(opLookOf(item).headline), describeObjectCause(item, TextOptions{})), ", ")
+		return safetext.Join(safetext.NonEmpty(clean(opLookOf(item).headline), describeObjectCause(item)), ", ")
 	case len(rows) == 0:
 		return clean("unchanged")
 	}
@@ -80,18 +80,30 @@ func headlineOf(item plan.Item, rows []Row) safetext.Text {
 // contains it.
 const MergeByCodeHost = "the code host's merge of the pull request"
 
-// DescribeBase returns the commit that the plan was compared with, or why there is none and the fix.
-func DescribeBase(b *plan.ComparedCommits) (base, problem, fix safetext.Text) {
-	if b == nil {
-		return base, problem, fix
+// DescribeBase returns the commit that the plan was compared with; empty for none.
+func DescribeBase(b *plan.ComparedCommits) (base safetext.Text) {
+	if b == nil || b.Base == "" {
+		return base
 	}
-	if b.Base != "" {
-		base = safetext.F("compared with %s", safetext.Join(safetext.NonEmpty(clean(b.Ref).Truncate(MaxName), ShortCommit(b.Base)), " at "))
-		if b.Merge {
-			base = safetext.F("%s; the checked-out commit is %s", base, MergeByCodeHost)
+	base = safetext.F("compared with %s", safetext.Join(safetext.NonEmpty(clean(b.Ref).Truncate(MaxName), ShortCommit(b.Base)), " at "))
+	if b.Merge {
+		base = safetext.F("%s; the checked-out commit is %s", base, MergeByCodeHost)
+	}
+	return base
+}
+
+// NotesOf returns the notes of a plan. The first says why it was compared with no base, and the fix. A brief report has no note
+// that needs no decision.
+func NotesOf(pl *plan.Plan, opts TextOptions) (notes []safetext.Text) {
+	if b := pl.Blame; b != nil && b.Problem != "" && (!opts.Brief || NeedsBase(pl)) {
+		notes = append(notes, safetext.F("base: %s", safetext.Join(safetext.NonEmpty(CleanMessage(b.Problem), CleanMessage(b.Fix)), " - fix: ")))
+	}
+	for _, n := range pl.Notes {
+		if !opts.Brief || n != plan.UnseenLedger {
+			notes = append(notes, CleanMessage(n))
 		}
 	}
-	return base, CleanMessage(b.Problem), CleanMessage(b.Fix)
+	return notes
 }
 
 // ShortCommit returns the beginning of the ID of a commit.
@@ -118,7 +130,7 @@ func SettingsOf(pl *plan.Plan) []SettingView {
 	}
 	all := make([]SettingView, len(pl.Settings))
 	for i, s := range pl.Settings {
-		r := Row{Path: clean(s.Field), Reason: Reason{Mark: MarkChange, Alarm: true}, Facts: []ChangeFact{{Path: []string{s.Field}, Risk: kind.RiskServes}}}
+		r := Row{Path: clean(s.Field), Mark: MarkChange, Alarm: true, Facts: []ChangeFact{{Path: []string{s.Field}, Risk: kind.RiskServes}}}
 		switch {
 		case s.Was != nil && s.Now != nil:
 			r.Before, r.After = FormatPair(s.Was, s.Now, true)

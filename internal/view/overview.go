@@ -83,7 +83,7 @@ func factsAtRisk(item plan.Item, risk kind.Risk) safetext.Text {
 			more++
 			continue
 		}
-		facts = append(facts, factText(rowOf(item, l.Change, nil, TextOptions{})))
+		facts = append(facts, factText(rowOf(item, l.Change, nil)))
 	}
 	if more > 0 {
 		facts = append(facts, safetext.Count(more, "more change"))

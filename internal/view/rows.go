@@ -11,6 +11,7 @@ import (
 	"trueup/internal/kind"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
+	"trueup/internal/routing"
 	"trueup/internal/safetext"
 )
 
@@ -28,19 +29,13 @@ const (
 	MarkSame    Mark = "="
 )
 
-// Reason says why a value differs.
-type Reason struct {
-	Mark Mark
-	// Cause is why in words.
-	Cause safetext.Text
-	// Alarm is set unless the cause is simply a change in git without a grave risk.
-	Alarm bool
-}
-
 // Row is a line about an object: a path, the change of its value, and the cause; or a sentence.
 type Row struct {
-	Reason
-	Path safetext.Text
+	Mark Mark
+	// Cause is why a value differs, in words. Alarm is set unless that is simply a change in git without a grave risk.
+	Cause safetext.Text
+	Alarm bool
+	Path  safetext.Text
 	// Text is a sentence, in place of a path. Fix marks an instruction.
 	Text safetext.Text
 	Fix  bool
@@ -63,15 +58,15 @@ type Row struct {
 	Moved, Stops bool
 }
 
-// lineRow returns the row of a line, with what a rename and the request do. spec is that of a new object.
-func lineRow(item plan.Item, l plan.ChangeLine, spec map[string]any, opts TextOptions) Row {
+// lineRow returns the row of a line, with what a rename and the request do. locations are those of a new object.
+func lineRow(item plan.Item, l plan.ChangeLine, locations []routing.Location, opts TextOptions) Row {
 	if l.Class == plan.Stays {
 		return Row{Text: safetext.F("live only: %s = %s (it stays)", clean(l.Path).Truncate(MaxPath), FormatValue(l.Live, false))}
 	}
 	if l.Class == plan.NotSent {
 		return notSentRow(item, l)
 	}
-	r := rowOf(item, l.Change, spec, opts)
+	r := rowOf(item, l.Change, locations)
 	r.Facts = factsOfLine(item, l)
 	if l.Class == plan.Added { // the row of the object has the cause
 		return r
@@ -144,12 +139,12 @@ func cleanAll(texts []string) []safetext.Text {
 	return diag.MapList(texts, func(text string) safetext.Text { return Shorten(CollapseSpaces(clean(text))) })
 }
 
-// rowOf returns the row of a change, from live to git as apply sends it, perhaps in the spec of a new object. What happened
-// outside git goes from git to live.
-func rowOf(item plan.Item, c plan.Change, spec map[string]any, opts TextOptions) Row {
+// rowOf returns the row of a change, from live to git as apply sends it. What happened outside git goes from git to live. locations
+// are those of a new object.
+func rowOf(item plan.Item, c plan.Change, locations []routing.Location) Row {
 	alarming := []merge.ChangeKind{merge.DriftOverwrite, plan.ServerNormalised, merge.Conflict, merge.RemovedConflict, plan.Lost}
 	r := Row{
-		Reason: Reason{Mark: MarkRemove, Cause: causeLabel(item, c, opts), Alarm: slices.Contains(alarming, c.Class)}, Path: CollapseSpaces(clean(c.Path)),
+		Mark: MarkRemove, Cause: causeLabel(item, c), Alarm: slices.Contains(alarming, c.Class), Path: CollapseSpaces(clean(c.Path)),
 		Field: c.Path, Moved: c.Moved, Why: c.Cause, Line: c.Line, Column: c.Column,
 	}
 	from, to, units := c.Live, c.Desired, c.Units
@@ -157,7 +152,7 @@ func rowOf(item plan.Item, c plan.Change, spec map[string]any, opts TextOptions)
 		from, to, units = to, from, plan.Units{Live: units.Desired, Desired: units.Live}
 	}
 	from, to = matchTextType(from, to), matchTextType(to, from)
-	of := valueContext{item.Kind, c.Path, spec}
+	of := valueContext{item.Kind, c.Path, locations}
 	switch r.Whole = MustShow(c.Risk); {
 	case c.Moved:
 		r.Mark, r.After = MarkChange, describeMove(item, c)
@@ -183,7 +178,7 @@ func rowOf(item plan.Item, c plan.Change, spec map[string]any, opts TextOptions)
 func LoggedRows(e plan.LoggedChanges, values bool) []Row {
 	rows := make([]Row, len(e.Changes))
 	for i, c := range e.Changes {
-		r := rowOf(plan.Item{Key: e.Key}, c, nil, TextOptions{})
+		r := rowOf(plan.Item{Key: e.Key}, c, nil)
 		if r.Cause = (safetext.Text{}); !values {
 			r.Before, r.After, r.Details = safetext.Text{}, safetext.Text{}, nil
 		}
@@ -273,9 +268,9 @@ func isVisible(c merge.ChangeKind, opts TextOptions) bool {
 // changeRows returns the rows about what differs in an object, which begin with what is served no longer, and the sentences about
 // the object.
 func changeRows(item plan.Item, opts TextOptions) (changes, notes []Row) {
-	said, spec := map[string]bool{}, map[string]any(nil)
+	said, locations := map[string]bool{}, []routing.Location(nil)
 	if item.Op == plan.Create {
-		spec = item.BodySpec()
+		locations = routing.ReadConfig(item.BodySpec()).Locations
 	}
 	lines := slices.DeleteFunc(item.AllLines(), func(l plan.ChangeLine) bool { return !isVisible(l.Class, opts) })
 	slices.SortStableFunc(lines, func(a, b plan.ChangeLine) int { return OneIf(len(b.Unserved) > 0) - OneIf(len(a.Unserved) > 0) })
@@ -283,7 +278,7 @@ func changeRows(item plan.Item, opts TextOptions) (changes, notes []Row) {
 		if l.Commit != nil && said[l.Commit.ID] {
 			l.Commit = &plan.Commit{ID: l.Commit.ID} // the first line says the rest
 		}
-		r := lineRow(item, l, spec, opts)
+		r := lineRow(item, l, locations, opts)
 		if l.Commit != nil && strings.Contains(r.Cause.String(), ShortCommit(l.Commit.ID).String()) {
 			said[l.Commit.ID] = true
 		}
@@ -309,8 +304,8 @@ func riskAt(kindName, path string, v any) kind.Risk {
 func isKeptUnchanged(item plan.Item) bool { return item.Op == plan.Kept && len(item.Changes) == 0 }
 
 // whyKept says why an object is kept.
-func whyKept(item plan.Item, opts TextOptions) safetext.Text {
-	why := safetext.Join(safetext.NonEmpty(describeObjectCause(item, opts), CleanMessage(item.Reason)), "; ")
+func whyKept(item plan.Item) safetext.Text {
+	why := safetext.Join(safetext.NonEmpty(describeObjectCause(item), CleanMessage(item.Reason)), "; ")
 	if item.Fix != "" {
 		why = safetext.F("%s (%s)", why, CleanMessage(item.Fix))
 	}
@@ -322,20 +317,10 @@ func IsHidden(item plan.Item, opts TextOptions) bool {
 	return item.Op == plan.None && len(item.Changes) == 0 && len(item.Hints) == 0 && !opts.Verbose
 }
 
-// HiddenNames names the objects that a report leaves out.
-func HiddenNames(pl *plan.Plan) (names []safetext.Text) {
-	for _, item := range pl.Items {
-		if IsHidden(item, TextOptions{}) {
-			names = append(names, FormatKey(item.Key))
-		}
-	}
-	return names
-}
-
 // opRows returns the row about the object as a whole, if there is one.
 func opRows(item plan.Item, opts TextOptions) []Row {
 	op, reason := opLookOf(item), CleanMessage(item.Reason)
-	r := Row{Reason: Reason{Mark: op.mark}, Why: objectCause(item), Path: clean(op.title)}
+	r := Row{Mark: op.mark, Why: objectCause(item), Path: clean(op.title)}
 	if item.Happened && !item.Failed {
 		r.Alarm, r.Stops = true, item.Unserved != ""
 		if r.Cause = describeUnserved(item, safetext.NonEmpty(clean(item.Unserved).Truncate(MaxPath))); item.IsReportedMissing() {
@@ -347,18 +332,18 @@ func opRows(item plan.Item, opts TextOptions) []Row {
 	case plan.Create:
 		risk := describeRisk(item, item.Risk)
 		r.After, r.Alarm = describeCreation(item), item.Resend || item.Recreate || item.Deleted || !risk.Empty()
-		r.Cause = safetext.Join(safetext.NonEmpty(risk, whySent(item, opts)), "; ")
+		r.Cause = safetext.Join(safetext.NonEmpty(risk, whySent(item)), "; ")
 	case plan.Post:
-		r.After, r.Cause, r.Alarm = countInvalidated(item.Purge), describePurgeCause(item, opts), item.Resend
+		r.After, r.Cause, r.Alarm = countInvalidated(item.Purge), describePurgeCause(item), item.Resend
 		r.Facts = wholeObjectFacts(item)
 	case plan.Delete:
-		r.Before, r.Cause, r.Alarm = describeCreation(item), safetext.F("%s; this can't be undone", DescribeRemoval(item.By, item.Commit, opts)), true
+		r.Before, r.Cause, r.Alarm = describeCreation(item), safetext.F("%s; this can't be undone", DescribeRemoval(item.By, item.Commit)), true
 		r.Facts = wholeObjectFacts(item)
 	case plan.Deferred:
 		r.After, r.Cause = countInvalidated(item.Purge), reason
 	case plan.Blocked, plan.InFlight, plan.Kept:
 		if isKeptUnchanged(item) {
-			r.Path = whyKept(item, opts)
+			r.Path = whyKept(item)
 			break
 		}
 		r.Path, r.Alarm = safetext.F("%s%s", op.title, reason), item.Op != plan.InFlight
@@ -390,7 +375,7 @@ func describeCreation(item plan.Item) safetext.Text {
 }
 
 // whySent returns why an object is created or sent, perhaps once more.
-func whySent(item plan.Item, opts TextOptions) safetext.Text {
+func whySent(item plan.Item) safetext.Text {
 	switch {
 	case item.Resend:
 		return clean("sent again: the platform rejects the name if it was executed")
@@ -399,13 +384,13 @@ func whySent(item plan.Item, opts TextOptions) safetext.Text {
 	case item.Deleted:
 		return clean("adds back what was deleted outside git")
 	}
-	return describeObjectCause(item, opts)
+	return describeObjectCause(item)
 }
 
 // describePurgeCause returns the cause of a purge, and the objects that it waits for.
-func describePurgeCause(item plan.Item, opts TextOptions) safetext.Text {
+func describePurgeCause(item plan.Item) safetext.Text {
 	why := plan.Item{Cause: item.Cause, By: item.By, Commit: item.Commit, Resend: item.Resend}
-	parts := safetext.NonEmpty(whySent(why, opts))
+	parts := safetext.NonEmpty(whySent(why))
 	names := diag.MapList(item.After, titleOf)
 	if n := len(names); n > 0 {
 		parts = append(parts, safetext.F("after %s %s verified", safetext.Join(names, ", "), [...]string{"are", "is"}[OneIf(n == 1)]))

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/plan"
 	"trueup/internal/safetext"
@@ -36,13 +37,15 @@ func (f ChangeFact) id() string {
 type FactTracker struct {
 	lock    sync.Mutex
 	left    map[string][]ChangeFact
-	counted map[kind.Risk]int
-	deleted int // of those that are counted
+	counted map[string]int // by what they do
 }
+
+// cantUndo is what a deletion does.
+const cantUndo = "can't be undone, because they delete an object"
 
 // NewScore returns the score of a report that has shown nothing.
 func NewScore(facts []ChangeFact) *FactTracker {
-	s := &FactTracker{left: map[string][]ChangeFact{}, counted: map[kind.Risk]int{}}
+	s := &FactTracker{left: map[string][]ChangeFact{}, counted: map[string]int{}}
 	for _, f := range facts {
 		if MustShow(f.Risk) {
 			s.left[f.id()] = append(s.left[f.id()], f)
@@ -69,7 +72,6 @@ func (s *FactTracker) CountRemaining() (total int) {
 		return 0
 	}
 	s.MarkCounted(s.Remaining()...)
-	total = s.deleted
 	for _, n := range s.counted {
 		total += n
 	}
@@ -84,24 +86,21 @@ func (s *FactTracker) MarkCounted(facts ...ChangeFact) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	for _, f := range facts {
-		left := s.left[f.id()]
-		if delete(s.left, f.id()); len(left) > 0 && slices.Equal(f.Path, []string{Deleted}) {
-			s.deleted += len(left)
+		if left := s.left[f.id()]; slices.Equal(f.Path, []string{Deleted}) {
+			s.counted[cantUndo] += len(left)
 		} else if len(left) > 0 {
-			s.counted[left[0].Risk] += len(left)
+			s.counted[left[0].Risk.Meaning()] += len(left)
 		}
+		delete(s.left, f.id())
 	}
 }
 
 // CountedText says how many facts of each class the report counts instead of showing them.
 func (s *FactTracker) CountedText() safetext.Text {
 	var parts []safetext.Text
-	if s.deleted > 0 {
-		parts = append(parts, safetext.F("%d that can't be undone, because they delete an object", s.deleted))
-	}
-	for _, risk := range kind.Risks() {
-		if n := s.counted[risk]; n > 0 {
-			parts = append(parts, safetext.F("%d that %s", n, risk.Meaning()))
+	for _, does := range append([]string{cantUndo}, diag.MapList(kind.Risks(), kind.Risk.Meaning)...) {
+		if n := s.counted[does]; n > 0 {
+			parts = append(parts, safetext.F("%d that %s", n, does))
 		}
 	}
 	return safetext.Join(parts, "; ")

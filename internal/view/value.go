@@ -5,12 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/sergi/go-diff/diffmatchpatch"
 
 	"trueup/internal/canon"
 	"trueup/internal/diag"
@@ -22,10 +19,9 @@ const MaxText = 160
 
 // The characters that are shown at the start and at the end of a longer text, and around the places where it differs.
 const (
-	atEnds   = 40
-	before   = 16
-	behind   = 24
-	maxEqual = 3 // equal elements between others that are not counted
+	atEnds = 40
+	before = 16
+	behind = 24
 )
 
 // manySpaces is a run of spaces that could push what follows out of sight.
@@ -62,17 +58,14 @@ func formatScalar(v any) safetext.Text {
 // Shorten returns the beginning and the end of a long text, and its length.
 func Shorten(t safetext.Text) safetext.Text { return excerptAround(t, nil) }
 
-// FormatPair returns two values that differ. Of long texts it has both ends, the places where they differ, and the length. Of lists and
-// objects it counts runs of equal elements. Unless whole is set, each is at most about MaxText columns.
+// FormatPair returns two values that differ. Of long ones it has both ends, the places where they differ, and the length, unless one
+// is a list or an object that must be whole.
 func FormatPair(old, current any, whole bool) (a, b safetext.Text) {
-	a, b = FormatLiteral(old), FormatLiteral(current)
-	if max(formatScalar(old).Width(), formatScalar(current).Width()) <= MaxText {
-		return a, b
-	}
-	if isCollection(old) && isCollection(current) {
-		a, b = pairParts(old, current)
-	}
-	if whole && (isCollection(old) || isCollection(current)) {
+	a, b = formatScalar(old), formatScalar(current)
+	switch {
+	case max(a.Width(), b.Width()) <= MaxText:
+		return FormatLiteral(old), FormatLiteral(current)
+	case whole && (isCollection(old) || isCollection(current)):
 		return a, b
 	}
 	return ShortenTextPair(a, b)
@@ -134,125 +127,6 @@ func excerptAround(t safetext.Text, differs []int) safetext.Text {
 	}
 	return safetext.F("%s (%d bytes)", short, len(t.String()))
 }
-
-// pairParts returns the flow of two lists or objects. Runs of equal elements are counted, and others paired in their order.
-func pairParts(old, current any) (a, b safetext.Text) {
-	x, y := partsOf(old), partsOf(current)
-	var left, right []safetext.Text
-	var gone []part // they wait for their pairs
-	for _, run := range DiffTexts(textsOf(x), textsOf(y)) {
-		switch run.Op {
-		case diffmatchpatch.DiffDelete:
-			gone, x = append(gone, x[:run.N]...), x[run.N:]
-		case diffmatchpatch.DiffInsert:
-			for _, p := range y[:run.N] {
-				other := part{}
-				if len(gone) > 0 {
-					other, gone = gone[0], gone[1:]
-				}
-				was, is := other.pair(p)
-				left, right = append(left, safetext.NonEmpty(was)...), append(right, is)
-			}
-			y = y[run.N:]
-		case diffmatchpatch.DiffEqual:
-			same := []safetext.Text{safetext.F("… %d equal …", run.N)}
-			if run.N <= maxEqual {
-				same = diag.MapList(x[:run.N], part.flow)
-			}
-			left, right = slices.Concat(left, diag.MapList(gone, part.flow), same), append(right, same...)
-			gone, x, y = nil, x[run.N:], y[run.N:]
-		}
-	}
-	return putInBrackets(old, append(left, diag.MapList(gone, part.flow)...)), putInBrackets(current, right)
-}
-
-// part is an element of a list, or a field of an object with its name.
-type part struct {
-	name string
-	v    any
-}
-
-func partsOf(v any) (parts []part) {
-	if list, isList := v.([]any); isList {
-		for _, e := range list {
-			parts = append(parts, part{"", e})
-		}
-		return parts
-	}
-	object, _ := v.(map[string]any)
-	for _, name := range canon.SortedKeys(object) {
-		parts = append(parts, part{Shorten(QuoteFlow(name)).String() + ": ", object[name]})
-	}
-	return parts
-}
-
-func textsOf(parts []part) []safetext.Text {
-	return diag.MapList(parts, func(p part) safetext.Text { return safetext.F("%s%s", p.name, formatScalar(p.v)) })
-}
-
-// flow returns the name and the flow of a part.
-func (p part) flow() safetext.Text {
-	return safetext.F("%s%s", p.name, safetext.Join(FlowTokens(p.v, true), " "))
-}
-
-// pair returns the flow of two parts that differ; the first may be none.
-func (p part) pair(q part) (a, b safetext.Text) {
-	before, isText := p.v.(string)
-	after, areTexts := q.v.(string)
-	switch {
-	case p.v == nil:
-		return a, q.flow()
-	case isCollection(p.v) && isCollection(q.v):
-		a, b = pairParts(p.v, q.v)
-	case isText && areTexts:
-		a, b = ShortenTextPair(QuoteFlow(before), QuoteFlow(after))
-	default:
-		return p.flow(), q.flow()
-	}
-	return safetext.F("%s%s", p.name, a), safetext.F("%s%s", q.name, b)
-}
-
-func putInBrackets(v any, parts []safetext.Text) safetext.Text {
-	text := safetext.Join(parts, ", ")
-	if _, isList := v.([]any); isList {
-		return safetext.F("[%s]", text)
-	}
-	return safetext.F("{%s}", text)
-}
-
-// UnitRun is a number of units, such as lines, that are equal, removed or added.
-type UnitRun struct {
-	Op diffmatchpatch.Operation
-	N  int
-}
-
-// firstUnit starts the private use planes.
-const firstUnit = '\U000F0000'
-
-// DiffTexts aligns two lists. It replaces each unit with a private character, so that the diff does not compare letters.
-func DiffTexts(old, current []safetext.Text) []UnitRun {
-	index := map[safetext.Text]rune{}
-	encode := func(units []safetext.Text) []rune {
-		out := make([]rune, len(units))
-		for i, u := range units {
-			if _, known := index[u]; !known {
-				index[u] = firstUnit + rune(len(index))
-			}
-			out[i] = index[u]
-		}
-		return out
-	}
-	differ := diffmatchpatch.New()
-	differ.DiffTimeout = 0 // the clock must not change what is shown
-	var runs []UnitRun
-	for _, diff := range differ.DiffMainRunes(encode(old), encode(current), false) {
-		runs = append(runs, UnitRun{diff.Type, utf8.RuneCountInString(diff.Text)})
-	}
-	return slices.Clip(runs)
-}
-
-// maxFlow is the most lines of a value below its path that must not be whole.
-const maxFlow = 4
 
 // flow collects a value as YAML flow, one token for each scalar.
 type flow struct{ tokens []safetext.Text }
@@ -329,48 +203,4 @@ func IsPlainFlow(s string) bool {
 		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
 		return !letter && !strings.ContainsRune(others, r)
 	})
-}
-
-// WrapTokens sets tokens in lines of at most that many columns. It counts those after a few lines unless whole is set.
-func WrapTokens(tokens []safetext.Text, columns int, whole bool) []safetext.Text {
-	if len(tokens) == 0 {
-		return nil
-	}
-	var lines []safetext.Text
-	var line safetext.Text
-	for i, token := range tokens {
-		for _, piece := range breakToken(token.EscapeCommands(), columns) {
-			switch {
-			case line.Empty():
-				line = piece
-			case line.Width()+1+piece.Width() <= columns:
-				line = safetext.F("%s %s", line, piece)
-			default:
-				lines = append(lines, line)
-				line = piece
-			}
-			if len(lines) == maxFlow && !whole {
-				return append(lines, safetext.F("… and %s", safetext.Count(len(tokens)-i, "more value")))
-			}
-		}
-	}
-	return append(lines, line)
-}
-
-// breakToken breaks a token that is wider than a line, at spaces where it has them.
-func breakToken(token safetext.Text, columns int) (out []safetext.Text) {
-	if token.Width() <= columns {
-		return []safetext.Text{token}
-	}
-	for _, word := range token.Split(" ") {
-		word = word.TrimRight()
-		for word.Width() > columns {
-			head, rest := word.Break(columns, true)
-			out, word = append(out, head), rest
-		}
-		if !word.Empty() {
-			out = append(out, word)
-		}
-	}
-	return out
 }

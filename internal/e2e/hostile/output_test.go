@@ -3,6 +3,7 @@
 package hostile
 
 import (
+	"bytes"
 	"encoding/base64"
 	"fmt"
 	"io"
@@ -47,7 +48,9 @@ func everyOutput(p *place) {
 	for _, args := range [][]string{{"fmt", "--check", "--diff"}, {"fmt", "--check", "--fix", "-o", "json"}} {
 		p.run(args...)
 	}
-	for _, args := range [][]string{{"new", "purge", "--from-list", "list.txt", "--dir", "-"}, {"new", "purge", "--from-list", "list.txt", "--skip-unplaced", "--dir", "-"}, {"fmt", "--envelope", "acme", "--check"}} {
+	for _, args := range [][]string{{"new", "purge", "-", "--dir", "-"}, {"new", "purge", "-", "--skip-unplaced", "--dir", "-"}, {"fmt", "--envelope", "acme", "--check"}} {
+		list, _ := os.ReadFile(p.path("list.txt")) // not every place has one
+		p.stdin = bytes.NewReader(list)
 		p.run(args...)
 	}
 	for _, args := range [][]string{

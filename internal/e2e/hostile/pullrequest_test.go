@@ -136,7 +136,7 @@ func hostileProjects(t *testing.T) {
 	fields := map[string]string{
 		"workspace": "workspace: {name: %s, uuid: 5a1d}", "uuid": "workspace: {name: acme, uuid: %s}", "manifests": "manifests: [%s]",
 		"store": "ledger: {store: %s, id: x}", "id": "ledger: {store: \"file:ledger\", id: %s}", "window": "purge: {window: %s}",
-		"regex": "purge: {duplicate: {bodyRegex: %s}}", "deprecated": "purge: {deprecatedURL: %s}", "override kind": "overrides: [{kind: %s, path: spec.x}]",
+		"regex": "purge: {duplicate: {bodyRegex: %s}}", "override kind": "overrides: [{kind: %s, path: spec.x}]",
 		"override path": "overrides: [{kind: CDN, path: %s}]", "override spec": "overrides: [{kind: CDN, path: spec.%s, ignore: true}]",
 		"override key": "overrides: [{kind: CDN, path: spec.locations, key: [%s]}]", "override type": "overrides: [{kind: CDN, path: spec.x, type: %s}]",
 		"unknown": "url: %s", "version": "apiVersion: %s", "key": "%s: x",
