@@ -147,14 +147,14 @@ func documentLines(o *manifest.Object, in *manifest.LineIndex) (first, last int)
 }
 
 // WithValues returns the object's document, and the same with the values of a spec, canonical JSON, in place of its own;
-// nil if there are none. It neither adds nor removes fields and elements, and leaves aliases and blocks of lines. So comments
-// and layout stay, and the result may still differ from the spec. in has the file as it was loaded.
+// nil if there are none. It neither adds nor removes fields and elements, so comments and layout stay, and the result may
+// still differ from the spec. in has the file as it was loaded.
 func WithValues(o *manifest.Object, in *manifest.LineIndex, spec []byte) (was, is []byte) {
 	first, last := documentLines(o, in)
 	was = bytes.Clone(in.Data[in.LineStart(first):in.LineStart(last+1)]) // the file may be large
-	t := valueEditor{editor: newEditor(o.Path, was)}
+	t := valueEditor{editor: newEditor(o.Path, was), now: map[*yaml.Node]string{}}
 	for _, doc := range t.docs {
-		t.replaceValue(manifest.MemberValue(manifest.RootNode(doc), "spec"), canon.MustDecode(spec), o.Kind.Spec())
+		t.replaceValue(manifest.MemberValue(manifest.RootNode(doc), "spec"), 0, canon.MustDecode(spec), o.Kind.Spec())
 	}
 	if out, ok := t.applyEdits(t.edits); ok && len(t.edits) > 0 {
 		return was, out
@@ -181,27 +181,29 @@ func FindLost(was, is []byte) (lost []string) {
 type valueEditor struct {
 	*editor
 	edits []textEdit
+	// now has the new values of scalars that aliases repeat.
+	now map[*yaml.Node]string
 }
 
-// replaceValue takes a value in place of a node.
-func (t *valueEditor) replaceValue(n *yaml.Node, v any, f *kind.Field) {
+// replaceValue takes a value in place of a node; owner is the column, from 0, of the key or hyphen before that.
+func (t *valueEditor) replaceValue(n *yaml.Node, owner int, v any, f *kind.Field) {
 	switch v := v.(type) {
 	case map[string]any:
-		for i := 0; n != nil && n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
+		for i := 0; n != nil && n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 { // anchors before their aliases
 			key := n.Content[i]
 			if below, has := v[key.Value]; has {
-				t.replaceValue(n.Content[i+1], below, kind.DocumentedMember(f, key.Value))
+				t.replaceValue(n.Content[i+1], key.Column-1, below, kind.DocumentedMember(f, key.Value))
 			}
 		}
 	case []any:
 		for i, e := range matchElements(n, v, f) {
-			t.replaceValue(e, v[i], kind.DocumentedItem(f))
+			t.replaceValue(e, n.Column-1, v[i], kind.DocumentedItem(f))
 		}
 	case string:
-		t.replaceScalar(n, v, true)
+		t.replaceScalar(n, owner, v, true)
 	case nil:
 	default:
-		t.replaceScalar(n, fmt.Sprint(v), false)
+		t.replaceScalar(n, owner, fmt.Sprint(v), false)
 	}
 }
 
@@ -237,14 +239,43 @@ func joinKeyFields(f *kind.Field, text func(name string) string) (key string) {
 	return key
 }
 
-// replaceScalar takes a value, which may be text, in place of a scalar that is no block.
-func (t *valueEditor) replaceScalar(n *yaml.Node, value string, isText bool) {
+// replaceScalar takes a value, which may be text, in place of a scalar or an alias.
+func (t *valueEditor) replaceScalar(n *yaml.Node, owner int, value string, isText bool) {
 	if n == nil {
 		return
 	}
-	if from, to, ok := t.anchoredScalarRange(n); ok && n.Value != value {
-		t.edits = append(t.edits, scalarEdit(n, from, to, formatInStyle(n, value, isText), value))
+	from, to, ok := t.anchoredScalarRange(n)
+	was, text := n.Value, formatInStyle(n, value, isText)
+	switch {
+	case n.Kind == yaml.AliasNode && n.Alias.Kind == yaml.ScalarNode:
+		var changes bool
+		if was, changes = t.now[n.Alias]; !changes {
+			was = n.Alias.Value
+		}
+		from = t.file.Lines.NodeOffset(n)
+		to, ok = t.file.Lines.NodeEnd(n)
+	case n.Kind == yaml.ScalarNode && isBlockScalar(n):
+		from, to, text, ok = t.blockReplacement(n, owner, value, text)
 	}
+	if !ok || was == value {
+		return
+	}
+	t.now[n] = value
+	t.edits = append(t.edits, scalarEdit(n, from, to, text, value))
+}
+
+// blockReplacement returns where a block scalar is, and the text that takes its place: a block for lines, or else text.
+func (t *valueEditor) blockReplacement(n *yaml.Node, owner int, value, text string) (from, to int, out string, ok bool) {
+	style := newSource(t.file.Lines.Data)
+	b, err := newSheet(style.body).findBlock(n, owner)
+	if err != nil {
+		return 0, 0, "", false
+	}
+	if lines, isBlock := strings.CutSuffix(value, "\n"); isBlock && inBlock().MatchString(lines) {
+		margin := "\n" + strings.Repeat(" ", b.column)
+		text = string(style.breakLines([]byte("|" + margin + strings.ReplaceAll(lines, "\n", margin))))
+	}
+	return t.file.Lines.ValueOffset(n), t.file.Lines.LineEnd(b.last + 1), text, true
 }
 
 // formatInStyle returns a value as YAML has it in place of a scalar: in its quotes where these suffice.
@@ -260,5 +291,9 @@ func formatInStyle(n *yaml.Node, value string, isText bool) string {
 	return strconv.Quote(value)
 }
 
-// needsNoQuotes matches texts that need no quotes anywhere.
-var needsNoQuotes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_./-]*$`) })
+var (
+	// needsNoQuotes matches texts that need no quotes anywhere.
+	needsNoQuotes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_./-]*$`) })
+	// inBlock matches lines that a block scalar has as they are.
+	inBlock = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[^\s][^\n]*(\n[ -~]*)*$`) })
+)
