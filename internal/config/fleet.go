@@ -333,24 +333,21 @@ func findProjects(ctx context.Context, root string) ([]ProjectFolder, error) {
 		case e.IsDir() && name != root && strings.HasPrefix(e.Name(), "."):
 			return fs.SkipDir
 		case e.Name() == ProjectFile && name != root:
-			found = append(found, readProject(root, filepath.Dir(name)))
+			dir := filepath.Dir(name)
+			p := ProjectFolder{Path: filepath.ToSlash(files.ShownPath(root, dir)), Dir: dir}
+			if p.Settings, p.Err = ReadProject(dir); p.Err == nil && !p.Settings.Exists() {
+				p.Err = fmt.Errorf("%s: it was deleted just now: run trueup again when nothing changes the files", p.filePath())
+			}
+			if p.Err != nil { // its path is that on this machine
+				text := strings.Replace(p.Err.Error(), name, p.filePath(), 1)
+				p.Err = diag.WithExit(diag.ExitOf(p.Err), errors.New(text))
+			}
+			found = append(found, p)
 		}
 		return nil
 	})
 	slices.SortFunc(found, func(a, b ProjectFolder) int { return strings.Compare(a.Path, b.Path) })
 	return found, err
-}
-
-func readProject(root, dir string) ProjectFolder {
-	p := ProjectFolder{Path: filepath.ToSlash(files.ShownPath(root, dir)), Dir: dir}
-	if p.Settings, p.Err = ReadProject(dir); p.Err == nil && !p.Settings.Exists() {
-		p.Err = fmt.Errorf("%s: it was deleted just now: run trueup again when nothing changes the files", p.filePath())
-	}
-	if p.Err != nil { // its path is that on this machine
-		text := strings.Replace(p.Err.Error(), filepath.Join(dir, ProjectFile), p.filePath(), 1)
-		p.Err = diag.WithExit(diag.ExitOf(p.Err), errors.New(text))
-	}
-	return p
 }
 
 // nestedRepository returns the path of the repository that has the project and is itself below the folder of the search, or "".

@@ -318,27 +318,3 @@ func (s *Server) SetQuirks(names ...string) error {
 	s.on = on
 	return nil
 }
-
-// applySpecQuirks applies to the spec of an answered CDN the quirks that change it.
-func applySpecQuirks(spec map[string]any, on quirkSet) {
-	if on["defaults"] {
-		cdnFields().fillDefaults(spec, asText(spec["hostname"]))
-	}
-	if on["typed-scalars"] {
-		cdnFields().toDocumentedType(spec)
-	}
-	locations := AsList(spec["locations"])
-	if on["sorts-locations"] {
-		slices.SortStableFunc(locations, func(a, b any) int {
-			return strings.Compare(asText(AsMap(b)["path"]), asText(AsMap(a)["path"]))
-		})
-	}
-	if on["normalises"] {
-		spec["hostname"] = strings.ToLower(asText(spec["hostname"]))
-		for _, v := range locations {
-			if cache := AsMap(AsMap(v)["cache"]); cache["edgeTTL"] != nil {
-				cache["edgeTTL"] = fmt.Sprint(cache["edgeTTL"], "s")
-			}
-		}
-	}
-}

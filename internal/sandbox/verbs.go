@@ -153,8 +153,29 @@ func (c *apiRequest) parsePaging() (limit int, after string, err error) {
 // addStatusAndQuirks prepares an object for an answer: it adds the status and applies quirks.
 func (c *apiRequest) addStatusAndQuirks(obj object) object {
 	addStatus(c, obj)
-	if spec := obj.spec(); spec != nil && c.isCDN() {
-		applySpecQuirks(spec, c.on)
+	spec := obj.spec()
+	if spec == nil || !c.isCDN() {
+		return obj
+	}
+	if c.on["defaults"] {
+		cdnFields().fillDefaults(spec, asText(spec["hostname"]))
+	}
+	if c.on["typed-scalars"] {
+		cdnFields().toDocumentedType(spec)
+	}
+	locations := AsList(spec["locations"])
+	if c.on["sorts-locations"] {
+		slices.SortStableFunc(locations, func(a, b any) int {
+			return strings.Compare(asText(AsMap(b)["path"]), asText(AsMap(a)["path"]))
+		})
+	}
+	if c.on["normalises"] {
+		spec["hostname"] = strings.ToLower(asText(spec["hostname"]))
+		for _, v := range locations {
+			if cache := AsMap(AsMap(v)["cache"]); cache["edgeTTL"] != nil {
+				cache["edgeTTL"] = fmt.Sprint(cache["edgeTTL"], "s")
+			}
+		}
 	}
 	return obj
 }
