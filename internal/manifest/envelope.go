@@ -127,6 +127,7 @@ func (w *worker) convertObject(k *kind.Kind, root *yaml.Node, marks []CommentMar
 	w.file.object = &Object{Silences: silences}
 	doc, _ := c.convertValue(root, root, k.Root()).(map[string]any)
 	if c.stopped {
+		w.file.removeSilenced()
 		return
 	}
 	o := w.buildObject(k, root, doc)

@@ -36,7 +36,7 @@ type FileState struct {
 	from int
 	// beyondDocument and beyondFile count the findings beyond the limit of a document and of the file.
 	beyondDocument, beyondFile droppedFindings
-	// object has the comments that silence findings of the current document; the first shown findings are not silenced.
+	// object has the comments that silence findings of the current document. The first findings, shown of them, are not silenced.
 	object   *Object
 	shown    int
 	silenced diag.List
@@ -75,20 +75,23 @@ const (
 )
 
 // Full reports whether the document or the file has too many findings for another one, and then counts
-// that one as dropped. Silenced findings take no room.
+// that one as dropped. Silenced findings take no room. They are found at times only, because that reads the whole object.
 func (f *FileState) Full(severity diag.Severity) bool {
-	limit, shown := max(maxFindings, f.MaxFindings), len(f.Findings)
 	if f.object != nil && len(f.object.Silences) > 0 {
-		if shown-f.shown >= limit {
-			f.removeSilenced()
+		if len(f.Findings)-f.shown < max(maxFindings, len(f.silenced)) {
+			return false
 		}
-		shown = f.shown
+		f.removeSilenced()
 	}
+	return f.hasNoRoom(severity)
+}
+
+func (f *FileState) hasNoRoom(severity diag.Severity) bool {
 	over := &f.beyondDocument
 	switch {
-	case shown >= max(MaxOfFile, f.MaxFindings):
+	case len(f.Findings) >= max(MaxOfFile, f.MaxFindings):
 		over = &f.beyondFile
-	case shown-f.from < limit:
+	case len(f.Findings)-f.from < max(maxFindings, f.MaxFindings):
 		return false
 	}
 	over.count++
@@ -100,9 +103,14 @@ func (f *FileState) Full(severity diag.Severity) bool {
 func (f *FileState) removeSilenced() {
 	latest := f.Findings[f.shown:]
 	f.object.placeFindings(latest, &f.Lines)
-	shown, silenced := f.object.SplitSilenced(latest)
-	f.Findings = append(f.Findings[:f.shown], shown...)
-	f.shown, f.silenced = len(f.Findings), append(f.silenced, silenced...)
+	others, silenced := f.object.SplitSilenced(latest)
+	f.Findings, f.silenced = f.Findings[:f.shown], append(f.silenced, silenced...)
+	for _, x := range others {
+		if !f.hasNoRoom(x.Severity) {
+			f.Findings = append(f.Findings, x)
+		}
+	}
+	f.shown = len(f.Findings)
 }
 
 // FollowsQuestionMark reports whether a question mark stands right before a node.
