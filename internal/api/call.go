@@ -48,9 +48,9 @@ func (r *Reader) newOperation(verb kind.Verb, k *kind.Kind, name string) (*opera
 	case slices.ContainsFunc([]string{r.cfg.Workspace.Name, r.cfg.Workspace.UUID}, isDotSegment):
 		return nil, c.errorWithoutAnswer(Unsent, "the workspace's name or uuid is not one segment of a path")
 	case c.endpoint.Base == nil:
-		return nil, c.errorWithoutAnswer(Unsent, "no address of the %s area: set %s", k.Area, variableName(k.Area, "URL"))
+		return nil, c.errorWithoutAnswer(Unsent, "no address of the %s area: set %s", k.Area, VariableName(k.Area, "URL"))
 	case c.endpoint.Token.IsZero() && c.endpoint.Ask == nil:
-		return nil, c.errorWithoutAnswer(Denied, "no token for the %s area: set %s", k.Area, variableName(k.Area, "TOKEN"))
+		return nil, c.errorWithoutAnswer(Denied, "no token for the %s area: set %s", k.Area, VariableName(k.Area, "TOKEN"))
 	}
 	// No escape in either part may change: some bases contain an encoded slash (apis/GROUP%2FVERSION).
 	base := c.endpoint.Base

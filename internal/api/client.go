@@ -92,18 +92,6 @@ func (r *Reader) Get(ctx context.Context, k *kind.Kind, name string) (o kind.Liv
 	return o, err
 }
 
-// readWithRetries sends a read, with retries, and calls use with a successful answer.
-func (r *Reader) readWithRetries(ctx context.Context, c *operation, use func(*timedResponse) error) error {
-	return r.retryRead(ctx, func(attempt int) error {
-		return r.sendAttempt(ctx, r.gets, c, attempt, func(a *timedResponse) error {
-			if a.StatusCode/100 != 2 {
-				return r.errorOfAnswer(c, a)
-			}
-			return use(a)
-		})
-	})
-}
-
 func (r *Reader) readBody(a *timedResponse) ([]byte, error) {
 	body, err := io.ReadAll(io.LimitReader(a, r.cfg.MaxObject+1))
 	switch {

@@ -156,14 +156,15 @@ func IsLoopback(u *url.URL) bool {
 func isLocalhost(host string) bool { return strings.HasSuffix("."+strings.ToLower(host), ".localhost") }
 
 func (e Endpoint) baseSetting(area kind.Area) string {
-	return cmp.Or(e.BaseFrom, variableName(area, "URL"))
+	return cmp.Or(e.BaseFrom, VariableName(area, "URL"))
 }
 
 func (e Endpoint) tokenSetting(area kind.Area) string {
-	return cmp.Or(e.TokenFrom, variableName(area, "TOKEN"))
+	return cmp.Or(e.TokenFrom, VariableName(area, "TOKEN"))
 }
 
-func variableName(area kind.Area, part string) string {
+// VariableName returns the name of a variable of an area.
+func VariableName(area kind.Area, part string) string {
 	return "TRUEUP_" + strings.ToUpper(string(area)) + "_" + part
 }
 

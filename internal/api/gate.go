@@ -88,8 +88,8 @@ func (g *requestGate) noteAnswer(c *operation, e *Error) {
 func (r *Reader) updateGate(c *operation, e *Error) {
 	g := r.gates[c.kind.Area]
 	g.noteAnswer(c, e)
-	if e.Status == http.StatusUnauthorized {
-		r.cfg.Budget.noteRefusedToken(c, e)
+	if b := r.cfg.Budget; b != nil && e.Status == http.StatusUnauthorized {
+		b.refused.LoadOrStore(c.tokenKey(), e)
 	}
 	asked, waited := e.RetryAfter, e.RetryAfter <= r.cfg.Retry.MaxRetryAfter
 	switch {
@@ -143,9 +143,11 @@ func (r *Reader) waitToSend(ctx context.Context, c *operation, attempt int) (lea
 		if err := r.admitAttempt(ctx, c, attempt); err != nil || r.budget == nil {
 			return func() {}, err
 		}
-		leave, err := r.budget.waitForSlot(ctx)
-		if err != nil {
-			return nil, c.errorWithoutAnswer(Unsent, "waiting for other reads: %w", err)
+		select {
+		case r.budget.reads <- struct{}{}:
+			leave = func() { <-r.budget.reads }
+		case <-ctx.Done():
+			return nil, c.errorWithoutAnswer(Unsent, "waiting for other reads: %w", context.Cause(ctx))
 		}
 		if r.gates[c.kind.Area].currentState().pause == nil {
 			return leave, nil
@@ -196,15 +198,22 @@ func (c *operation) pausedError(pause context.Context, why string) *Error {
 	return e
 }
 
-// retryRead repeats a read until it succeeds, can't succeed, or runs out of tries or time.
-// It returns the error of the last attempt.
-func (r *Reader) retryRead(ctx context.Context, read func(attempt int) error) error {
+// readWithRetries sends a read until it succeeds, can't succeed, or runs out of tries or time. It calls use with a
+// successful answer, and returns the error of the last attempt.
+func (r *Reader) readWithRetries(ctx context.Context, c *operation, use func(*timedResponse) error) error {
 	var last error
 	attempt := 0
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {
 		attempt++
-		last = read(attempt)
-		if last != nil && !isRetryable(last) {
+		last = r.sendAttempt(ctx, r.gets, c, attempt, func(a *timedResponse) error {
+			if a.StatusCode/100 != 2 {
+				return r.errorOfAnswer(c, a)
+			}
+			return use(a)
+		})
+		e := AsError(last)
+		mayPass := e.Class == Unavailable || e.Class == Unsent || e.Status == http.StatusTooManyRequests // docs/design.md C4
+		if last != nil && (e.Hopeless || !mayPass) {
 			return struct{}{}, backoff.Permanent(last)
 		}
 		return struct{}{}, last
@@ -216,12 +225,6 @@ func (r *Reader) retryRead(ctx context.Context, read func(attempt int) error) er
 		return fmt.Errorf("%w: gave up: %w", last, cause)
 	}
 	return last
-}
-
-// isRetryable reports whether another try may succeed: after network errors, 408, 429 and 5xx (docs/design.md C4).
-func isRetryable(err error) bool {
-	e := AsError(err)
-	return !e.Hopeless && (e.Class == Unavailable || e.Class == Unsent || e.Status == http.StatusTooManyRequests)
 }
 
 // newBackOff returns random delays from a growing interval.
@@ -274,13 +277,6 @@ func NewSharedLimits(perSecond float64, processes, reads int) *SharedLimits {
 	return &SharedLimits{writes: rate.NewLimiter(share, 1), everywhere: perSecond > 0, reads: make(chan struct{}, max(reads, 1))}
 }
 
-// noteRefusedToken notes that the platform refused a token.
-func (b *SharedLimits) noteRefusedToken(c *operation, answer *Error) {
-	if b != nil {
-		b.refused.LoadOrStore(c.tokenKey(), answer)
-	}
-}
-
 // checkToken returns an error if the platform refused the token in another run.
 func (b *SharedLimits) checkToken(c *operation) error {
 	if b == nil {
@@ -310,14 +306,4 @@ func (c ClientConfig) writeLimiter() *rate.Limiter {
 		return rate.NewLimiter(rate.Inf, 1)
 	}
 	return rate.NewLimiter(rate.Limit(c.WritesPerSecond), max(1, int(c.WritesPerSecond)))
-}
-
-// waitForSlot waits until the budget allows another read at once, and returns what gives the place back.
-func (b *SharedLimits) waitForSlot(ctx context.Context) (leave func(), err error) {
-	select {
-	case b.reads <- struct{}{}:
-		return func() { <-b.reads }, nil
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
 }

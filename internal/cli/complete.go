@@ -67,13 +67,6 @@ func completeReports(_ *cobra.Command, _ []string, toComplete string) ([]string,
 	return command.Candidates(report.Formats(), func(f string) (string, string) { return f + "=", "" }), command.NoFiles | cobra.ShellCompDirectiveNoSpace
 }
 
-// hideUselessFlags hides the flags that do nothing in the command that a shell completes.
-func hideUselessFlags(root *cobra.Command, args []string) {
-	if cmd, _, err := root.Find(args); err == nil {
-		root.PersistentFlags().VisitAll(func(f *pflag.Flag) { f.Hidden = !command.FlagHasEffect(cmd, f) })
-	}
-}
-
 // completionFor returns the completion for a placeholder of help, such as FILE. Others are free text.
 func (c completer) completionFor(of string) cobra.CompletionFunc {
 	switch of {
@@ -96,28 +89,26 @@ func (c completer) completionFor(of string) cobra.CompletionFunc {
 // wireCompletion gives a command the completions that it has not chosen itself.
 func (c completer) wireCompletion(cmd *cobra.Command) {
 	for _, flags := range []*pflag.FlagSet{cmd.Flags(), cmd.PersistentFlags()} {
-		flags.VisitAll(func(f *pflag.Flag) { c.wireFlag(cmd, f) })
+		flags.VisitAll(func(f *pflag.Flag) {
+			if _, chosen := cmd.GetFlagCompletionFunc(f.Name); chosen || f.Value.Type() == "bool" {
+				return
+			}
+			placeholder, _ := pflag.UnquoteUsage(f)
+			complete := c.completionFor(placeholder)
+			switch allowed := f.Annotations[command.AllowedWords]; {
+			case allowed != nil:
+				complete = command.CompleteWords(allowed...)
+			case f.Name == "profile":
+				complete = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+					return c.ProfileNames(), command.NoFiles
+				}
+			}
+			_ = cmd.RegisterFlagCompletionFunc(f.Name, complete) // the flag exists, and has none yet
+		})
 	}
 	if cmd.ValidArgsFunction == nil && len(cmd.ValidArgs) == 0 && !takesSubcommand(cmd) {
 		cmd.ValidArgsFunction = c.completeArgs
 	}
-}
-
-func (c completer) wireFlag(cmd *cobra.Command, f *pflag.Flag) {
-	if _, chosen := cmd.GetFlagCompletionFunc(f.Name); chosen || f.Value.Type() == "bool" {
-		return
-	}
-	placeholder, _ := pflag.UnquoteUsage(f)
-	complete := c.completionFor(placeholder)
-	switch allowed := f.Annotations[command.AllowedWords]; {
-	case allowed != nil:
-		complete = command.CompleteWords(allowed...)
-	case f.Name == "profile":
-		complete = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return c.ProfileNames(), command.NoFiles
-		}
-	}
-	_ = cmd.RegisterFlagCompletionFunc(f.Name, complete) // the flag exists, and has none yet
 }
 
 // completeArgs completes an argument by its placeholder in the usage line.

@@ -66,19 +66,14 @@ func spelledLike(key kind.Key, begun string) string {
 // AddCandidate adds a candidate and its description. For security it skips a name that a shell would not read
 // as one plain word: the name comes from a file, and the user runs the line.
 func AddCandidate(all []string, word, about string) []string {
-	if !plainWord(word) {
-		return all
-	}
-	return append(all, cobra.CompletionWithDesc(word, report.Clean(about)))
-}
-
-// plainWord reports whether a text is one word in every shell, and no flag.
-func plainWord(s string) bool {
 	other := func(r rune) bool {
 		isAlnum := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
 		return !isAlnum && !strings.ContainsRune("._-/@+,:=%", r)
 	}
-	return s != "" && s[0] != '-' && !strings.ContainsFunc(s, other)
+	if word == "" || word[0] == '-' || strings.ContainsFunc(word, other) {
+		return all
+	}
+	return append(all, cobra.CompletionWithDesc(word, report.Clean(about)))
 }
 
 // Candidates returns a candidate for each element of a list.

@@ -101,16 +101,11 @@ func writeChecks(out report.LineWriter, r config.DoctorReport, opts report.Forma
 		out.MarkedTable(rows, opts)
 		out.Printf("\n")
 	}
-	out.MarkedTable(doctorRows(r.Checks, opts.Verbose), opts)
-	out.Printf("\n%s\n", doctorTotals(r.Checks))
-}
-
-func doctorRows(checks []config.DoctorCheck, all bool) [][]string {
 	marks := map[config.CheckStatus]string{config.CheckOK: "ok", config.CheckWarned: "warn", config.CheckFailed: "FAIL", config.CheckSkipped: "-"}
-	var rows [][]string
+	rows = nil
 	group := ""
-	for _, f := range checks {
-		if f.Follows && !all {
+	for _, f := range r.Checks {
+		if f.Follows && !opts.Verbose {
 			continue
 		}
 		shown := f.Group
@@ -123,7 +118,8 @@ func doctorRows(checks []config.DoctorCheck, all bool) [][]string {
 			rows = append(rows, []string{"", "", "", "fix: " + f.Fix})
 		}
 	}
-	return rows
+	out.MarkedTable(rows, opts)
+	out.Printf("\n%s\n", doctorTotals(r.Checks))
 }
 
 func doctorTotals(checks []config.DoctorCheck) string {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,6 +22,7 @@ import (
 	"trueup/internal/config"
 	"trueup/internal/diag"
 	"trueup/internal/files"
+	"trueup/internal/kind"
 	"trueup/internal/report"
 )
 
@@ -65,11 +67,7 @@ func newEach(run *Run) *cobra.Command {
 		return slices.DeleteFunc(memberCommands(), func(name string) bool { return !strings.HasPrefix(name, begun) }), NoFiles
 	}
 	cmd.DisableFlagsInUseLine = true
-	o.registerFlags(cmd.Flags())
-	return cmd
-}
-
-func (o *eachOptions) registerFlags(f *pflag.FlagSet) {
+	f := cmd.Flags()
 	f.StringVar(&o.ChangedSince, "changed-since", "", "take only projects with a file that differs from commit `REF`")
 	f.StringArrayVar(&o.Select, "select", nil, "take only projects whose path, or a folder above it, matches `GLOB`; repeatable")
 	f.StringArrayVar(&o.Exclude, "exclude", nil, "leave out projects whose path, or a folder above it, matches `GLOB`; repeatable")
@@ -79,6 +77,7 @@ func (o *eachOptions) registerFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.results, "results", "", "write the results below `DIR`, for show")
 	f.IntVar(&o.jobs, "jobs", 4, "run in `N` projects at once")
 	f.IntVar(&o.maxFailures, "max-failures", -1, "start nothing further after more than `N` failed projects; -1 starts all")
+	return cmd
 }
 
 // check rejects values that have no meaning.
@@ -149,13 +148,24 @@ const listCommand = ""
 
 // findFleet returns the projects that the command runs in, and what is known of all.
 func findFleet(ctx context.Context, run *Run, o eachOptions, line projectCommandLine) (found config.Fleet, err error) {
-	dir, err := searchedFolder(run)
+	info, err := os.Stat(run.Dir)
+	switch {
+	case err != nil:
+		return found, fmt.Errorf("-C %s: %w", run.chdir, files.WithoutPath(err))
+	case !info.IsDir():
+		return found, fmt.Errorf("-C %s is not a folder: name the folder that has the projects", run.chdir)
+	}
+	dir, err := filepath.EvalSymlinks(run.Dir) // a search follows no link
 	if err != nil {
 		return found, err
 	}
 	base, isCompared := "", line.base != nil || line.command == "drift"
 	if isCompared {
-		base = findBase(ctx, run, *cmp.Or(line.base, new(string)))
+		ref := *cmp.Or(line.base, new(string))
+		past := run.commitReader(config.LoadedProject{}, nil).ReadPast(ctx, ref, false).Blame
+		if base = past.Base; ref == "" && (base == "" || base == past.Head) {
+			base = "HEAD^" // what the newest commit removed counts everywhere
+		}
 	}
 	isLocal := run.Sandbox || slices.Contains([]string{listCommand, "validate", "test"}, line.command)
 	if found, err = o.FindFleet(ctx, dir, base); err != nil {
@@ -167,27 +177,6 @@ func findFleet(ctx context.Context, run *Run, o eachOptions, line projectCommand
 		err = found.CompareHosts(ctx, run.API.Parallelism) // projects of one hostname would undo each other's changes
 	}
 	return found, err
-}
-
-// searchedFolder returns the folder in which to search for projects.
-func searchedFolder(run *Run) (string, error) {
-	info, err := os.Stat(run.Dir)
-	switch {
-	case err != nil:
-		return "", fmt.Errorf("-C %s: %w", run.chdir, files.WithoutPath(err))
-	case !info.IsDir():
-		return "", fmt.Errorf("-C %s is not a folder: name the folder that has the projects", run.chdir)
-	}
-	return filepath.EvalSymlinks(run.Dir) // a search follows no link
-}
-
-// findBase returns the commit to compare with. What the newest commit removed counts everywhere.
-func findBase(ctx context.Context, run *Run, ref string) string {
-	past := run.commitReader(config.LoadedProject{}, nil).ReadPast(ctx, ref, false).Blame
-	if ref == "" && (past.Base == "" || past.Base == past.Head) {
-		return "HEAD^"
-	}
-	return past.Base
 }
 
 // checkPins adds the projects that are pinned and gone, and rejects the pins of one project for several, unless the run is
@@ -289,4 +278,75 @@ func (r *resultsFile) close() error {
 		return fmt.Errorf("--results: %w", files.WithoutPath(err))
 	}
 	return nil
+}
+
+// listedProject is a project in JSON (schemas/projects.schema.json).
+type listedProject struct {
+	Path      string          `json:"path"`
+	Workspace *kind.Workspace `json:"workspace,omitempty"`
+	Ledger    string          `json:"ledger,omitempty"`
+	Error     string          `json:"error,omitempty"`
+}
+
+// checkList rejects what has no meaning with --list.
+func (o eachOptions) checkList(cmd *cobra.Command, words []string) error {
+	wrong := []error{
+		errorIf(len(words) > 0, "--list runs nothing: remove it, or what is after --"),
+		errorIf(o.matrix && o.Shard.Of > 0, "--matrix lists all shards: remove --shard"),
+	}
+	for _, name := range []string{"results", "jobs", "max-failures"} {
+		wrong = append(wrong, errorIf(cmd.Flags().Changed(name), "--%s does nothing with --list: remove it", name))
+	}
+	return errors.Join(wrong...)
+}
+
+// listProjects lists projects. One that can't be read, or contradicts another, has an error.
+func listProjects(ctx context.Context, run *Run, o eachOptions) (doc report.Document, err error) {
+	found, err := findFleet(ctx, run, o, projectCommandLine{command: listCommand})
+	if err != nil {
+		return doc, err
+	}
+	for _, gone := range found.Removed {
+		run.Log(slog.LevelWarn, gone+" was a project before, and its objects are still live: delete them on the platform, or restore its trueup.yaml")
+	}
+	if o.matrix {
+		return shardMatrix(len(found.Projects)), nil
+	}
+	list, rows := []listedProject{}, [][]string{{"PROJECT", "WORKSPACE", "LEDGER"}}
+	for _, p := range found.Projects {
+		row := listedProject{Path: p.Path, Workspace: &p.Settings.Workspace, Ledger: p.Settings.Ledger.Store}
+		if p.Err != nil {
+			row.Workspace, row.Error, doc.ExitCode = nil, p.Err.Error(), diag.ExitInvalid
+			run.Log(slog.LevelError, row.Error)
+		}
+		list = append(list, row)
+		rows = append(rows, []string{p.Path, cmp.Or(p.Settings.Workspace.Name, "?"), cmp.Or(row.Ledger, "none")})
+	}
+	doc.Data = map[string]any{"format": "trueup.projects/v1", "projects": list, "facts": found.FleetChanges}
+	doc.Text = func(out report.LineWriter, _ report.FormatOptions) {
+		if len(list) == 0 {
+			out.Printf("No project is selected.\n")
+			return
+		}
+		out.Table("", rows)
+	}
+	return doc, nil
+}
+
+// A shard has at most perShard projects, up to maxShards shards: to start a job takes longer than to plan
+// some projects.
+const (
+	perShard  = 50
+	maxShards = 20
+)
+
+// shardMatrix returns the shards for so many projects, as one line. There is at least one, because CI services reject an
+// empty matrix. A project that can't be read fails in its shard.
+func shardMatrix(projects int) report.Document {
+	shards := make([]string, min(max(1, (projects+perShard-1)/perShard), maxShards))
+	for i := range shards {
+		shards[i] = config.Shard{Index: i + 1, Of: len(shards)}.String()
+	}
+	line, _ := json.Marshal(shards) // they are text
+	return report.Document{Data: shards, Text: func(out report.LineWriter, _ report.FormatOptions) { out.JSONLine("", line) }}
 }

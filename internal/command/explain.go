@@ -29,7 +29,14 @@ func newExplain(run *Run) *cobra.Command {
 			all := allSchemas()
 			return table("trueup.schemas/v1", "schemas", all, diag.MapList(all, func(s schema) []string { return []string{s.Name, s.Description} })), nil
 		case asSchema:
-			return printSchema(args[0])
+			_, text, ok := kind.SchemaNamed(args[0])
+			if !ok {
+				return report.Document{}, fmt.Errorf("there is no schema %q%s", args[0],
+					cmp.Or(diag.DidYouMean(args[0], kind.SchemaNames()), ": trueup explain --schema lists them"))
+			}
+			doc := fileDocument(text)
+			doc.Data = json.RawMessage(text)
+			return doc, nil
 		case len(args) == 0:
 			all := view.AllSubjects()
 			return table("trueup.subjects/v1", "subjects", all, diag.MapList(all, func(s view.Subject) []string { return []string{s.Is, s.Name, s.Summary} })), nil
@@ -316,16 +323,4 @@ func allSchemas() []schema {
 		all = append(all, s)
 	}
 	return all
-}
-
-// printSchema prints the schema of a kind, of a file or of an output.
-func printSchema(name string) (report.Document, error) {
-	_, text, ok := kind.SchemaNamed(name)
-	if !ok {
-		return report.Document{}, fmt.Errorf("there is no schema %q%s", name,
-			cmp.Or(diag.DidYouMean(name, kind.SchemaNames()), ": trueup explain --schema lists them"))
-	}
-	doc := fileDocument(text)
-	doc.Data = json.RawMessage(text)
-	return doc, nil
 }

@@ -210,49 +210,24 @@ func Placeholders(use string) (list []Placeholder) {
 const (
 	reachesNothing = iota
 	reachesFiles
-	reachesNetwork
-	reachesPlatform
+	reachesNetwork  // such as a code host
+	reachesPlatform // or the ledger
 )
-
-// reachOf returns how far a command reaches: to nothing, to files, to a code host, or to the platform or the ledger.
-func reachOf(cmd *cobra.Command) int {
-	name, _, _ := strings.Cut(strings.TrimPrefix(cmd.CommandPath(), "trueup "), " ")
-	switch name {
-	case "version", "help", "completion":
-		return reachesNothing
-	case "validate", "fmt", "show", "sandbox":
-		return reachesFiles
-	case "comment":
-		return reachesNetwork
-	}
-	return reachesPlatform
-}
 
 // FlagHasEffect reports whether a flag does something in a command.
 func FlagHasEffect(cmd *cobra.Command, f *pflag.Flag) bool {
 	if !cmd.HasParent() || cmd.InheritedFlags().Lookup(f.Name) != f {
 		return true
 	}
-	reach := reachesNothing
-	switch f.Name {
-	case "output", "report":
-		return !writesText(cmd)
-	case "sandbox":
-		reach = reachesPlatform
-	case "profile":
-		reach = reachesNetwork
-	case "chdir":
-		reach = reachesFiles
+	name := strings.TrimPrefix(cmd.CommandPath(), "trueup ")
+	group, _, _ := strings.Cut(name, " ")
+	if f.Name == "output" || f.Name == "report" { // text and streams have no formats
+		return group != "completion" && !slices.Contains([]string{"help", "sandbox", "ledger export"}, name)
 	}
-	return reach <= reachOf(cmd)
-}
-
-// writesText reports whether a command writes text or a stream, and no result that has formats.
-func writesText(cmd *cobra.Command) bool {
-	switch name := strings.TrimPrefix(cmd.CommandPath(), "trueup "); name {
-	case "help", "sandbox", "ledger export":
-		return true
-	default:
-		return strings.HasPrefix(name, "completion")
-	}
+	needed := map[string]int{"sandbox": reachesPlatform, "profile": reachesNetwork, "chdir": reachesFiles}[f.Name]
+	reach, isShort := map[string]int{
+		"version": reachesNothing, "help": reachesNothing, "completion": reachesNothing,
+		"validate": reachesFiles, "fmt": reachesFiles, "show": reachesFiles, "sandbox": reachesFiles, "comment": reachesNetwork,
+	}[group]
+	return !isShort || needed <= reach
 }

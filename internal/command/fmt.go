@@ -44,11 +44,7 @@ func newFmt(run *Run) *cobra.Command {
 		if piped && !opts.check {
 			return formatStdin(run, doc.Findings, list, opts)
 		}
-		if opts.check {
-			doc.Annotations = unformattedFindings(list)
-		} else {
-			writeFormatted(run, list)
-		}
+		doc.Annotations = writeFormatted(run, list, opts.check)
 		doc.ExitCode = fmtCode(doc.Findings, list, opts.check)
 		doc.Data = map[string]any{ // schemas/fmt.schema.json
 			"format": "trueup.fmt/v1", "command": "fmt", "result": diag.ExitName(doc.ExitCode), "exitCode": doc.ExitCode, "findings": append(diag.List{}, findings...),
@@ -127,30 +123,23 @@ func formatFiles(ctx context.Context, run *Run, opts fmtOptions, paths []string)
 	return list, findings, nil
 }
 
-// unformattedFindings returns the files that would change.
-func unformattedFindings(list []fmtFile) (found diag.List) {
-	for _, f := range list {
-		if f.Changed {
+// writeFormatted replaces the files that change. With check, it returns them instead.
+func writeFormatted(run *Run, list []fmtFile, check bool) (found diag.List) {
+	for i := range list {
+		switch f := &list[i]; {
+		case !f.Changed:
+		case check:
 			found = append(found, diag.Finding{
 				Rule: "fmt/file", Path: f.Path, Message: "trueup fmt would change this file", Fix: "run trueup fmt " + ledger.ShellQuote(f.Path),
 			})
+		default:
+			if err := f.Replace(f.To); err != nil {
+				f.Changed, f.Error = false, err.Error()
+				run.Log(slog.LevelError, f.Error)
+			}
 		}
 	}
 	return found
-}
-
-// writeFormatted replaces the files that change.
-func writeFormatted(run *Run, list []fmtFile) {
-	for i := range list {
-		f := &list[i]
-		if !f.Changed {
-			continue
-		}
-		if err := f.Replace(f.To); err != nil {
-			f.Changed, f.Error = false, err.Error()
-			run.Log(slog.LevelError, f.Error)
-		}
-	}
 }
 
 // formatStdin returns the formatted text of standard input. Messages go to standard error.

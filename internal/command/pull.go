@@ -38,7 +38,10 @@ func newPull(run *Run) *cobra.Command {
 		)
 	}
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-		return completePull(cmd.Context(), run, toComplete)
+		if strings.Contains(toComplete, "/") { // completion reads nothing of the platform
+			return CompleteKeys(run.KnownObjects(cmd.Context(), nil), toComplete), NoFiles
+		}
+		return Candidates(generate.ReadableKinds(), func(k *kind.Kind) (string, string) { return k.Plural(), k.Root().Title }), NoFiles
 	}
 	f := cmd.Flags()
 	f.StringVar(&opts.Dir, "dir", "", "write one file per object in `DIR`, or all to standard output with - (default the project's folder of manifests)")
@@ -102,15 +105,6 @@ func runPull(ctx context.Context, run *Run, opts generate.PullOptions, args []st
 		}
 	}
 	return doc, err
-}
-
-// completePull offers the kinds that can be pulled, and behind a slash the objects in git: completion
-// reads nothing of the platform.
-func completePull(ctx context.Context, run *Run, toComplete string) ([]string, cobra.ShellCompDirective) {
-	if strings.Contains(toComplete, "/") {
-		return CompleteKeys(run.KnownObjects(ctx, nil), toComplete), NoFiles
-	}
-	return Candidates(generate.ReadableKinds(), func(k *kind.Kind) (string, string) { return k.Plural(), k.Root().Title }), NoFiles
 }
 
 // pullResult returns the document of trueup pull.
@@ -209,11 +203,6 @@ func writePull(out report.LineWriter, r *generate.PullResult, diff, sandbox bool
 	for _, text := range r.Doubts {
 		out.Printf("%s\n", text)
 	}
-	writePulledNext(out, r, diff)
-}
-
-// writePulledNext says what follows from what was written.
-func writePulledNext(out report.LineWriter, r *generate.PullResult, diff bool) {
 	switch {
 	case r.Problem != "" && !diff:
 		out.Printf("The ledger does not know of this yet, so apply won't drop list elements: %s; %s. Then run pull again.\n", r.Problem, r.Fix)

@@ -13,36 +13,32 @@ import (
 
 func newRequest(run *Run) *cobra.Command {
 	var live bool
-	cmd := newCommand(run, "request URL...", func(ctx context.Context, urls []string) (report.Document, error) {
-		return runRequest(ctx, run, live, urls)
-	})
-	cmd.Flags().BoolVar(&live, "live", false, "also show what live CDNs do, and mark what differs")
-	return cmd
-}
-
-func runRequest(ctx context.Context, run *Run, live bool, urls []string) (doc report.Document, err error) {
-	const refusal = "no URL was looked up"
-	l, err := run.loadValid(ctx, nil, refusal)
-	if err != nil {
-		return doc, err
-	}
-	reconcile.WarnIfNoManifests(l, run.Log)
-	sides := []routing.Side{reconcile.GitSide(l)}
-	if live {
-		s, err := reconcile.PrepareSession(ctx, run.ReconcileEnv(l, nil), l, reconcile.Options{ReadOnly: true, Whole: true})
+	cmd := newCommand(run, "request URL...", func(ctx context.Context, urls []string) (doc report.Document, err error) {
+		const refusal = "no URL was looked up"
+		l, err := run.loadValid(ctx, nil, refusal)
 		if err != nil {
 			return doc, err
 		}
-		defer s.Close()
-		if err := s.Loaded.RefuseInvalid(refusal); err != nil {
+		reconcile.WarnIfNoManifests(l, run.Log)
+		sides := []routing.Side{reconcile.GitSide(l)}
+		if live {
+			s, err := reconcile.PrepareSession(ctx, run.ReconcileEnv(l, nil), l, reconcile.Options{ReadOnly: true, Whole: true})
+			if err != nil {
+				return doc, err
+			}
+			defer s.Close()
+			if err := s.Loaded.RefuseInvalid(refusal); err != nil {
+				return doc, err
+			}
+			sides = s.RequestSides()
+		}
+		result, err := routing.NewLookup(sides, routing.PrecedencesOf(l.Project.Platform.Precedence), diag.DidYouMean).AskAll(urls)
+		if err != nil {
 			return doc, err
 		}
-		sides = s.RequestSides()
-	}
-	result, err := routing.NewLookup(sides, routing.PrecedencesOf(l.Project.Platform.Precedence), diag.DidYouMean).AskAll(urls)
-	if err != nil {
-		return doc, err
-	}
-	result.Sandbox = live && run.Sandbox
-	return report.RequestDocument(result), nil
+		result.Sandbox = live && run.Sandbox
+		return report.RequestDocument(result), nil
+	})
+	cmd.Flags().BoolVar(&live, "live", false, "also show what live CDNs do, and mark what differs")
+	return cmd
 }

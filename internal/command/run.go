@@ -12,7 +12,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -60,7 +62,11 @@ func NewRun(env config.Env) *Run {
 	run := &Run{cancel: func() {}, stdout: &stdoutWriter{w: env.Stdout}}
 	run.Options = config.Options{
 		Env: env, Dir: env.Cwd, Clean: report.Clean, Shared: &config.SharedState{}, Tool: toolName(),
-		Log: run.log, Open: run.openPlatform, Begin: run.startPhaseFuncs,
+		Log: run.log, Open: run.openPlatform,
+		Begin: func(doing string) (progress func(done, of int), end func()) {
+			p := run.startPhase(doing)
+			return p.setProgress, p.end
+		},
 		API: api.ClientConfig{Retry: env.Retry, UserAgent: userAgent(), Now: env.Now, Warn: func(text string) { run.Log(slog.LevelWarn, text) }},
 	}
 	if run.out = report.NewLineWriter(run.stdout); env.Width == 0 {
@@ -69,12 +75,9 @@ func NewRun(env config.Env) *Run {
 	return run
 }
 
-// runFunc does what a command does. It returns its result, with or without an error, and prints nothing.
-type runFunc func(ctx context.Context, args []string) (report.Document, error)
-
 // newCommand returns a command that runs do and writes its result. The usage line sets the number of arguments and
-// their completion.
-func newCommand(run *Run, use string, do runFunc) *cobra.Command {
+// their completion. do returns its result, with or without an error, and prints nothing.
+func newCommand(run *Run, use string, do func(ctx context.Context, args []string) (report.Document, error)) *cobra.Command {
 	return &cobra.Command{Use: use, Args: argCountCheck(use), RunE: func(cmd *cobra.Command, args []string) error {
 		doc, err := do(cmd.Context(), args)
 		if run.emitted { // as a stream
@@ -188,4 +191,57 @@ func (run *Run) showStack(stack string) {
 	for line := range strings.Lines(stack) {
 		run.Log(slog.LevelDebug, strings.TrimRight(line, "\n"))
 	}
+}
+
+// The variables of the settings.
+const (
+	parallelismVar    = "TRUEUP_PARALLELISM"
+	timeoutVar        = "TRUEUP_TIMEOUT"
+	requestTimeoutVar = "TRUEUP_REQUEST_TIMEOUT"
+)
+
+// ReadSettings reads the settings of the environment. No command runs if one is wrong.
+func (run *Run) ReadSettings() {
+	getenv := run.Getenv
+	run.API.Parallelism, run.API.RequestTimeout = 4, 30*time.Second
+	kept := cmp.Or(getenv("TRUEUP_DISK_IS_KEPT"), "false")
+	run.settingsErr = errors.Join(
+		readVariable(getenv, parallelismVar, "a whole number above 0", &run.API.Parallelism, func(text string) (int, bool) {
+			n, err := strconv.Atoi(text)
+			return n, err == nil && n > 0
+		}),
+		readVariable(getenv, "TRUEUP_WRITES_PER_SECOND", "a number above 0", &run.API.WritesPerSecond, func(text string) (float64, bool) {
+			n, err := strconv.ParseFloat(text, 64)
+			return n, err == nil && n > 0 && n <= math.MaxInt32
+		}),
+		readVariable(getenv, timeoutVar, timeForm, &run.timeout, parsePositive),
+		readVariable(getenv, requestTimeoutVar, timeForm, &run.API.RequestTimeout, parsePositive),
+		checkOneOf("TRUEUP_DISK_IS_KEPT", kept, []string{"true", "false"}),
+	)
+	run.DiskIsKept = kept == "true"
+	if rules := getenv("TRUEUP_SANDBOX_FAULTS"); rules != "" {
+		run.SandboxFaults = strings.Split(rules, ";")
+	}
+	run.ReadOnly = config.IsReadOnly(getenv)
+}
+
+// readVariable sets a value to that of a variable, if it has one.
+func readVariable[T any](getenv func(string) string, name, form string, value *T, parse func(string) (T, bool)) error {
+	text := getenv(name)
+	if text == "" {
+		return nil
+	}
+	parsed, ok := parse(text)
+	if !ok {
+		return fmt.Errorf("%s is %q: write %s", name, text, form)
+	}
+	*value = parsed
+	return nil
+}
+
+const timeForm = "a time above 0, such as 10m"
+
+func parsePositive(text string) (time.Duration, bool) {
+	d, err := time.ParseDuration(text)
+	return d, err == nil && d > 0
 }

@@ -16,10 +16,18 @@ import (
 )
 
 func newShow(run *Run) *cobra.Command {
-	cmd := newCommand(run, "show FILE|DIR", func(_ context.Context, args []string) (doc report.Document, err error) {
+	return newCommand(run, "show FILE|DIR", func(_ context.Context, args []string) (doc report.Document, err error) {
 		full := run.FullPath(args[0])
 		if info, err := os.Stat(full); err == nil && info.IsDir() {
-			return mergeResults(run, args[0])
+			root, err := os.OpenRoot(full)
+			if err == nil {
+				doc, err = report.CollectResults(files.OpenFS(root), toolName())
+				err = errors.Join(err, root.Close())
+			}
+			if err != nil {
+				return doc, fmt.Errorf("the results below %s: %w", args[0], err)
+			}
+			return doc, nil
 		}
 		p, err := reconcile.ReadPlan(full)
 		if err != nil {
@@ -29,18 +37,4 @@ func newShow(run *Run) *cobra.Command {
 		p.Notes = append([]string{note}, p.Notes...)
 		return report.Document{Plan: p, Sandbox: p.Sandbox, Objects: len(p.Items)}, nil
 	})
-	return cmd
-}
-
-// mergeResults merges the results of many projects below a folder.
-func mergeResults(run *Run, dir string) (doc report.Document, err error) {
-	root, err := os.OpenRoot(run.FullPath(dir))
-	if err == nil {
-		doc, err = report.CollectResults(files.OpenFS(root), toolName())
-		err = errors.Join(err, root.Close())
-	}
-	if err != nil {
-		return doc, fmt.Errorf("the results below %s: %w", dir, err)
-	}
-	return doc, nil
 }

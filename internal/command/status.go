@@ -2,9 +2,12 @@ package command
 
 import (
 	"context"
+	"fmt"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
+	"trueup/internal/generate"
 	"trueup/internal/reconcile"
 	"trueup/internal/report"
 )
@@ -20,4 +23,67 @@ func newStatus(run *Run) *cobra.Command {
 		doc.Plan = nil // findings say what is wrong
 		return doc, err
 	})
+}
+
+func newStatusPurge(run *Run) *cobra.Command {
+	var all bool
+	cmd := newCommand(run, "purge [PATH|KIND/NAME...]", func(ctx context.Context, paths []string) (doc report.Document, err error) {
+		l, err := run.loadValid(ctx, paths, "nothing is listed")
+		if err != nil {
+			return doc, err
+		}
+		list := generate.ListPurges(ctx, newPurgeEnv(run, l), paths, all)
+		return report.Document{Data: list, Text: func(out report.LineWriter, opts report.FormatOptions) { writePurges(out, list, opts) }}, nil
+	})
+	cmd.Flags().BoolVar(&all, "all", false, "also list old purges that are only in the ledger")
+	return cmd
+}
+
+// writePurges writes a list as tables, and below them what a person must do.
+func writePurges(out report.LineWriter, l generate.PurgeListing, opts report.FormatOptions) {
+	if l.Sandbox {
+		out.Printf("%s\n\n", report.Banner)
+	}
+	var rows [][]string
+	for _, p := range l.Purges {
+		rows = append(rows, []string{p.ShownStatus(), p.Name, p.String(), p.DescribeTime(), l.DescribePlace(p)})
+	}
+	if rows == nil {
+		rows = [][]string{{"no purges"}}
+	}
+	out.MarkedTable(rows, report.FormatOptions{Width: opts.Width})
+	for _, p := range l.Purges {
+		if p.Fix != "" {
+			out.Printf("\n%s\n  fix: %s\n", p.Says, p.Fix)
+		}
+	}
+	switch {
+	case l.Problem != "":
+		out.Printf("\nledger: %s\n  fix: %s\n", l.Problem, l.Fix)
+	case len(l.Hosts) > 0:
+		out.Printf("\n")
+		out.Table("", usageRows(l.Hosts))
+		for _, h := range l.Hosts {
+			if text := generate.ExceededLimits(h.HostUsage); text != "" {
+				out.Printf("  %s\n", text)
+			}
+		}
+	}
+}
+
+// usageRows shows what the purges of each hostname use of its limits.
+func usageRows(hosts []generate.HostUsage) [][]string {
+	rows := [][]string{{"limits, with active purges", "requests", "paths", "prefixes"}}
+	of := func(n, most int) string { return fmt.Sprintf("%d of %d", n, most) }
+	for _, h := range hosts {
+		rows = append(rows, []string{
+			"  " + h.Hostname, of(h.Active.Requests, h.Limits.Requests), of(h.Active.Paths, h.Limits.Paths), of(h.Active.Prefixes, h.Limits.Prefixes),
+		})
+		if h.WithDue != h.Active {
+			rows = append(rows, []string{
+				"    with due purges", strconv.Itoa(h.WithDue.Requests), strconv.Itoa(h.WithDue.Paths), strconv.Itoa(h.WithDue.Prefixes),
+			})
+		}
+	}
+	return rows
 }

@@ -377,7 +377,7 @@ func (c *areaChecks) checkToken(ctx context.Context) DoctorCheck {
 		c.hasToken = true
 		return passedCheck("the sandbox's own")
 	case e.Ask == nil:
-		return failedCheck(diag.ExitAuth, "no token is set", "set "+VariableName(c.area, "TOKEN")+", or token in a profile")
+		return failedCheck(diag.ExitAuth, "no token is set", "set "+api.VariableName(c.area, "TOKEN")+", or token in a profile")
 	}
 	if err := c.platform.AdmitAreas(ctx, c.area); err != nil {
 		if problem := ledger.ProblemOf(err); problem != nil {
@@ -398,7 +398,7 @@ func (c *areaChecks) checkConnection(ctx context.Context) DoctorCheck {
 		return failedCheck(diag.ExitError, wrong.Error(), "")
 	}
 	if c.endpoint().Base == nil {
-		return failedCheck(diag.ExitError, "no address is set", "set "+VariableName(c.area, "URL")+", or url in a profile")
+		return failedCheck(diag.ExitError, "no address is set", "set "+api.VariableName(c.area, "URL")+", or url in a profile")
 	}
 	reader := api.NewReader(c.platform.API)
 	defer reader.Close()

@@ -73,11 +73,6 @@ type Options struct {
 	Begin func(doing string) (progress func(done, of int), end func())
 }
 
-// VariableName returns the name of a variable of an area.
-func VariableName(area kind.Area, part string) string {
-	return "TRUEUP_" + strings.ToUpper(string(area)) + "_" + part
-}
-
 // InCI reports whether CI made the machine of the run.
 func InCI(getenv func(string) string) bool { return getenv("CI") != "" && getenv("CI") != "false" }
 

@@ -235,26 +235,16 @@ func AnnounceSandbox(dir, base string) (leave func() error, err error) {
 	return leave, nil
 }
 
-// servedAddress returns the address of the sandbox that another run serves in a folder. A repository may have written the
-// file, so it must be a loopback address.
-func servedAddress(dir string) (string, error) {
+// CallServedSandbox sends a request to the control of the sandbox that is served in a folder.
+func CallServedSandbox(ctx context.Context, dir, method, what, body string) ([]byte, error) {
 	file := addressFile(dir)
 	text, _, err := files.Read(file, 100)
 	if err != nil {
-		return "", errNotServed
+		return nil, errNotServed
 	}
 	address := strings.TrimSpace(string(text))
-	if !IsLoopbackAddress(address) {
-		return "", fmt.Errorf("%s does not name a loopback address: remove it, and start trueup sandbox again", file)
-	}
-	return address, nil
-}
-
-// CallServedSandbox sends a request to the control of the sandbox that is served in a folder.
-func CallServedSandbox(ctx context.Context, dir, method, what, body string) ([]byte, error) {
-	address, err := servedAddress(dir)
-	if err != nil {
-		return nil, err
+	if !IsLoopbackAddress(address) { // a repository may have written it
+		return nil, fmt.Errorf("%s does not name a loopback address: remove it, and start trueup sandbox again", file)
 	}
 	req, err := http.NewRequestWithContext(ctx, method, "http://"+address+sandbox.ControlBase+what, strings.NewReader(body))
 	if err != nil {

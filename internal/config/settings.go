@@ -54,7 +54,7 @@ func (o Options) ResolveSettings() (Settings, error) {
 	wrong := []error{err}
 	s.URLs, s.Tokens = map[kind.Area]Setting{}, map[kind.Area]TokenSetting{}
 	for _, area := range kind.Areas() {
-		url := VariableName(area, "URL")
+		url := api.VariableName(area, "URL")
 		s.URLs[area] = firstSetting(Setting{o.Getenv(url), url}, Setting{s.Profile.areaSettings(area).URL, s.Profile.origin()})
 		token := o.tokenSetting(s.Profile, area)
 		token.refused = s.refuseForeignToken(area, token) // doctor continues, and must not send it
@@ -131,7 +131,7 @@ func (o Options) CodeHostTransport() (*http.Transport, error) {
 }
 
 func (o Options) tokenSetting(p Profile, area kind.Area) TokenSetting {
-	name, file := VariableName(area, "TOKEN"), VariableName(area, "TOKEN_FILE")
+	name, file := api.VariableName(area, "TOKEN"), api.VariableName(area, "TOKEN_FILE")
 	switch {
 	case o.Getenv(name) != "":
 		return TokenSetting{TokenSource: TokenSource{Env: name}, Origin: name, setting: name}
@@ -159,7 +159,7 @@ func (s Settings) refuseForeignToken(area kind.Area, token TokenSetting) error {
 		return nil // url.Parse makes schemes lower case
 	}
 	return fmt.Errorf("%s overrides the address in profile %s and would get its token: unset it, or set %s as well",
-		s.URLs[area].Origin, s.Profile.Name, VariableName(area, "TOKEN"))
+		s.URLs[area].Origin, s.Profile.Name, api.VariableName(area, "TOKEN"))
 }
 
 // RootCAs returns the system's certificates and those of the user's file; nil if there is no file.

@@ -43,7 +43,10 @@ func OpenManifests(cwd string, paths []string, stdin func() io.Reader) (list []m
 		case slices.Contains(paths[:i], path):
 			err = errors.New("- is given twice, and there is only one standard input: name it once")
 		default:
-			src, err = readStdin(stdin)
+			src.Display = path
+			if src.Data, err = io.ReadAll(io.LimitReader(stdin(), manifest.MaxFile+1)); err != nil { // manifest.Load refuses the byte too many
+				err = fmt.Errorf("standard input: %w", err)
+			}
 		}
 		if err != nil {
 			return list, err
@@ -51,14 +54,6 @@ func OpenManifests(cwd string, paths []string, stdin func() io.Reader) (list []m
 		list = append(list, src)
 	}
 	return list, nil
-}
-
-func readStdin(stdin func() io.Reader) (src manifest.PathSource, err error) {
-	data, err := io.ReadAll(io.LimitReader(stdin(), manifest.MaxFile+1)) // manifest.Load refuses the byte too many
-	if err != nil {
-		err = fmt.Errorf("standard input: %w", err)
-	}
-	return manifest.PathSource{Data: data, Display: "-"}, err
 }
 
 // OpenManifests opens the manifests of the project, which must be below its folder: a pull request must
@@ -93,10 +88,12 @@ func (p Project) OpenRules(cwd string) (src manifest.PathSource, ok bool, err er
 }
 
 // openSource opens a file or folder inside base; shown is the path as the user knows it. The source is inside an os.Root
-// that no link leads out of, and that stays open.
+// that no link leads out of, and that stays open. It rejects a path in git's own folder, also through a link, because
+// errors would quote its files, which may hold a token.
 func openSource(base, inside, shown string) (src manifest.PathSource, err error) {
-	if err := rejectGitFolder(filepath.Join(base, inside), shown); err != nil {
-		return src, err
+	full := filepath.Join(base, inside)
+	if resolved, err := filepath.EvalSymlinks(full); isWithinGit(full) || err == nil && isWithinGit(resolved) {
+		return src, fmt.Errorf("%s is git's own folder and has no manifests: name the folder of your manifests, such as %s", shown, ManifestsDir)
 	}
 	defer func() {
 		if err != nil {
@@ -137,16 +134,6 @@ func (p Project) ReadsFile(cwd, full string) bool {
 		hidden := rel != "." && strings.Contains("/"+filepath.ToSlash(rel), "/.")
 		return err == nil && filepath.IsLocal(rel) && !hidden
 	})
-}
-
-// rejectGitFolder rejects a path in git's own folder, also through a link, because errors would quote its files,
-// which may hold a token.
-func rejectGitFolder(full, shown string) error {
-	resolved, err := filepath.EvalSymlinks(full)
-	if isWithinGit(full) || err == nil && isWithinGit(resolved) {
-		return fmt.Errorf("%s is git's own folder and has no manifests: name the folder of your manifests, such as %s", shown, ManifestsDir)
-	}
-	return nil
 }
 
 // isWithinGit reports whether an absolute path is git's own folder, or in it. A work tree is never in it.

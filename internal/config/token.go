@@ -59,18 +59,13 @@ func (s TokenSource) checkSource() error {
 		return errors.New(".env is not the name of a variable: write the name, not the token")
 	case strings.HasPrefix(s.File, "~"):
 		return fmt.Errorf(".file is %q: write the whole path, because ~ has no meaning here", s.File)
-	case s.Exec != nil:
-		return s.Exec.checkCommand()
-	}
-	return nil
-}
-
-func (c TokenCommand) checkCommand() error {
-	if len(c.Command) == 0 || c.Command[0] == "" {
+	case s.Exec == nil:
+		return nil
+	case len(s.Exec.Command) == 0 || s.Exec.Command[0] == "":
 		return errors.New(".exec.command is empty: write the program and its arguments as a list")
 	}
-	if d, err := time.ParseDuration(c.Timeout); c.Timeout != "" && (err != nil || d <= 0 || d > mostExecTime) {
-		return fmt.Errorf(".exec.timeout is %q: write a time up to 5m", c.Timeout)
+	if d, err := time.ParseDuration(s.Exec.Timeout); s.Exec.Timeout != "" && (err != nil || d <= 0 || d > mostExecTime) {
+		return fmt.Errorf(".exec.timeout is %q: write a time up to 5m", s.Exec.Timeout)
 	}
 	return nil
 }
@@ -274,7 +269,7 @@ const shortestToken = 8
 // FindTokenVariable returns the variable whose token is in a text, or "". It looks for those of the areas, and of more variables.
 func (o Options) FindTokenVariable(text string, more ...string) string {
 	for _, area := range kind.Areas() {
-		more = append(more, VariableName(area, "TOKEN"))
+		more = append(more, api.VariableName(area, "TOKEN"))
 	}
 	for _, name := range more {
 		if token := strings.TrimSpace(o.Getenv(name)); len(token) >= shortestToken && strings.Contains(text, token) {

@@ -272,7 +272,9 @@ type ProjectFileEdit struct {
 func (p *ProjectFileEdit) editText(was []byte) ([]byte, error) {
 	switch {
 	case was == nil:
-		return p.fileText(), nil
+		return fmt.Appendf(nil, "# yaml-language-server: $schema=%s\napiVersion: trueup/v1\nkind: Project\n"+
+			"workspace:\n  name: %s\n  uuid: %s\nmanifests: [%s]\n%s",
+			kind.EditorSchemaFile, jsonText(p.Workspace.Name), jsonText(p.Workspace.UUID), config.ManifestsDir, p.ledgerPart()), nil
 	case p.IsNew:
 		return nil, errors.New("it is not a project file")
 	}
@@ -312,15 +314,6 @@ func (p *ProjectFileEdit) addLedgerID(was []byte, before config.Project) []byte 
 		return was
 	}
 	return now
-}
-
-func (p *ProjectFileEdit) fileText() []byte {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "# yaml-language-server: $schema=%s\n", kind.EditorSchemaFile)
-	fmt.Fprintf(&b, "apiVersion: trueup/v1\nkind: Project\n")
-	fmt.Fprintf(&b, "workspace:\n  name: %s\n  uuid: %s\n", jsonText(p.Workspace.Name), jsonText(p.Workspace.UUID))
-	fmt.Fprintf(&b, "manifests: [%s]\n%s", config.ManifestsDir, p.ledgerPart())
-	return b.Bytes()
 }
 
 // ledgerPart is the part of trueup.yaml that names the ledger.

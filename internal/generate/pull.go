@@ -310,24 +310,19 @@ func (r *pullRun) readWrites(ctx context.Context, asked PullSelection) (found Pu
 	if err == nil && w.matched == 0 {
 		err = fmt.Errorf("nothing was written to these objects since %s: trueup log shows what was", w.Text)
 	}
-	w.addWritesOfRun()
 	if found = r.selectWrites(w); err == nil && len(found) == 0 {
 		err = errors.New(strings.Join(r.Doubts, " ") + " Nothing was pulled")
 	}
 	return found, config.ExplainLedgerError(err)
 }
 
-// addWritesOfRun names what the run wrote after the entry, too.
-func (w *pastWriteCollector) addWritesOfRun() {
-	for i := w.matched - 1; i >= 0 && w.Run; i-- {
+// selectWrites keeps the writes to the objects that are named, and returns these objects.
+func (r *pullRun) selectWrites(w *pastWriteCollector) (found PullSelection) {
+	for i := w.matched - 1; i >= 0 && w.Run; i-- { // what the run wrote after the entry is named, too
 		if e := w.writes[i]; w.isOfRun(e) {
 			w.named[e.Key], w.last = true, e
 		}
 	}
-}
-
-// selectWrites keeps the writes to the objects that are named, and returns these objects.
-func (r *pullRun) selectWrites(w *pastWriteCollector) (found PullSelection) {
 	r.writes = map[kind.Key][]ledger.LogEntry{}
 	for _, e := range w.writes[:w.matched] {
 		k, _ := kind.FindKind(e.Kind)

@@ -232,7 +232,13 @@ type responseEditor = func(f FaultValue, a *Response, now time.Time)
 
 // breakConnection breaks the connection after how, without an answer.
 func breakConnection(how func(http.ResponseWriter, WaitFunc)) responseEditor {
-	return func(_ FaultValue, a *Response, _ time.Time) { a.breakAfter(how) }
+	return func(_ FaultValue, a *Response, _ time.Time) {
+		a.Status = 0
+		a.Send = func(w http.ResponseWriter, wait WaitFunc) {
+			how(w, wait)
+			panic(http.ErrAbortHandler)
+		}
+	}
 }
 
 func (f FaultValue) answerStatus(a *Response, now time.Time) {
@@ -255,17 +261,11 @@ func (f FaultValue) answerStatus(a *Response, now time.Time) {
 		*a = *newResponse(f.N, typeJSON, []byte("{}\n"))
 	}
 	if after := f.Options["retry-after"]; after != "" {
-		a.Header.Set("Retry-After", retryDate(after, now))
+		if d, err := time.ParseDuration(after); err == nil && strings.ContainsAny(after[:1], "+-") {
+			after = now.Add(d).Format(http.TimeFormat)
+		}
+		a.Header.Set("Retry-After", after)
 	}
-}
-
-// retryDate returns the value of Retry-After: a signed time becomes a date.
-func retryDate(text string, now time.Time) string {
-	d, err := time.ParseDuration(text)
-	if err != nil || !strings.ContainsAny(text[:1], "+-") {
-		return text
-	}
-	return now.Add(d).Format(http.TimeFormat)
 }
 
 // dropContinueToken removes the token to get the rest of a list, and how many are left unless that is counted.
@@ -282,4 +282,39 @@ func dropContinueToken(isCounted bool) responseEditor {
 		}
 		a.Body = []byte(EncodeJSON(body) + "\n")
 	}
+}
+
+// Quirk is one way in which a real server may differ from the simplest one.
+type Quirk struct{ Name, Summary string }
+
+// Quirks returns the table of all quirks.
+func Quirks() []Quirk {
+	return []Quirk{
+		{"defaults", "missing fields get the server's default, also inside list elements; an array sent without such a member resets it"},
+		{"typed-scalars", "answers numbers and booleans where text was sent: 443, true, 2"},
+		{"status", "CDNs and purges are answered with a status"},
+		{"normalises", "answers show hostnames in lower case, and edge TTLs with their unit: 3600s"},
+		{"sorts-locations", "answers show locations sorted by path, in reverse"},
+		{executesDuplicates, "a second purge of a name is accepted and executed"},
+	}
+}
+
+const executesDuplicates = "executes-duplicates"
+
+// quirkSet holds the names of the quirks that are on. It never changes.
+type quirkSet map[string]bool
+
+// SetQuirks turns on exactly these quirks. It changes nothing if a name is unknown.
+func (s *Server) SetQuirks(names ...string) error {
+	all, on := Quirks(), quirkSet{}
+	for _, name := range names {
+		if !slices.ContainsFunc(all, func(q Quirk) bool { return q.Name == name }) {
+			return fmt.Errorf("quirk %q does not exist", name)
+		}
+		on[name] = true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.on = on
+	return nil
 }

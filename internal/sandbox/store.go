@@ -203,11 +203,6 @@ func (o objectTx) nextVersion() (string, error) {
 	return strconv.FormatUint(n, 10), err
 }
 
-// newestVersion returns the newest resource version.
-func (o objectTx) newestVersion() string {
-	return strconv.FormatUint(o.openBucket(bucketMeta).Sequence(), 10)
-}
-
 // addExecution counts a purge as executed. An accepted purge can't be revoked.
 func (o objectTx) addExecution(name string) error {
 	b := o.openBucket(bucketExecuted)

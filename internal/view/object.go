@@ -89,7 +89,7 @@ func NewObjectView(item plan.Item, opts TextOptions) ObjectView {
 	o := ObjectView{
 		Key: item.Key, Mark: op.mark, State: op.headline, Title: titleOf(item.Key), Path: item.Path, Line: item.Line,
 		Source: FormatLocation(diag.Finding{Path: item.Path, Line: item.Line}), Waits: item.Waits, Happened: item.Happened,
-		Leads: opRows(item, opts), Short: isShort(item), Rule: opRule(item), Rank: rankElsewhere,
+		Leads: opRows(item), Short: isShort(item), Rule: opRule(item), Rank: rankElsewhere,
 	}
 	if item.Waits {
 		o.State = "not applied"

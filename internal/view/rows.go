@@ -318,7 +318,7 @@ func IsHidden(item plan.Item, opts TextOptions) bool {
 }
 
 // opRows returns the row about the object as a whole, if there is one.
-func opRows(item plan.Item, opts TextOptions) []Row {
+func opRows(item plan.Item) []Row {
 	op, reason := opLookOf(item), CleanMessage(item.Reason)
 	r := Row{Mark: op.mark, Why: objectCause(item), Path: clean(op.title)}
 	if item.Happened && !item.Failed {
