@@ -143,6 +143,9 @@ func (o Options) readToken(ctx context.Context, t TokenSetting, p Profile) (api.
 
 // tokenFromFile reads a file that only the user should be able to read.
 func (o Options) tokenFromFile(file string) (string, error) {
+	if filepath.Base(file) == "-" {
+		return "", errors.New("standard input is not read: write the path of a file that is not named -")
+	}
 	data, info, err := files.Read(file, maxToken)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", file, err)

@@ -43,6 +43,8 @@ const (
 // convertDocument checks one document and converts it to an object.
 func (w *worker) convertDocument(doc *yaml.Node) {
 	w.file.StartDocument()
+	defer w.file.EndDocument()
+	w.file.object = nil
 	root := RootNode(doc)
 	if root == nil || w.file.HasTooManyErrors() {
 		return
@@ -121,11 +123,15 @@ func (w *worker) convertObject(k *kind.Kind, root *yaml.Node, marks []CommentMar
 	c := &w.convert
 	c.reset(w.file)
 	c.exempt = w.options.Undocumented[k.Name]
+	silences := w.readSilences(root, marks)
+	w.file.object = &Object{Silences: silences}
 	doc, _ := c.convertValue(root, root, k.Root()).(map[string]any)
 	if c.stopped {
+		w.file.removeSilenced()
 		return
 	}
 	o := w.buildObject(k, root, doc)
+	o.Silences, w.file.object = silences, o
 	w.checkSchema(doc, k)
 	tree, _ := doc["spec"].(map[string]any)
 	subject := o.newRuleSubject(doc, tree, w.options, w.file)
@@ -134,11 +140,7 @@ func (w *worker) convertObject(k *kind.Kind, root *yaml.Node, marks []CommentMar
 			own.Check(subject)
 		}
 	}
-	o.placeFindings(w.file.DocumentFindings(), &w.file.Lines)
-	if len(marks) > 0 {
-		o.Silences = w.readSilences(root, marks)
-		w.applySilences(o)
-	}
+	w.file.removeSilenced()
 	dropGeneralFindings(w.file)
 	switch {
 	case k == kind.RequestTestKind():

@@ -116,7 +116,7 @@ func (w *worker) readFile(t FileText) {
 	}
 	w.total.Add(int64(len(data)))
 	f := NewFileState(t.Path, data)
-	f.MaxValues, f.Pool = limits.Values, &w.pool
+	f.MaxFindings, f.MaxValues, f.Pool = w.options.Findings, limits.Values, &w.pool
 	w.file = f
 	if int64(len(data)) > limits.File {
 		f.AddError(1, 1, RuleSize, "", "the file is larger than "+bytesOf(limits.File), "split it into several files")
@@ -126,7 +126,7 @@ func (w *worker) readFile(t FileText) {
 	f.Finish()
 	w.count.Add(int64(len(w.objects)))
 	w.reported.Add(int64(len(f.Findings)))
-	w.findings = f.Findings
+	w.findings, w.silenced = f.Findings, f.silenced
 }
 
 // joinResults joins the results in the order of the files.

@@ -223,26 +223,55 @@ func TestAliasBombIsRefusedAndABigPurgeIsNot(t *testing.T) {
 
 func TestManyFindingsAreCounted(t *testing.T) {
 	unknown := ""
-	for i := range 2 * maxOfFile {
+	for i := range 3 * maxFindings {
 		unknown += fmt.Sprintf("  odd%d: x\n", i)
 	}
 	spec := "  hostname: a.example.com\n  paths: [/a]\n"
 	_, findings := loadText(t, inputs.PurgeOf(spec+unknown), LoadSettings{Workspace: "acme"})
-	if len(findings) != maxOfFile+1 || findings.HasErrors() {
+	if len(findings) != maxFindings+1 || findings.HasErrors() {
 		t.Errorf("%d findings, errors: %v", len(findings), findings.HasErrors())
 	}
 	_, findings = loadText(t, inputs.PurgeOf(spec+unknown+"  subdomains: [1]\n"), LoadSettings{Workspace: "acme"})
 	if !findings.HasErrors() {
 		t.Error("the error behind many warnings is lost")
 	}
+	_, findings = loadText(t, inputs.PurgeOf(spec+unknown+"  a: "+strings.Repeat("[", 200)+strings.Repeat("]", 200)+"\n"), LoadSettings{Workspace: "acme"})
+	if !findings.HasErrors() {
+		t.Error("the error that ends a document is lost behind many warnings")
+	}
+	_, findings = loadText(t, inputs.PurgeOf(spec+unknown)+"---\n"+inputs.PurgeOf("  paths: 1\n"), LoadSettings{Workspace: "acme"})
+	if len(findings) < maxFindings+2 || !findings.HasErrors() {
+		t.Error("the errors of a later document are lost behind many warnings")
+	}
+}
+
+// TestSilencedFindingsTakeNoRoom: however many there are, the others are shown, and there may be no others. The
+// places of some findings are known at once, those of others later.
+func TestSilencedFindingsTakeNoRoom(t *testing.T) {
+	const start = "apiVersion: delivery/v2.1\nkind: %s\nmetadata: {name: rel-42}\nspec:\n  hostname: a.example.com\n"
+	unknown := fmt.Sprintf(start, "CDN") + "  tls: # trueup:ignore unknown-field as is\n"
+	odd := fmt.Sprintf(start, "Purge") + "  paths: # trueup:ignore purge-path-odd as is\n"
+	for i := range 4 * maxFindings {
+		unknown += fmt.Sprintf("    odd%d: x\n", i)
+		odd += fmt.Sprintf("    - /a//%d\n", i)
+	}
+	for _, text := range []string{unknown, odd} {
+		for behind, want := range map[string]string{"": "", "  other: x\n": "other", "---\na: 1\n": "unknown-kind"} {
+			set, findings := loadText(t, text+behind, LoadSettings{Workspace: "acme"})
+			got := fmt.Sprint(findings)
+			if len(findings) != min(len(want), 1) || !strings.Contains(got, want) || len(set.Silenced) != 4*maxFindings {
+				t.Errorf("%.60q%q: %d silenced, shown %.500s", text, behind, len(set.Silenced), got)
+			}
+		}
+	}
 }
 
 // TestManyFindingsOfAFileAreCounted over its documents, and over all files.
 func TestManyFindingsOfAFileAreCounted(t *testing.T) {
-	many := strings.Repeat("a: 1\n---\n", 2*maxOfFile)
+	many := strings.Repeat("a: 1\n---\n", 2*MaxOfFile)
 	_, findings := loadText(t, many, LoadSettings{})
 	last := findings[len(findings)-1]
-	if len(findings) != maxOfFile+1 || last.Severity != diag.Error || last.Message != "the file has more than 100 findings; the rest is not shown" {
+	if len(findings) != MaxOfFile+1 || last.Severity != diag.Error || last.Message != "the file has more than 1000 findings; the rest is not shown" {
 		t.Errorf("%d findings, the last is %+v", len(findings), last)
 	}
 	// Behind warnings alone everything is read.
@@ -254,14 +283,14 @@ func TestManyFindingsOfAFileAreCounted(t *testing.T) {
 		}
 	}
 	set, findings := loadText(t, warned.String(), LoadSettings{Workspace: "acme"})
-	if len(set.Objects) != 20 || findings.HasErrors() || len(findings) != maxOfFile+1 {
+	if len(set.Objects) != 20 || findings.HasErrors() || len(findings) != MaxOfFile+1 {
 		t.Errorf("%d objects, %d findings", len(set.Objects), len(findings))
 	}
 	if testing.Short() {
 		t.Skip("-short: a hundred thousand findings are slow with the race detector")
 	}
 	files := fstest.MapFS{}
-	for i := range maxOfAll/maxOfFile + 1 {
+	for i := range maxOfAll/MaxOfFile + 1 {
 		files[fmt.Sprintf("f%03d.yaml", i)] = &fstest.MapFile{Data: []byte(many[:len(many)/2])}
 	}
 	_, all, err := Load(t.Context(), []PathSource{{FS: files, Path: "."}}, LoadSettings{})

@@ -158,6 +158,8 @@ type LoadSettings struct {
 	Limits      Limits
 	// Progress, if set, is called after every file, from several goroutines.
 	Progress func(done, of int)
+	// Findings raises the limit of findings of a document.
+	Findings int
 }
 
 // newRuleSubject returns the object for rules that report to a file.
@@ -203,8 +205,10 @@ func CheckSet(set *Set, opts LoadSettings) (findings diag.List) {
 // Advice never stops a run.
 func Advise(o *Object, tree map[string]any, opts LoadSettings) (advice, silenced diag.List) {
 	f := NewFileState(o.Path, nil)
+	f.object = o
 	s := o.newRuleSubject(nil, tree, opts, f)
+	s.Begin = func() { f.removeSilenced(); f.StartDocument() } // each rule has room of its own
 	s.Run(true)
-	o.placeFindings(f.Findings, &f.Lines)
-	return o.SplitSilenced(f.Findings)
+	f.removeSilenced()
+	return f.Findings, f.silenced
 }

@@ -207,6 +207,9 @@ func (o *Object) SplitSilenced(found diag.List) (shown, silenced diag.List) {
 
 // readSilences reads the comments of a document. It reports those that can't work, which silence nothing.
 func (w *worker) readSilences(root *yaml.Node, marks []CommentMark) []CommentMark {
+	if len(marks) == 0 {
+		return nil
+	}
 	var out []CommentMark
 	for _, m := range commentsWithLines(root, marks) {
 		if m.Word == "" {
@@ -251,11 +254,4 @@ func commentProblem(m CommentMark) (message, fix string) {
 		return "the comment has no reason", "say why: # trueup:ignore " + m.Rule + " REASON"
 	}
 	return "", ""
-}
-
-// applySilences removes the findings that comments silence, after all rules ran.
-func (w *worker) applySilences(o *Object) {
-	shown, silenced := o.SplitSilenced(slices.Clone(w.file.DocumentFindings()))
-	w.file.SetCurrentDocumentFindings(shown)
-	w.silenced = append(w.silenced, silenced...)
 }

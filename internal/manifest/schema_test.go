@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -145,7 +146,7 @@ func TestFindingsAreTheValidators(t *testing.T) {
 			if of, ok := kind.FindByEnvelope(version, name); !ok || of != k {
 				return false // no document of the kind
 			}
-			w := &worker{loader: &loader{}, file: &FileState{}}
+			w := &worker{loader: &loader{}, file: &FileState{MaxFindings: math.MaxInt}}
 			w.checkSchema(doc, k)
 			var found []string
 			for _, x := range w.file.Findings {
@@ -153,9 +154,6 @@ func TestFindingsAreTheValidators(t *testing.T) {
 			}
 			slices.Sort(found)
 			want := rejected(schema, k, doc)
-			if len(want) > maxOfFile {
-				want = slices.DeleteFunc(want, func(field string) bool { return !slices.Contains(found, field) })
-			}
 			if !slices.Equal(found, want) {
 				t.Fatalf("there are the findings %q, and the validator of %s rejects %q of %s", found, k.Name, want, canon.Encode(doc))
 			}

@@ -34,14 +34,19 @@ type FileState struct {
 	Findings diag.List
 	// from is the index of the first finding of the current document.
 	from int
-	// dropped is whether there are more findings than are kept, and worst the highest severity among these.
-	dropped   bool
-	worst     diag.Severity
-	MaxValues int  // of a document
-	Comments  bool // the nodes of documents have their comments
-	Tagged    bool // the text has an exclamation mark, with which tags start
-	questions bool // the text has a question mark
-	Pool      *NodePool
+	// beyondDocument and beyondFile count the findings beyond the limit of a document and of the file.
+	beyondDocument, beyondFile droppedFindings
+	// object has the comments that silence findings of the current document. The first findings, shown of them, are not silenced.
+	object   *Object
+	shown    int
+	silenced diag.List
+	// MaxFindings raises the limits of findings, if it is higher.
+	MaxFindings int
+	MaxValues   int  // of a document
+	Comments    bool // the nodes of documents have their comments
+	Tagged      bool // the text has an exclamation mark, with which tags start
+	questions   bool // the text has a question mark
+	Pool        *NodePool
 	// marks are the offsets of possible trueup: comments that no document has taken yet.
 	marks [][]int
 }
@@ -54,21 +59,58 @@ func NewFileState(path string, data []byte) *FileState {
 	return &FileState{Path: path, Lines: LineIndex{Data: data}, MaxValues: maxValues}
 }
 
+// droppedFindings counts findings that are not shown; worst is the highest severity among them.
+type droppedFindings struct {
+	count int
+	worst diag.Severity
+}
+
 // The limits of findings keep a hostile file cheap. maxBroken limits how often reading continues after
 // a syntax error.
 const (
-	maxOfFile = 100
-	maxOfAll  = 100_000
-	maxBroken = 20
+	maxFindings = 100
+	MaxOfFile   = 1000
+	maxOfAll    = 100_000
+	maxBroken   = 20
 )
 
-// Full reports whether the file has too many findings for another one, and then counts that one as dropped.
+// Full reports whether the document or the file has too many findings for another one, and then counts
+// that one as dropped. Silenced findings take no room. They are found at times only, because that reads the whole object.
 func (f *FileState) Full(severity diag.Severity) bool {
-	if len(f.Findings) < maxOfFile {
+	if f.object != nil && len(f.object.Silences) > 0 {
+		if len(f.Findings)-f.shown < max(maxFindings, len(f.silenced)) {
+			return false
+		}
+		f.removeSilenced()
+	}
+	return f.hasNoRoom(severity)
+}
+
+func (f *FileState) hasNoRoom(severity diag.Severity) bool {
+	over := &f.beyondDocument
+	switch {
+	case len(f.Findings) >= max(MaxOfFile, f.MaxFindings):
+		over = &f.beyondFile
+	case len(f.Findings)-f.from < max(maxFindings, f.MaxFindings):
 		return false
 	}
-	f.dropped, f.worst = true, max(f.worst, severity)
+	over.count++
+	over.worst = max(over.worst, severity)
 	return true
+}
+
+// removeSilenced places the latest findings of the object, and takes out those that its comments silence.
+func (f *FileState) removeSilenced() {
+	latest := f.Findings[f.shown:]
+	f.object.placeFindings(latest, &f.Lines)
+	others, silenced := f.object.SplitSilenced(latest)
+	f.Findings, f.silenced = f.Findings[:f.shown], append(f.silenced, silenced...)
+	for _, x := range others {
+		if !f.hasNoRoom(x.Severity) {
+			f.Findings = append(f.Findings, x)
+		}
+	}
+	f.shown = len(f.Findings)
 }
 
 // FollowsQuestionMark reports whether a question mark stands right before a node.
@@ -81,7 +123,9 @@ func (f *FileState) FollowsQuestionMark(n *yaml.Node) bool {
 }
 
 // StartDocument begins the findings of a document.
-func (f *FileState) StartDocument() { f.from = len(f.Findings) }
+func (f *FileState) StartDocument() {
+	f.from, f.shown, f.beyondDocument = len(f.Findings), len(f.Findings), droppedFindings{}
+}
 
 // DocumentFindings returns the findings of the current document.
 func (f *FileState) DocumentFindings() diag.List { return f.Findings[f.from:] }
@@ -92,18 +136,29 @@ func (f *FileState) SetCurrentDocumentFindings(own diag.List) {
 }
 
 // HasTooManyErrors reports whether the file has so many findings that another error would not be kept.
-func (f *FileState) HasTooManyErrors() bool { return f.dropped && f.worst == diag.Error }
+func (f *FileState) HasTooManyErrors() bool { return f.beyondFile.worst == diag.Error }
+
+// EndDocument says how many findings of the document are not kept.
+func (f *FileState) EndDocument() {
+	if more := f.beyondDocument; more.count > 0 {
+		f.addUnshown(fmt.Sprintf("the document has %d more findings, which are not shown", more.count), more.worst)
+	}
+}
 
 // Finish says that findings are not kept, and sorts the others.
 func (f *FileState) Finish() {
-	if f.dropped {
-		last := f.Findings[len(f.Findings)-1]
-		last.Severity, last.Field, last.Fix = f.worst, "", "fix those that are shown first"
-		last.Message = fmt.Sprintf("the file has more than %d findings; the rest is not shown", maxOfFile)
-		f.Findings = append(f.Findings, last)
+	if f.beyondFile.count > 0 {
+		f.addUnshown(fmt.Sprintf("the file has more than %d findings; the rest is not shown", MaxOfFile), f.beyondFile.worst)
 	}
 	f.Findings.Sort()
 	f.Findings = slices.Compact(f.Findings)
+}
+
+// addUnshown adds a finding, at the place of the last one, that more are not shown.
+func (f *FileState) addUnshown(message string, worst diag.Severity) {
+	last := f.Findings[len(f.Findings)-1]
+	last.Severity, last.Field, last.Message, last.Fix = worst, "", message, "fix those that are shown first"
+	f.Findings = append(f.Findings, last)
 }
 
 // AddError is Add for an error.

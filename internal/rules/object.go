@@ -289,6 +289,8 @@ func (h hostField) problem() (problem, fix string) {
 	switch problem = hostnameProblem(h.text); {
 	case h.server && isBracketedIPv6(h.text):
 		return "", ""
+	case h.server && problem != "" && strings.Count(h.text, ":") > 1 && !strings.Contains(h.text, "/"):
+		return "is neither a name nor an address", "write the address alone, such as 2001:db8::7"
 	case problem == "" && endsInNumber(h.text) && !isIPAddress(h.text):
 		return "ends in a number and is not an address, but some programs read it as one", fix
 	}

@@ -33,6 +33,12 @@ func subdomainProblem(sub, host string) (problem, fix string) {
 	case host != "" && strings.Contains(sub, host):
 		return "contains the hostname", "write only the part before it"
 	case len(hostnameOddities(sub)) > 0 || hostnameProblem(sub) != "":
+		if trimmed := strings.Trim(sub, "."); trimmed != sub {
+			return "has a dot at its start or end", "write " + trimmed
+		}
+		if ascii := toASCII(sub); ascii != "" {
+			return "is not the start of a hostname", "write " + ascii + ", which is this name in ASCII"
+		}
 		return "is not the start of a hostname", "write letters, digits and hyphens, such as www"
 	}
 	return "", ""

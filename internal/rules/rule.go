@@ -198,6 +198,8 @@ type RuleSubject struct {
 	Full   func(diag.Severity) bool
 	// Line returns the line of a field.
 	Line func(field string) int
+	// Begin, if set, is called before each rule.
+	Begin func()
 
 	rule  *Rule                       // the running one
 	names []specName                  // the result of specNames
@@ -213,7 +215,9 @@ func (s *RuleSubject) Run(advice bool) {
 		if rule.object == nil || advice != (rule.Severity == diag.Advice) || !general && (rule.kind != s.Kind.Name || s.Tree == nil) {
 			continue
 		}
-		s.rule = rule
+		if s.rule = rule; s.Begin != nil {
+			s.Begin()
+		}
 		rule.object(s)
 	}
 }

@@ -145,7 +145,7 @@ const maxRounds = 100
 // fixFile resolves the findings of a file whose fix is certain: missing quotes, and misspelt fields and
 // values. It ignores silenced findings. It returns the new text and the resolved findings, with their places in the old text.
 func fixFile(ctx context.Context, path string, text []byte, opts manifest.LoadSettings) (_ []byte, fixed diag.List, err error) {
-	opts.Strict, opts.Parallelism = false, 1
+	opts.Strict, opts.Parallelism, opts.Findings = false, 1, manifest.MaxOfFile
 	for range maxRounds {
 		_, findings, err := manifest.Load(ctx, []manifest.PathSource{{Data: text, Display: path}}, opts)
 		if err != nil {
