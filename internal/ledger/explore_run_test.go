@@ -274,6 +274,11 @@ type parked struct {
 func (x *explorer) begin(id int) (*parked, turn, *ending) {
 	p := &parked{&actor{x: x, id: id, asked: make(chan turn), replied: make(chan reply)}, make(chan *ending, 1)}
 	go func() {
+		defer func() {
+			if value := recover(); value != nil {
+				p.over <- &ending{problems: fmt.Sprint("the run panics: ", value)}
+			}
+		}()
 		end, err := p.actor.live(context.Background())
 		if err != nil {
 			end = &ending{problems: err.Error()}
