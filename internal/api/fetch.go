@@ -23,7 +23,7 @@ type ObjectReader interface {
 	Get(ctx context.Context, k *kind.Kind, name string) (kind.LiveObject, error)
 }
 
-func newState(objects int) kind.LiveState {
+func newLiveState(objects int) kind.LiveState {
 	return kind.LiveState{
 		Objects: make(map[kind.Key]kind.LiveObject, objects), Absent: map[kind.Key]bool{},
 		Hosts: make(map[string]kind.Key, objects), Lists: map[string]kind.ListInfo{},
@@ -50,7 +50,7 @@ func FetchState(ctx context.Context, r ObjectReader, set *manifest.Set, opts Fet
 	f := &fetch{
 		reader: r, opts: opts, inGit: map[kind.Key]kind.Key{}, listed: map[kind.Key]bool{},
 		wanted: make(map[kind.Key]*manifest.Object, len(set.Objects)),
-		state:  newState(len(set.Objects)),
+		state:  newLiveState(len(set.Objects)),
 	}
 	for key, name := range opts.Names {
 		f.inGit[kind.Key{Kind: key.Kind, Name: name}] = key
@@ -82,7 +82,7 @@ func FetchState(ctx context.Context, r ObjectReader, set *manifest.Set, opts Fet
 
 // FetchAreas is FetchState for each area alone. It returns what it read of all.
 func FetchAreas(ctx context.Context, r ObjectReader, set *manifest.Set, opts FetchOptions) (kind.LiveState, kind.Unread) {
-	all, unread := newState(len(set.Objects)), kind.Unread{}
+	all, unread := newLiveState(len(set.Objects)), kind.Unread{}
 	for _, area := range kind.Areas() {
 		part := opts
 		part.Also = slices.DeleteFunc(slices.Clone(opts.Also), func(k *kind.Kind) bool { return k.Area != area })

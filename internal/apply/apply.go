@@ -42,8 +42,8 @@ type Journal interface {
 	MarkResumable(ctx context.Context, key kind.Key, message string) error
 	MarkUnknown(ctx context.Context, key kind.Key, now ledger.Instant) error
 	ReadRecords(ctx context.Context, keys []kind.Key) (map[kind.Key]ledger.Record, error)
-	// CheckCurrent returns an error if another apply was recorded since this one, as RecordPending, Claim and RecordDeleting do.
-	CheckCurrent(ctx context.Context, key kind.Key) error
+	// CheckNotSuperseded returns an error if another apply was recorded since this one, as RecordPending, Claim and RecordDeleting do.
+	CheckNotSuperseded(ctx context.Context, key kind.Key) error
 
 	// For the last-applied spec of each object (docs/design.md B1 and 0.2). AppliedAll is
 	// Applied for objects that are in sync; its errors are in their order.
@@ -161,7 +161,7 @@ func (r *run) applyItemsWithPolicy(ctx context.Context, policy kind.Policy) {
 		r.slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-r.slots; <-started }()
-			r.outcomes[i] = r.newWork(i).applyItem(ctx)
+			r.outcomes[i] = r.newItemRun(i).applyItem(ctx)
 			if !r.outcomes[i].toRecord {
 				r.countDone()
 			}

@@ -28,7 +28,7 @@ func (r *run) sendOnceItems(ctx context.Context) {
 			continue
 		}
 		if r.items[i].Op != plan.Post {
-			r.outcomes[i] = r.newWork(i).applyItem(ctx)
+			r.outcomes[i] = r.newItemRun(i).applyItem(ctx)
 			r.countDone()
 			continue
 		}
@@ -91,7 +91,7 @@ func (r *run) claimBatch(ctx context.Context, batch []int) []*sendOnceRequest {
 	clocks := map[kind.Area]clockReading{}
 	var wg sync.WaitGroup
 	for n, i := range batch {
-		s := &sendOnceRequest{itemRun: r.newWork(i)}
+		s := &sendOnceRequest{itemRun: r.newItemRun(i)}
 		blocked := cmp.Or(s.blockedOutcome(ctx), s.deferForPurgeLimit())
 		if blocked == nil {
 			s.reportPhase("start", "")
@@ -150,7 +150,7 @@ func (w *itemRun) createOnce(ctx context.Context) *ItemOutcome {
 	case got.obj.Terminating:
 		return failedOutcome(Partial, "it was created, and is being deleted", "")
 	case !got.kept:
-		return w.outcomeOf(w.createdWrite(), *got.obj, got.readbackCheck)
+		return w.writeOutcome(w.createdWrite(), *got.obj, got.readbackCheck)
 	}
 	return w.waitUntilReady(ctx, name, *got.obj)
 }
@@ -186,8 +186,8 @@ func (w *itemRun) listSimilar(ctx context.Context, at clockReading) *ledger.List
 	}
 	found, spec := ledger.Listing{At: at.now.Now}, canon.MustDecode(w.spec)
 	info, err := w.Writer.List(ctx, w.kind, func(o kind.LiveObject) error {
-		if o.Spec == nil || merge.Covers(w.Rules(w.kind), spec, canon.MustDecode(o.Spec)) {
-			found.Objects = append(found.Objects, ledger.Identity{Name: o.Name, UID: o.UID})
+		if o.Spec == nil || merge.LiveCovers(w.Rules(w.kind), spec, canon.MustDecode(o.Spec)) {
+			found.Objects = append(found.Objects, ledger.ObjectID{Name: o.Name, UID: o.UID})
 		}
 		return nil
 	})

@@ -15,7 +15,7 @@ import (
 func (r *run) deleteAll(ctx context.Context) {
 	for i := range r.items {
 		if it := &r.items[i]; it.Op == plan.Delete {
-			d := &deletion{itemRun: r.newWork(i), name: cmp.Or(it.RemoteName, it.Name)}
+			d := &deletion{itemRun: r.newItemRun(i), name: cmp.Or(it.RemoteName, it.Name)}
 			r.outcomes[i] = d.runItem(func() *ItemOutcome { return d.deleteWithRetries(ctx) })
 			r.countDone()
 		}

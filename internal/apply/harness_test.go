@@ -445,7 +445,7 @@ func (s *stage) MarkUnknown(ctx context.Context, k kind.Key, _ ledger.Instant) e
 	return s.move(ctx, "give up", k, []ledger.RequestState{ledger.Claimed}, func(r *ledger.Record) { r.State = ledger.Unknown })
 }
 
-func (s *stage) CheckCurrent(context.Context, kind.Key) error { return nil }
+func (s *stage) CheckNotSuperseded(context.Context, kind.Key) error { return nil }
 
 // ReadRecords is not logged: it changes nothing.
 func (s *stage) ReadRecords(_ context.Context, keys []kind.Key) (map[kind.Key]ledger.Record, error) {
@@ -568,7 +568,7 @@ func (s *stage) apply(ctx context.Context, meanwhile func()) apply.Result {
 	deps := apply.Deps{
 		Writer: s, Journal: s, Clock: s.clock, Options: s.options, Hurry: s.hurry,
 		Replan: func(k kind.Key, o *kind.LiveObject) (plan.Item, error) {
-			it, findings := planner.RemakeItem(k, o)
+			it, findings := planner.ReplanItem(k, o)
 			if findings.HasErrors() {
 				return it, errors.New(findings[0].Message)
 			}

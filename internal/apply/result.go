@@ -32,23 +32,23 @@ const (
 	InFlight Status = "in-flight"
 )
 
-// Action is what a run did about an object that is done.
-type Action string
+// Effect is what a run did about an object that is done.
+type Effect string
 
 // The effects. Posted: the platform executes the request later. Deleting: the object is not gone yet.
 const (
-	Created   Action = "created"
-	Changed   Action = "changed"
-	Posted    Action = "posted"
-	Deleted   Action = "deleted"
-	Deleting  Action = "deleting"
-	Kept      Action = "kept"
-	Unchanged Action = "unchanged"
+	Created   Effect = "created"
+	Changed   Effect = "changed"
+	Posted    Effect = "posted"
+	Deleted   Effect = "deleted"
+	Deleting  Effect = "deleting"
+	Kept      Effect = "kept"
+	Unchanged Effect = "unchanged"
 )
 
 // EffectOf returns what the request of an operation does; empty if it sends none.
-func EffectOf(op plan.Op) Action {
-	return map[plan.Op]Action{plan.Create: Created, plan.Patch: Changed, plan.Post: Posted, plan.Delete: Deleted}[op]
+func EffectOf(op plan.Op) Effect {
+	return map[plan.Op]Effect{plan.Create: Created, plan.Patch: Changed, plan.Post: Posted, plan.Delete: Deleted}[op]
 }
 
 // ItemOutcome is how one item ended.
@@ -56,7 +56,7 @@ type ItemOutcome struct {
 	kind.Key
 	Status Status `json:"status"`
 	// Did is empty unless the status is Done.
-	Did     Action `json:"did,omitempty"`
+	Did     Effect `json:"did,omitempty"`
 	Sent    bool   `json:"sent"`
 	Message string `json:"message,omitempty"`
 	Fix     string `json:"fix,omitempty"`

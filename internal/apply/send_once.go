@@ -134,7 +134,7 @@ func (s *sendOnceRequest) waitToSend(ctx context.Context) (ledger.Instant, sendR
 	if err := s.Writer.WaitForRateLimit(ctx, s.kind); err != nil {
 		return ledger.Instant{}, unsent, err
 	}
-	if err := s.Journal.CheckCurrent(s.ledgerCtx, s.item.Key); err != nil {
+	if err := s.Journal.CheckNotSuperseded(s.ledgerCtx, s.item.Key); err != nil {
 		return ledger.Instant{}, unsent, err
 	}
 	now, err := s.Clock(ctx, s.kind)
@@ -213,12 +213,12 @@ func madeBefore(obj kind.LiveObject, t time.Time) bool {
 
 // recordEnd records the result of a request, and returns its outcome: Done if it was executed.
 func (s *sendOnceRequest) recordEnd(ctx context.Context, a attempt) *ItemOutcome {
-	end, record := s.outcomeOf(ctx, a)
+	end, record := s.sendOutcome(ctx, a)
 	return s.reportUnrecorded(s.catchPanic(s.item.Key, record), end)
 }
 
-// outcomeOf returns the outcome of a request, and the function that records it.
-func (s *sendOnceRequest) outcomeOf(ctx context.Context, a attempt) (end *ItemOutcome, record func() error) {
+// sendOutcome returns the outcome of a request, and the function that records it.
+func (s *sendOnceRequest) sendOutcome(ctx context.Context, a attempt) (end *ItemOutcome, record func() error) {
 	key := s.item.Key
 	switch {
 	case a.result == executed, a.result == duplicate:

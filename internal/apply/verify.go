@@ -19,7 +19,7 @@ import (
 type objectWrite struct {
 	now             plan.Item // the plan that the write carries out
 	before, request any       // the spec right before the write, nil for a creation, and that of the request
-	did             Action
+	did             Effect
 	done            string
 }
 
@@ -105,10 +105,10 @@ func (w *itemRun) verifyWrite(ctx context.Context, wrote objectWrite, err error)
 
 // recordApplied records the spec as last-applied, and what the server did not remove as owed (docs/design.md 0.17 and B8).
 func (w *itemRun) recordApplied(wrote objectWrite, got kind.LiveObject, c readbackCheck) *ItemOutcome {
-	end := w.outcomeOf(wrote, got, c)
+	end := w.writeOutcome(wrote, got, c)
 	now := ledger.AppliedSpec{
 		Spec: w.spec, RemoteName: got.Name, UID: got.UID, CreationTimestamp: got.CreationTimestamp,
-		Converged: !c.hasFault(merge.NotKept) && !got.Terminating && !wrote.now.LeavesServerValues() && (wrote.now.LeavesDifference() || merge.Covers(w.Rules(w.kind), canon.MustDecode(w.spec), c.now)),
+		Converged: !c.hasFault(merge.NotKept) && !got.Terminating && !wrote.now.LeavesServerValues() && (wrote.now.LeavesDifference() || merge.LiveCovers(w.Rules(w.kind), canon.MustDecode(w.spec), c.now)),
 	}
 	if c.hasFault(merge.NotRemoved) {
 		after := effect.ApplyPatch(wrote.request, wrote.before)
@@ -128,8 +128,8 @@ func (w *itemRun) recordApplied(wrote objectWrite, got kind.LiveObject, c readba
 	return end
 }
 
-// outcomeOf returns the outcome of a write that was read back.
-func (w *itemRun) outcomeOf(wrote objectWrite, got kind.LiveObject, c readbackCheck) *ItemOutcome {
+// writeOutcome returns the outcome of a write that was read back.
+func (w *itemRun) writeOutcome(wrote objectWrite, got kind.LiveObject, c readbackCheck) *ItemOutcome {
 	end := doneOutcome(wrote.done)
 	switch {
 	case !w.hasConverged(c):

@@ -55,7 +55,7 @@ type itemRun struct {
 	conflicts      int
 }
 
-func (r *run) newWork(i int) *itemRun {
+func (r *run) newItemRun(i int) *itemRun {
 	k, _ := kind.FindKind(r.items[i].Kind)
 	return &itemRun{run: r, kind: k, item: &r.items[i]}
 }
@@ -148,7 +148,7 @@ func (w *itemRun) runItem(do func() *ItemOutcome) ItemOutcome {
 }
 
 // effectOf returns what the run did about an item that is done.
-func (w *itemRun) effectOf() Action {
+func (w *itemRun) effectOf() Effect {
 	switch did := EffectOf(w.item.Op); {
 	case w.item.Op == plan.Kept:
 		return Kept
@@ -186,7 +186,7 @@ func (w *itemRun) checkNewerApply() *ItemOutcome {
 	if w.Journal == nil {
 		return nil
 	}
-	if err := w.Journal.CheckCurrent(w.ledgerCtx, w.item.Key); err != nil {
+	if err := w.Journal.CheckNotSuperseded(w.ledgerCtx, w.item.Key); err != nil {
 		return ledgerErrorOutcome(err)
 	}
 	return nil
@@ -277,7 +277,7 @@ func (w *itemRun) readBack(ctx context.Context, name string, wrote objectWrite) 
 }
 
 func (w *itemRun) containsSpec(sent []byte, obj kind.LiveObject) bool {
-	return obj.Spec != nil && !obj.Terminating && merge.Covers(w.Rules(w.kind), canon.MustDecode(sent), canon.MustDecode(obj.Spec))
+	return obj.Spec != nil && !obj.Terminating && merge.LiveCovers(w.Rules(w.kind), canon.MustDecode(sent), canon.MustDecode(obj.Spec))
 }
 
 // pollUntil calls look until it returns an outcome, for at most Options.Wait: look's context ends then, too.
@@ -306,7 +306,7 @@ func (w *itemRun) endInSync(ctx context.Context, end *ItemOutcome) *ItemOutcome 
 	toRecord := w.item.Record && !w.item.Found && w.Journal != nil
 	if w.item.Found {
 		if end = cmp.Or(runEndedOutcome(ctx, recordingInSync), end); end.Status != Skipped {
-			end = w.recordFound(end)
+			end = w.recordExecuted(end)
 		}
 	}
 	if w.Options.Wait > 0 && w.item.Op == plan.None && w.kind.IsCreateOnly() && end.Verdict == OK {
@@ -328,8 +328,8 @@ func (w *itemRun) endInSync(ctx context.Context, end *ItemOutcome) *ItemOutcome 
 
 const recordingInSync = "the ledger recorded that live equals git"
 
-// recordFound records that the object of an unknown request is live, unless another run does.
-func (w *itemRun) recordFound(end *ItemOutcome) *ItemOutcome {
+// recordExecuted records that the object of an unknown request is live, unless another run does.
+func (w *itemRun) recordExecuted(end *ItemOutcome) *ItemOutcome {
 	made := ledger.AcceptedAnswer{RemoteName: cmp.Or(w.item.RemoteName, w.item.Name), UID: w.item.Live.UID}
 	err := w.Journal.RecordExecuted(w.ledgerCtx, w.item.Key, made)
 	if errors.Is(err, ledger.ErrConflict) {

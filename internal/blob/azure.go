@@ -241,7 +241,7 @@ func OpenAzure(store string, trusted bool, getenv func(string) string, now func(
 	if s.login, err = findAzureLogin(getenv, trusted, &s.http); err != nil {
 		return nil, err
 	}
-	return newRemote(s, prefix), nil
+	return newRemoteStore(s, prefix), nil
 }
 
 func findAzureLogin(getenv func(string) string, trusted bool, client *http.Client) (login azureCredentials, err error) {

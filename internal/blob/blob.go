@@ -77,9 +77,9 @@ type storeAddress struct {
 	query               url.Values
 }
 
-// IsWithin reports whether a store is the one that a name means, or below it by whole segments of its path. Server and
+// IsStoreWithin reports whether a store is the one that a name means, or below it by whole segments of its path. Server and
 // parameters must be the same. An error means that name is of no store.
-func IsWithin(store, name string) (bool, error) {
+func IsStoreWithin(store, name string) (bool, error) {
 	above, err := parseRoot(name)
 	if err != nil {
 		return false, err

@@ -64,7 +64,7 @@ func OpenGCS(store string, trusted bool) (*RemoteStore, error) {
 	if !api.IsLoopback(base) {
 		s.token = s.findCredentials(trusted)
 	}
-	return newRemote(s, prefix), nil
+	return newRemoteStore(s, prefix), nil
 }
 
 // parseEndpointParam returns the parameter endpoint of a store, the only one that it may have.

@@ -342,7 +342,7 @@ func OpenPostgres(name string) (*RemoteStore, error) {
 	if config.RuntimeParams["application_name"] == "" {
 		config.RuntimeParams["application_name"] = "trueup"
 	}
-	return newRemote(newPgServer(config, name), ""), nil
+	return newRemoteStore(newPgServer(config, name), ""), nil
 }
 
 // checkPgTLS rejects a server whose certificate is not checked, except on this machine.

@@ -78,7 +78,7 @@ func OpenRef(where, dir string, trusted bool) (*GitRefStore, error) {
 	if !trusted && !ownForm().MatchString(ref) {
 		return nil, errors.New("trueup.yaml may only name refs below refs/trueup/ and refs/heads/: name one of those, or set TRUEUP_LEDGER to another")
 	}
-	return newRef(dir, ref, remote), nil
+	return newGitRefStore(dir, ref, remote), nil
 }
 
 // SplitRemoteRef splits REF or REF@REMOTE. The remote is origin by default.
@@ -95,7 +95,7 @@ func LacksRemote(err error) bool {
 	return errors.Is(err, git.ErrNoRepository) || errors.Is(err, git.ErrNoRemote)
 }
 
-func newRef(dir, ref, remote string) *GitRefStore {
+func newGitRefStore(dir, ref, remote string) *GitRefStore {
 	return &GitRefStore{dir: dir, ref: ref, remote: remote, lock: make(chan struct{}, 1)}
 }
 
@@ -115,7 +115,7 @@ func (s *GitRefStore) Prepare(context.Context) error { return nil }
 
 // SubStore returns a store in the ref REF-FOLDER of the same remote.
 func (s *GitRefStore) SubStore(folder string) Store {
-	r := newRef(s.dir, s.ref+"-"+path.Base(folder), s.remote)
+	r := newGitRefStore(s.dir, s.ref+"-"+path.Base(folder), s.remote)
 	r.below = true
 	return r
 }

@@ -68,7 +68,7 @@ const (
 	exists                          // the server says that an object has the key
 )
 
-func newRemote(s server, prefix string) *RemoteStore {
+func newRemoteStore(s server, prefix string) *RemoteStore {
 	return &RemoteStore{server: s, prefix: prefix, pause: 100 * time.Millisecond, patience: time.Minute}
 }
 

@@ -65,7 +65,7 @@ func OpenS3(ctx context.Context, store string, trusted bool, now func() time.Tim
 	if client, ok := cfg.HTTPClient.(*awshttp.BuildableClient); ok {
 		s.http.Transport = client.GetTransport()
 	}
-	return newRemote(s, at.prefix), nil
+	return newRemoteStore(s, at.prefix), nil
 }
 
 // splitStoreURL splits SCHEME://BUCKET/PREFIX?PARAMETERS.

@@ -47,12 +47,12 @@ func TestWithin(t *testing.T) {
 		{"file:ledger", "s3://acme", false},
 		{"", "s3://acme", false},
 	} {
-		if got, err := IsWithin(c.store, c.name); err != nil || got != c.want {
+		if got, err := IsStoreWithin(c.store, c.name); err != nil || got != c.want {
 			t.Errorf("%q in %q: %t, %v", c.store, c.name, got, err)
 		}
 	}
 	for _, name := range []string{"acme", "s3://", "s3:acme", "https://acme/", "s3://user:password@acme/", "s3://acme/../x"} {
-		if got, err := IsWithin("s3://acme/shop", name); err == nil || got {
+		if got, err := IsStoreWithin("s3://acme/shop", name); err == nil || got {
 			t.Errorf("%q: %t and no error", name, got)
 		}
 	}
@@ -66,7 +66,7 @@ func FuzzWithin(f *testing.F) {
 		f.Add(store)
 	}
 	f.Fuzz(func(t *testing.T, store string) {
-		in, err := IsWithin(store, name)
+		in, err := IsStoreWithin(store, name)
 		if err != nil {
 			t.Fatal(err)
 		}

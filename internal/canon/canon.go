@@ -176,7 +176,7 @@ func Decode(text []byte) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Tree(b), nil
+	return DecodeTrusted(b), nil
 }
 
 // MustDecode reads canonical JSON, and panics on anything else.
@@ -188,27 +188,27 @@ func MustDecode(canonical []byte) any {
 	return v
 }
 
-// Tree is MustDecode for what is known to be canonical JSON: it checks nothing.
-func Tree(canonical []byte) any {
+// DecodeTrusted is MustDecode for what is known to be canonical JSON: it checks nothing.
+func DecodeTrusted(canonical []byte) any {
 	v, _ := decodeTree(canonical, 0)
 	return v
 }
 
-// AreOne reports whether two objects or lists are the same one, not only equal: trees may share parts.
-func AreOne(a, b any) bool {
+// AreIdentical reports whether two objects or lists are the same one, not only equal: trees may share parts.
+func AreIdentical(a, b any) bool {
 	x, y := reflect.ValueOf(a), reflect.ValueOf(b)
 	isTree := x.Kind() == reflect.Map || x.Kind() == reflect.Slice
 	return isTree && x.Kind() == y.Kind() && x.Len() == y.Len() && x.UnsafePointer() == y.UnsafePointer()
 }
 
-// TreeLike is Tree, given a similar text and its tree. The result shares equal fields with that tree.
-func TreeLike(canonical, other []byte, tree any) any {
+// DecodeSharing is Tree, given a similar text and its tree. The result shares equal fields with that tree.
+func DecodeSharing(canonical, other []byte, tree any) any {
 	if bytes.Equal(canonical, other) {
 		return tree
 	}
 	was, isObject := tree.(map[string]any)
 	if !isObject || canonical[0] != '{' {
-		return Tree(canonical)
+		return DecodeTrusted(canonical)
 	}
 	texts, fields := make(map[string][]byte, len(was)), make(map[string]any, len(was))
 	for key, text := range Members(other) {
@@ -216,7 +216,7 @@ func TreeLike(canonical, other []byte, tree any) any {
 	}
 	for key, text := range Members(canonical) {
 		name := unquoteString(slices.Concat([]byte{'"'}, key, []byte{'"'}))
-		fields[name] = TreeLike(text, texts[string(key)], was[name])
+		fields[name] = DecodeSharing(text, texts[string(key)], was[name])
 	}
 	return fields
 }

@@ -135,17 +135,17 @@ func TestCountValues(t *testing.T) {
 func TestTreeLike(t *testing.T) {
 	texts := []string{`{}`, `[]`, `1`, `{"a":1}`, `{"a":[{"b":1},{"c":2}],"d":{"e":"x"}}`, `{"a":[{"b":1},{"c":3},4],"d":{"e":"x"}}`, `{"\"":"\\","a":{"b":1}}`, `[{"\"":1}]`}
 	for _, other := range texts {
-		tree := canon.Tree([]byte(other))
+		tree := canon.DecodeTrusted([]byte(other))
 		for _, text := range texts {
-			got := canon.TreeLike([]byte(text), []byte(other), tree)
+			got := canon.DecodeSharing([]byte(text), []byte(other), tree)
 			if string(canon.Encode(got)) != text || string(canon.Encode(tree)) != other {
 				t.Errorf("%s beside %s is %s", text, other, canon.Encode(got))
 			}
 		}
 	}
-	was := canon.Tree([]byte(texts[4])).(map[string]any)
-	is := canon.TreeLike([]byte(texts[5]), []byte(texts[4]), was).(map[string]any)
-	if !canon.AreOne(was["d"], is["d"]) || canon.AreOne(was["a"], is["a"]) {
+	was := canon.DecodeTrusted([]byte(texts[4])).(map[string]any)
+	is := canon.DecodeSharing([]byte(texts[5]), []byte(texts[4]), was).(map[string]any)
+	if !canon.AreIdentical(was["d"], is["d"]) || canon.AreIdentical(was["a"], is["a"]) {
 		t.Errorf("%v does not share what it can with %v", is, was)
 	}
 }

@@ -143,7 +143,7 @@ func (run *Run) askApproval(doc report.Document, expected reconcile.ExpectedPlan
 	if err := report.Write(run.Stderr, "text", doc, opts); err != nil {
 		return false, fmt.Errorf("not applied, because the plan could not be shown: %w", err)
 	}
-	return true, run.requireYes("not applied: nothing was sent", "\n%s to %s? Type yes: ", which, doc.Plan.Destination())
+	return true, run.requireYes("not applied: nothing was sent", "\n%s to %s? Type yes: ", which, doc.Plan.DescribeTarget())
 }
 
 // logApplyEvent writes to standard error what apply reports: waiting always, the rest with -v.

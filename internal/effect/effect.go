@@ -63,7 +63,7 @@ func UnshownChanges(body []byte, live any, lines []ShownChange) []string {
 	if err := d.Decode(&patch); err != nil {
 		return []string{"the request is not JSON: " + err.Error()}
 	}
-	c := comparison{live: live, after: ApplyPatch(patch["spec"], live), lines: lines}
+	c := specComparison{live: live, after: ApplyPatch(patch["spec"], live), lines: lines}
 	for _, name := range slices.Sorted(maps.Keys(patch)) {
 		if name != "spec" && !isPrecondition(name, patch[name]) {
 			c.addProblem("this request would also change %s", name)
@@ -108,14 +108,14 @@ func isPrecondition(name string, value any) bool {
 	return name == "metadata" && len(metadata) == 1 && isText
 }
 
-// comparison is one comparison; found has its sentences.
-type comparison struct {
+// specComparison is one comparison; found has its sentences.
+type specComparison struct {
 	live, after any
 	lines       []ShownChange
 	found       []string
 }
 
-func (c *comparison) addProblem(format string, args ...any) {
+func (c *specComparison) addProblem(format string, args ...any) {
 	c.found = append(c.found, fmt.Sprintf(format, args...))
 }
 
@@ -134,7 +134,7 @@ func (p comparedPlace) elementPlace(live, after int) comparedPlace {
 }
 
 // comparePlace compares a place of live and after, down to what lines show.
-func (c *comparison) comparePlace(at comparedPlace, live, after any) {
+func (c *specComparison) comparePlace(at comparedPlace, live, after any) {
 	isShown := slices.ContainsFunc(at.live.linesHere(), func(line *ShownChange) bool { return !line.Moved && slices.Contains(at.after.linesHere(), line) })
 	if isShown || isEmpty(live) && isEmpty(after) || at.live == nil && at.after == nil && equalValues(live, after) {
 		return
@@ -156,7 +156,7 @@ func (c *comparison) comparePlace(at comparedPlace, live, after any) {
 	}
 }
 
-func (c *comparison) compareFields(at comparedPlace, live, after map[string]any) {
+func (c *specComparison) compareFields(at comparedPlace, live, after map[string]any) {
 	for name := range live {
 		c.comparePlace(at.fieldPlace(name), live[name], after[name])
 	}
@@ -169,7 +169,7 @@ func (c *comparison) compareFields(at comparedPlace, live, after map[string]any)
 
 // compareElements compares two lists. Lines may show elements as dropped, added or moved; the others must be the
 // same in the same order.
-func (c *comparison) compareElements(at comparedPlace, live, after []any) {
+func (c *specComparison) compareElements(at comparedPlace, live, after []any) {
 	gone, come := make([]bool, len(live)), make([]bool, len(after))
 	var pairs [][2]int
 	for i := range live {
@@ -199,7 +199,7 @@ func (c *comparison) compareElements(at comparedPlace, live, after []any) {
 	}
 }
 
-func (c *comparison) checkLines() {
+func (c *specComparison) checkLines() {
 	first := map[[2]any]*ShownChange{}
 	for i := range c.lines {
 		line := &c.lines[i]
@@ -211,7 +211,7 @@ func (c *comparison) checkLines() {
 		switch {
 		case !changes:
 			c.addProblem("the plan's change of %s differs from what this request does", line.Path)
-		case !pathNames(line.Path, line.At, c.live, c.after):
+		case !pathMatchesPlace(line.Path, line.At, c.live, c.after):
 			c.addProblem("the plan shows a change of %s, but that path names another value", line.Path)
 		case twice && !slices.Equal(other.At, line.At) &&
 			(!equalValues(other.Live, line.Live) || !equalValues(other.After, line.After)):

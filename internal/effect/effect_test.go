@@ -169,20 +169,20 @@ func TestReads(t *testing.T) {
 		`["a.b"][""]["x]"]`: at("a.b", "", 0), `["a.b"][""]["x]"].n`: at("a.b", "", 0, "n"),
 		`l["/]["]`: at("l", 0), `l["/]["].p`: at("l", 0, "p"), `l[0].q`: at("l", 0, "q"),
 	} {
-		if !pathNames(path, steps(place, place), v, v) {
+		if !pathMatchesPlace(path, steps(place, place), v, v) {
 			t.Errorf("%s is not read as %v", path, place)
 		}
 	}
 	for path, place := range map[string][]any{`a.b`: at("a.b"), `l[1]`: at("l", 0), `l`: at("l", 0), `l[0]x`: at("l", 0, "q"), `l[/][]`: at("l", 0), `["a.b"][""][x]]`: at("a.b", "", 0), `["l"]`: at("l"), `x`: at()} {
-		if pathNames(path, steps(place, place), v, v) {
+		if pathMatchesPlace(path, steps(place, place), v, v) {
 			t.Errorf("%s is read as %v", path, place)
 		}
 	}
 	live, after := parsed(t, `{"l":[{"n":"x","s":["p"]}]}`), parsed(t, `{"l":[{"n":"y"},{"n":"x","k":"1","s":[]}]}`)
-	if !pathNames("l[x:1].s[p]", steps(at("l", 0, "s", 0), at("l", 1, "s", -1)), live, after) {
+	if !pathMatchesPlace("l[x:1].s[p]", steps(at("l", 0, "s", 0), at("l", 1, "s", -1)), live, after) {
 		t.Error("an element may have its name from either side")
 	}
-	if pathNames("l[y].s[p]", steps(at("l", 0, "s", 0), at("l", 1, "s", -1)), live, after) {
+	if pathMatchesPlace("l[y].s[p]", steps(at("l", 0, "s", 0), at("l", 1, "s", -1)), live, after) {
 		t.Error("another element has that name")
 	}
 }

@@ -30,9 +30,9 @@ func memberAt(v, step any) any {
 	return nil
 }
 
-// pathNames reports whether a path for people names a place. A list element may be named by its value in
+// pathMatchesPlace reports whether a path for people names a place. A list element may be named by its value in
 // live or in after.
-func pathNames(path string, at []PathStep, live, after any) bool {
+func pathMatchesPlace(path string, at []PathStep, live, after any) bool {
 	if len(at) == 0 {
 		return path == ""
 	}
@@ -40,7 +40,7 @@ func pathNames(path string, at []PathStep, live, after any) bool {
 	was, is := memberAt(live, s.liveKey()), memberAt(after, s.afterKey())
 	if !s.Element {
 		rest, begins := cutField(path, s.Field)
-		return begins && pathNames(strings.TrimPrefix(rest, "."), at[1:], was, is)
+		return begins && pathMatchesPlace(strings.TrimPrefix(rest, "."), at[1:], was, is)
 	}
 	inside, begins := strings.CutPrefix(path, "[")
 	name, rest, ends := strings.Cut(inside, "]")
@@ -51,7 +51,7 @@ func pathNames(path string, at []PathStep, live, after any) bool {
 		begins = begins && err == nil
 	}
 	return begins && ends && (namesElement(name, was, s.Live) || namesElement(name, is, s.After)) &&
-		pathNames(strings.TrimPrefix(rest, "."), at[1:], was, is)
+		pathMatchesPlace(strings.TrimPrefix(rest, "."), at[1:], was, is)
 }
 
 // cutField returns what follows the name of a field. A name with characters of a path is quoted and in

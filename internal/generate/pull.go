@@ -370,7 +370,7 @@ func (r *pullRun) noteDifferenceFromPast(i *PulledObject) {
 	}
 	oldest := writes[len(writes)-1]
 	rec := r.view.Records[i.Key()]
-	if plan.SumAfter(i.live.Kind, r.project.Overrides, rec, i.draft.Spec, i.now) != oldest.Live.Sum {
+	if plan.FingerprintAfter(i.live.Kind, r.project.Overrides, rec, i.draft.Spec, i.now) != oldest.Live.Sum {
 		i.Reason = fmt.Sprintf("something else changed fields since entry %d that trueup did not write: they stay", oldest.Entry)
 	}
 }

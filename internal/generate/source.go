@@ -71,9 +71,9 @@ func (e PurgeEnv) logWarning(format string, args ...any) {
 // purgeSource is what is to be purged, and where that comes from.
 type purgeSource struct {
 	Wanted   []purge.WantedPath
-	Unplaced []string  // the entries that can't be purged as they are named
-	head     []string  // says where it comes from, for a comment in the manifest
-	commits  git.Range // what FromGit compares
+	Unplaced []string        // the entries that can't be purged as they are named
+	head     []string        // says where it comes from, for a comment in the manifest
+	commits  git.CommitRange // what FromGit compares
 }
 
 // The bound of a list, in bytes; and how many lines say what is wrong.
@@ -304,7 +304,7 @@ func (g *gatherer) addCommits(ctx context.Context) error {
 	if g.commits, err = r.ParseRange(ctx, g.FromGit); err != nil {
 		return g.explainRangeError(r, err)
 	}
-	changes, err := r.Changes(ctx, g.commits.Base, g.commits.Head)
+	changes, err := r.ChangesBetween(ctx, g.commits.Base, g.commits.Head)
 	if err != nil {
 		return err
 	}

@@ -62,7 +62,7 @@ func checkChanges(t *testing.T) {
 	if err != nil || c.Base != id(t, r, "before") || c.Head != id(t, r, "HEAD") || c.At.IsZero() {
 		t.Fatalf("range %+v, %v", c, err)
 	}
-	got, err := r.InFolder(filepath.Join(dir, "w")).Changes(ctx, c.Base, c.Head)
+	got, err := r.InFolder(filepath.Join(dir, "w")).ChangesBetween(ctx, c.Base, c.Head)
 	want := []ChangedName{
 		{"project/w/a b", Regular, Regular, false},
 		{"project/w/gone", Regular, Absent, false},
@@ -76,7 +76,7 @@ func checkChanges(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("changes %v, %v", got, err)
 	}
-	if none, err := r.Changes(ctx, c.Head, c.Head); none != nil || err != nil {
+	if none, err := r.ChangesBetween(ctx, c.Head, c.Head); none != nil || err != nil {
 		t.Errorf("no changes: %v, %v", none, err)
 	}
 	for name, want := range map[string]bool{"project/w/": true, "project/w/a b": true, "project/w/gone": false, "project/w/a*": false, "w/": false, "project/w/a b/": false} {

@@ -36,7 +36,7 @@ func TestLog(t *testing.T) {
 	if log, err := r.Log(ctx, []string{"a.yaml"}, 1); err != nil || len(log) != 1 || len(log[0].Parents) != 1 {
 		t.Errorf("bounded log %+v, %v", log, err)
 	}
-	deltas, err := r.Deltas(ctx, []string{second.ID, first.ID}, nil)
+	deltas, err := r.ChangesOfCommits(ctx, []string{second.ID, first.ID}, nil)
 	if err != nil || len(deltas[second.ID]) != 1 || deltas[second.ID][0].Name != "project/a.yaml" || deltas[first.ID][0].Was != "" {
 		t.Fatalf("deltas %v, %v", deltas, err)
 	}

@@ -212,43 +212,43 @@ func (r Repository) BlobID(content []byte) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Range is two commits to compare.
-type Range struct {
+// CommitRange is two commits to compare.
+type CommitRange struct {
 	// Base and Head are commit ids, At is when Head was committed.
 	Base, Head string
 	At         time.Time
 }
 
 // ParseRange parses BASE..HEAD, or BASE...HEAD, which starts at the merge base. An empty side means HEAD.
-func (r Repository) ParseRange(ctx context.Context, text string) (Range, error) {
+func (r Repository) ParseRange(ctx context.Context, text string) (CommitRange, error) {
 	base, head, ok := strings.Cut(text, "..")
 	if !ok || text == ".." || text == "..." {
-		return Range{}, fmt.Errorf("%q: not of the form BASE..HEAD or BASE...HEAD", text)
+		return CommitRange{}, fmt.Errorf("%q: not of the form BASE..HEAD or BASE...HEAD", text)
 	}
 	head, fork := strings.CutPrefix(head, ".")
-	var c Range
+	var c CommitRange
 	var err error
 	if c.Base, err = r.ResolveCommit(ctx, cmp.Or(base, "HEAD")); err != nil {
-		return Range{}, err
+		return CommitRange{}, err
 	}
 	if c.Head, err = r.ResolveCommit(ctx, cmp.Or(head, "HEAD")); err != nil {
-		return Range{}, err
+		return CommitRange{}, err
 	}
 	if fork {
 		bases, err := r.MergeBases(ctx, c.Base, c.Head)
 		if err != nil {
-			return Range{}, err
+			return CommitRange{}, err
 		}
 		c.Base = bases[0] // the best, which is git's own choice
 	}
 	out, err := r.runGit(ctx, "rev-list", "--max-count=1", "--timestamp", c.Head)
 	if err != nil {
-		return Range{}, err
+		return CommitRange{}, err
 	}
 	stamp, _, _ := strings.Cut(out, " ")
 	seconds, err := strconv.ParseInt(stamp, 10, 64)
 	if err != nil {
-		return Range{}, fmt.Errorf("git rev-list: %q is not a time", stamp)
+		return CommitRange{}, fmt.Errorf("git rev-list: %q is not a time", stamp)
 	}
 	c.At = time.Unix(seconds, 0).UTC()
 	return c, nil
@@ -283,8 +283,8 @@ type ChangedName struct {
 	Same    bool // Same means that only other properties differ, such as permissions
 }
 
-// Changes returns the sorted changes between two commits.
-func (r Repository) Changes(ctx context.Context, base, head string) ([]ChangedName, error) {
+// ChangesBetween returns the sorted changes between two commits.
+func (r Repository) ChangesBetween(ctx context.Context, base, head string) ([]ChangedName, error) {
 	out, err := r.runGit(ctx, "diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-relative", "--ignore-submodules=none", base, head)
 	if err != nil {
 		return nil, err

@@ -257,9 +257,9 @@ func (r Repository) Log(ctx context.Context, names []string, most int) ([]LogCom
 // BlobChange is a file that a commit changed. Was and Is are the ids of its contents, empty where it is not a regular file.
 type BlobChange struct{ Name, Was, Is string }
 
-// Deltas returns what commits changed since each of their parents: below the names, or anywhere. Names of the result
+// ChangesOfCommits returns what commits changed since each of their parents: below the names, or anywhere. Names of the result
 // start from the repository's top.
-func (r Repository) Deltas(ctx context.Context, commits, names []string) (map[string][]BlobChange, error) {
+func (r Repository) ChangesOfCommits(ctx context.Context, commits, names []string) (map[string][]BlobChange, error) {
 	args := append([]string{"diff-tree", "--stdin", "-r", "-m", "-z", "--raw", "--no-abbrev", "--no-renames", "--no-relative", "--ignore-submodules=none", "--"}, literalPaths(names)...)
 	in := strings.NewReader(strings.Join(commits, "\n") + "\n")
 	out, err := gitCommand{dir: r.dir, offline: r.offline, in: in, args: args}.runForText(ctx)

@@ -281,7 +281,7 @@ func (s *logStore) appendChanges(ctx context.Context, changes []*RecordChange) e
 		p.GenesisAt = at
 		note.WriteString(line)
 	}
-	absorbed := s.state.absorbPieces(&p)
+	absorbed := s.state.absorbSegments(&p)
 	return s.createEntry(ctx, p, blob.Blob{Note: note.String()}, absorbed)
 }
 
@@ -293,7 +293,7 @@ func (s *logStore) createEntry(ctx context.Context, p segment, b blob.Blob, abso
 			return cmp.Or(err, blob.ErrExists)
 		}
 	}
-	if b.Content, err = p.encodePiece(!s.inGit); err == nil {
+	if b.Content, err = p.encodeSegment(!s.inGit); err == nil {
 		err = s.proveOnce(ctx)
 	}
 	if err != nil {
@@ -308,7 +308,7 @@ func (s *logStore) createEntry(ctx context.Context, p segment, b blob.Blob, abso
 		err = fmt.Errorf("%w: %w", ErrNoGenesis, err) // somebody removed the directory
 	}
 	if err == nil {
-		err = s.state.addPiece(p)
+		err = s.state.addSegment(p)
 	}
 	if err != nil {
 		return err

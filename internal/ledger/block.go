@@ -54,7 +54,7 @@ func encodeBlock(id string, records []foldedRecord, packed bool) ([]byte, error)
 	})
 }
 
-func decodeBlock(content []byte, want block) (records []foldedRecord, err error) {
+func decodeBlock(content []byte, want recordBlock) (records []foldedRecord, err error) {
 	err = decodeFile(content, func(next func() []byte) error {
 		var head blockHead
 		if err := decodeSealed(next(), &head); err != nil {
@@ -79,17 +79,17 @@ func decodeBlock(content []byte, want block) (records []foldedRecord, err error)
 	return records, err
 }
 
-// folding makes the blocks of a fold.
-type folding struct {
+// blockBuilder makes the blocks of a fold.
+type blockBuilder struct {
 	index foldIndex
-	made  []block
+	made  []recordBlock
 	files []blob.Blob
 	// sum is what the records of made add up to.
 	sum uint64
 }
 
 // add counts a record that the ledger had not folded, or with -1 one that it has no more.
-func (f *folding) add(r foldedRecord, n int) {
+func (f *blockBuilder) add(r foldedRecord, n int) {
 	f.index.Records += n
 	f.index.Sum += uint64(n) * r.sum()
 	f.sum += uint64(n) * r.sum()
@@ -98,9 +98,9 @@ func (f *folding) add(r foldedRecord, n int) {
 // writeBlocks writes blocks with more records, which are sorted, in place of those that these belong to. It returns the
 // index of all blocks.
 func (s *logStore) writeBlocks(ctx context.Context, records []Record) (foldIndex, error) {
-	f, old := folding{index: s.state.folded}, s.state.folded.Blocks
+	f, old := blockBuilder{index: s.state.folded}, s.state.folded.Blocks
 	if f.index.Blocks = nil; len(old) == 0 {
-		old = []block{{}}
+		old = []recordBlock{{}}
 	}
 	for i, b := range old {
 		more := records
@@ -120,7 +120,7 @@ func (s *logStore) writeBlocks(ctx context.Context, records []Record) (foldIndex
 }
 
 // rewriteBlock makes blocks of the records that a block has, if there is one, and more.
-func (s *logStore) rewriteBlock(ctx context.Context, f *folding, b block, more []Record) error {
+func (s *logStore) rewriteBlock(ctx context.Context, f *blockBuilder, b recordBlock, more []Record) error {
 	var all []foldedRecord
 	if b.ID != "" {
 		var err error
@@ -146,7 +146,7 @@ func (s *logStore) rewriteBlock(ctx context.Context, f *folding, b block, more [
 	}
 	parts := (len(all) + maxInBlock - 1) / maxInBlock
 	for part := range slices.Chunk(all, (len(all)+parts-1)/parts) {
-		made := block{ID: uuid.NewString(), First: part[0].String(), Records: len(part)}
+		made := recordBlock{ID: uuid.NewString(), First: part[0].String(), Records: len(part)}
 		content, err := encodeBlock(made.ID, part, !s.inGit)
 		if err != nil {
 			return err
@@ -158,7 +158,7 @@ func (s *logStore) rewriteBlock(ctx context.Context, f *folding, b block, more [
 }
 
 // createBlocks creates the blocks, and reads them, because what they lack is lost with the next fold.
-func (s *logStore) createBlocks(ctx context.Context, f *folding) error {
+func (s *logStore) createBlocks(ctx context.Context, f *blockBuilder) error {
 	if len(f.files) == 0 {
 		return nil
 	}

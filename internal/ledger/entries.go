@@ -90,7 +90,7 @@ func (l *Ledger) ReadLog(ctx context.Context, wants func(kind.Key) bool, each fu
 
 // readEntry returns the records that an entry wrote, and the genesis if it wrote that. last is the newest entry.
 func (s *logStore) readEntry(ctx context.Context, n, last int) (segment, error) {
-	whole, err := s.getPieceWith(ctx, n, func(ctx context.Context, name string) ([]byte, error) { return s.blobs.GetOld(ctx, name, last-n) }, s.decodePiece)
+	whole, err := s.readSegmentWith(ctx, n, func(ctx context.Context, name string) ([]byte, error) { return s.blobs.GetOld(ctx, name, last-n) }, s.decodeSegment)
 	p := segment{Entry: n}
 	for _, l := range whole.lines {
 		if l.At == n {
@@ -136,7 +136,7 @@ func (w *logWalk) addEntry(n int, p segment) error {
 // addHolds adds what an entry says of holds. isApply means that an apply wrote it.
 func (w *logWalk) addHolds(n int, g Genesis, isApply bool) {
 	for _, h := range g.Holds {
-		if by := cmp.Or(h.Ended, &Applied{Claim: h.Claim, At: h.At}); h.Seq == g.Seq && (w.wants == nil || h.holdsAny(w.wants)) {
+		if by := cmp.Or(h.Ended, &LastApply{Claim: h.Claim, At: h.At}); h.Seq == g.Seq && (w.wants == nil || h.holdsAny(w.wants)) {
 			w.yieldEntry(LogEntry{Entry: n, At: by.At, Did: DidHold, Claim: &by.Claim, Hold: &h})
 		}
 	}
@@ -196,7 +196,7 @@ func (e LogEntry) Title() string {
 // DescribeAuthor says from which commit, by whom and when.
 func (e LogEntry) DescribeAuthor() string {
 	if e.Claim != nil {
-		return (&Applied{Claim: *e.Claim, At: e.At}).String()
+		return (&LastApply{Claim: *e.Claim, At: e.At}).String()
 	}
 	return fmt.Sprintf("by %s%s", e.By, formatTime(&e.At))
 }

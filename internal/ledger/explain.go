@@ -20,7 +20,7 @@ func ExplainRecord(rec Record) (message, fix string) {
 	case Claimed, Unknown:
 		return explainOpen(rec)
 	case Posted:
-		message = fmt.Sprintf("%s was accepted%s%s", key, formatTime(rec.AcceptedAt), answeredBy(rec.Outcome))
+		message = fmt.Sprintf("%s was accepted%s%s", key, formatTime(rec.AcceptedAt), describeAnswerer(rec.Outcome))
 		if deletion := rec.DescribeDeletion(); deletion != "" {
 			message += "; " + deletion
 		}
@@ -28,12 +28,12 @@ func ExplainRecord(rec Record) (message, fix string) {
 	case Rejected:
 		return fmt.Sprintf("%s was rejected%s%s; nothing was executed", key, formatTime(rec.ClaimedAt), quoteAnswer(rec.Outcome)), ""
 	case Adopted:
-		return fmt.Sprintf("trueup did not send %s: it was recorded as done%s", key, answeredBy(rec.Outcome)), ""
+		return fmt.Sprintf("trueup did not send %s: it was recorded as done%s", key, describeAnswerer(rec.Outcome)), ""
 	case Abandoned:
 		if rec.IsForgotten() {
-			return fmt.Sprintf("%s was forgotten%s; trueup never creates it again", key, answeredBy(rec.Outcome)), ""
+			return fmt.Sprintf("%s was forgotten%s; trueup never creates it again", key, describeAnswerer(rec.Outcome)), ""
 		}
-		return fmt.Sprintf("%s was abandoned%s; trueup never sends it", key, answeredBy(rec.Outcome)),
+		return fmt.Sprintf("%s was abandoned%s; trueup never sends it", key, describeAnswerer(rec.Outcome)),
 			"to send it after all, give the manifest another name"
 	}
 	return explainWithoutState(rec), ""
@@ -50,9 +50,9 @@ func explainWithoutState(rec Record) string {
 	case rec.Applied != nil:
 		return key + " was applied"
 	case rec.IsForgotten():
-		return fmt.Sprintf("%s was forgotten%s; git manages it again if a manifest of it is applied", key, answeredBy(rec.Outcome))
+		return fmt.Sprintf("%s was forgotten%s; git manages it again if a manifest of it is applied", key, describeAnswerer(rec.Outcome))
 	case rec.Outcome != nil && rec.Outcome.How == Operator:
-		return fmt.Sprintf("trueup will send %s again%s", key, answeredBy(rec.Outcome))
+		return fmt.Sprintf("trueup will send %s again%s", key, describeAnswerer(rec.Outcome))
 	}
 	return fmt.Sprintf("%s was not sent%s", key, quoteAnswer(rec.Outcome))
 }
@@ -154,8 +154,8 @@ func quoteAnswer(o *Outcome) string {
 	return " (" + strings.TrimSuffix(fmt.Sprintf("HTTP %d: %s", o.HTTP, o.Message), ": ") + ")"
 }
 
-// answeredBy returns who gave an answer, and why.
-func answeredBy(o *Outcome) string {
+// describeAnswerer returns who gave an answer, and why.
+func describeAnswerer(o *Outcome) string {
 	var text string
 	if o == nil || !slices.Contains([]OutcomeStatus{Operator, AdoptedByOperator, Forgotten}, o.How) {
 		return text

@@ -243,7 +243,7 @@ func (a *actor) live(ctx context.Context) (*ending, error) {
 			return a.instant(), err
 		},
 		Replan: func(key kind.Key, o *kind.LiveObject) (plan.Item, error) {
-			it, _ := planner.RemakeItem(key, o)
+			it, _ := planner.ReplanItem(key, o)
 			return it, nil
 		},
 		Spec:    func(key kind.Key) []byte { return planner.ManagedSpec(a.x.set.Find(key)) },

@@ -34,8 +34,8 @@ type foldIndex struct {
 	Begin   LogBegin  `json:"begin,omitzero"`
 	Records int       `json:"records,omitempty"`
 	// Sum is the sum of the records' checksums. Each fold adds those of its own, whatever the blocks have.
-	Sum    uint64  `json:"sum,omitempty"`
-	Blocks []block `json:"blocks,omitempty"` // sorted
+	Sum    uint64        `json:"sum,omitempty"`
+	Blocks []recordBlock `json:"blocks,omitempty"` // sorted
 }
 
 // LogBegin is the oldest entry that a ledger keeps, or zero if it keeps all.
@@ -44,14 +44,14 @@ type LogBegin struct {
 	At    time.Time `json:"at"`
 }
 
-// block is a file of folded records, from the one of the key First up to the next block's.
-type block struct {
+// recordBlock is a file of folded records, from the one of the key First up to the next block's.
+type recordBlock struct {
 	ID      string `json:"id"`
 	First   string `json:"first"`
 	Records int    `json:"records"`
 }
 
-func (b block) fileName() string { return path.Join(logDir, b.ID+".jsonl") }
+func (b recordBlock) fileName() string { return path.Join(logDir, b.ID+".jsonl") }
 
 // blockOf returns the place of the block that may have the record of a key, or -1.
 func (f *foldIndex) blockOf(key kind.Key) int {
@@ -59,7 +59,7 @@ func (f *foldIndex) blockOf(key kind.Key) int {
 	if !known || !k.IsRequestOnly() {
 		return -1
 	}
-	i, found := slices.BinarySearchFunc(f.Blocks, key.String(), func(b block, key string) int { return strings.Compare(b.First, key) })
+	i, found := slices.BinarySearchFunc(f.Blocks, key.String(), func(b recordBlock, key string) int { return strings.Compare(b.First, key) })
 	if found {
 		return i
 	}
@@ -92,14 +92,14 @@ func (r Record) folded() Record {
 
 // loadBlocks reads the blocks that may have the records of the keys, and goes on after an error.
 func (s *logStore) loadBlocks(ctx context.Context, keys []kind.Key) error {
-	var missing []block
+	var missing []recordBlock
 	for _, key := range keys {
 		i := s.state.folded.blockOf(key)
 		if i >= 0 && s.state.lines[key] == nil && s.blocks[s.state.folded.Blocks[i].ID] == nil {
 			missing = append(missing, s.state.folded.Blocks[i])
 		}
 	}
-	slices.SortFunc(missing, func(a, b block) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(missing, func(a, b recordBlock) int { return strings.Compare(a.ID, b.ID) })
 	missing = slices.Compact(missing)
 	read, errs := make([][]foldedRecord, len(missing)), make([]error, len(missing))
 	diag.InParallelWith(atOnce, len(missing), func(_ *struct{}, i int) (more bool) {
@@ -127,7 +127,7 @@ func (s *logStore) findFolded(key kind.Key) (rec *Record, loaded bool) {
 	return rec, loaded
 }
 
-func (s *logStore) readBlock(ctx context.Context, b block) ([]foldedRecord, error) {
+func (s *logStore) readBlock(ctx context.Context, b recordBlock) ([]foldedRecord, error) {
 	name := b.fileName()
 	content, err := s.folded.Get(ctx, name)
 	var records []foldedRecord
@@ -243,7 +243,7 @@ func (s *logStore) publishFold(ctx context.Context, index foldIndex, records []R
 			folded[rec.Key] = true
 		}
 		p := segment{Entry: s.state.last + 1, ID: uuid.NewString()}
-		s.state.continuePieces(&p, nil)
+		s.state.continueSegments(&p, nil)
 		p.lines = slices.DeleteFunc(p.lines, func(l indexLine) bool { return folded[l.Key] })
 		index.Entry = p.Entry
 		p.Records, p.Folded = len(p.lines), &index

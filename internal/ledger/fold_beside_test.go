@@ -48,7 +48,7 @@ func TestFoldBesideARunInGit(t *testing.T) {
 	// A fold after the listing of a verification removes entries that it lists.
 	verifier := openGit(t, dir, testRef)
 	verifier.blobs = foldBeforeGet{verifier.blobs, sync.OnceFunc(func() { must(t, FoldNow(t.Context(), other, late.Add(2*foldAge))) })}
-	if wrong, err := verifier.inspectPieces(t.Context()); err != nil || len(wrong) > 0 {
+	if wrong, err := verifier.inspectSegments(t.Context()); err != nil || len(wrong) > 0 {
 		t.Errorf("verified: %v, %v", wrong, err)
 	}
 }
@@ -100,7 +100,7 @@ func TestVerifyBesideFolds(t *testing.T) {
 				var wrong []error
 				verifier := w.store()
 				calls, err := w.play(func() (err error) {
-					wrong, err = verifier.inspectPieces(t.Context())
+					wrong, err = verifier.inspectSegments(t.Context())
 					return err
 				}, map[int]func() error{at: func() error { return w.fold(w.store()) }})
 				if last = max(last, calls); err != nil || len(wrong) > 0 {
@@ -114,7 +114,7 @@ func TestVerifyBesideFolds(t *testing.T) {
 				}
 				folder := w.store()
 				calls, err := w.play(func() error { return w.fold(folder) }, map[int]func() error{at: func() error {
-					wrong, err := w.store().inspectPieces(t.Context())
+					wrong, err := w.store().inspectSegments(t.Context())
 					return errors.Join(append(wrong, err)...)
 				}})
 				must(t, err)
@@ -136,7 +136,7 @@ func TestVerifyOfALongListing(t *testing.T) {
 	}
 	paged := pagedBlobs{w.blobs, slices.DeleteFunc(slices.Clone(listed), func(name string) bool { return gone(name) && name != listed[len(listed)-1] })}
 	s := newLogStore(paged, nil, 0)
-	if wrong, err := s.inspectPieces(t.Context()); err != nil || len(wrong) > 0 {
+	if wrong, err := s.inspectSegments(t.Context()); err != nil || len(wrong) > 0 {
 		t.Errorf("%v, %v", wrong, err)
 	}
 }

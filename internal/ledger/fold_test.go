@@ -156,7 +156,7 @@ func (w *foldWorld) check(when string) {
 			w.t.Errorf("%s: %s is folded as %+v", when, key, rec)
 		}
 	}
-	if wrong, err := s.inspectPieces(w.t.Context()); err != nil || len(wrong) > 0 {
+	if wrong, err := s.inspectSegments(w.t.Context()); err != nil || len(wrong) > 0 {
 		w.t.Errorf("%s: inspected: %v, %v", when, wrong, err)
 	}
 }
@@ -514,7 +514,7 @@ func TestVerifyOfFolds(t *testing.T) {
 			w := newFoldWorld(t, false)
 			must(t, w.fold(w.store()))
 			c.harm(w)
-			wrong, err := w.store().inspectPieces(t.Context())
+			wrong, err := w.store().inspectSegments(t.Context())
 			if err != nil || len(wrong) == 0 || !strings.Contains(errors.Join(wrong...).Error(), c.says) {
 				t.Errorf("inspected: %v, %v", wrong, err)
 			}
@@ -533,10 +533,10 @@ func (w *foldWorld) changeIndex(to func(*foldIndex, []foldedRecord) []foldedReco
 	content, err := encodeBlock(index.Blocks[0].ID, to(&index, records), true)
 	must(w.t, err)
 	w.blobs.blobs["folded/"+index.Blocks[0].fileName()] = content
-	p, err := s.getPiece(w.t.Context(), s.state.last)
+	p, err := s.readSegment(w.t.Context(), s.state.last)
 	must(w.t, err)
 	p.Folded = &index
-	file, err := p.encodePiece(true)
+	file, err := p.encodeSegment(true)
 	must(w.t, err)
 	w.blobs.blobs[entryFile(p.Entry)] = file
 }

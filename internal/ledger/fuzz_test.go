@@ -103,7 +103,7 @@ func checkPiece(t *testing.T, content []byte, name string) {
 		want = 1
 	}
 	store := newLogStore(&memoryBlobs{}, nil, 0)
-	p, err := store.decodePiece(content, want)
+	p, err := store.decodeSegment(content, want)
 	if err != nil {
 		return
 	}
@@ -112,11 +112,11 @@ func checkPiece(t *testing.T, content []byte, name string) {
 			t.Fatalf("the record of %s is read for %s", rec.Key, p.lines[i].Key)
 		}
 	}
-	b, err := p.encodePiece(true)
+	b, err := p.encodeSegment(true)
 	if err != nil {
 		return
 	}
-	again, err := store.decodePiece(b, want)
+	again, err := store.decodeSegment(b, want)
 	if err != nil || len(again.lines) != len(p.lines) || again.ID != p.ID {
 		t.Fatalf("%q became %q, %v", content, b, err)
 	}

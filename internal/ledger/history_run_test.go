@@ -92,7 +92,7 @@ func (r *run) all(ctx context.Context, store ledger.RecordStore) error {
 	res := apply.Run(ctx, r.plan, apply.Deps{
 		Writer: r, Journal: l, Clock: r.clock(),
 		Replan: func(key kind.Key, o *kind.LiveObject) (plan.Item, error) {
-			it, _ := planner.RemakeItem(key, o)
+			it, _ := planner.ReplanItem(key, o)
 			return it, nil
 		},
 		Spec:   func(key kind.Key) []byte { return planner.ManagedSpec(set.Find(key)) },

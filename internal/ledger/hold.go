@@ -22,8 +22,8 @@ type Hold struct {
 	// Objects are those that it holds, as KIND/NAME, sorted; none means all.
 	Objects []string `json:"objects,omitempty"`
 	// Ended says who ended it before its time, and when.
-	Ended *Applied `json:"ended,omitempty"`
-	Claim          // who set it
+	Ended *LastApply `json:"ended,omitempty"`
+	Claim            // who set it
 }
 
 // IsActive reports whether the hold still holds.
@@ -111,7 +111,7 @@ func (l *Ledger) EndHold(ctx context.Context, objects []string) (hold Hold, err 
 		i := indexOfHold(g.Holds, objects)
 		switch {
 		case i >= 0:
-			g.Holds[i].Ended, g.Holds[i].Seq = &Applied{Claim: l.cfg.Claim, At: now}, g.Seq+1
+			g.Holds[i].Ended, g.Holds[i].Seq = &LastApply{Claim: l.cfg.Claim, At: now}, g.Seq+1
 			hold = g.Holds[i]
 			return nil
 		case len(g.Holds) == 0:

@@ -82,7 +82,7 @@ func TestHoldStopsAnotherRun(t *testing.T) {
 				t.Error("a hold of all was ended twice")
 			}
 			next := beginTestRun(openOn(t, openStore(), 0), 0, "")
-			must(t, next.CheckCurrent(ctx, cdnKey))
+			must(t, next.CheckNotSuperseded(ctx, cdnKey))
 			must(t, next.RecordPending(ctx, cdnKey, someSpec, nil))
 			if err := next.RecordPending(ctx, docs, someSpec, nil); !isHeld(err) {
 				t.Errorf("a write began despite a hold of its object: %v", err)

@@ -12,8 +12,8 @@ import (
 	"trueup/internal/kind"
 )
 
-// Imported counts the records of an import.
-type Imported struct {
+// ImportCounts counts the records of an import.
+type ImportCounts struct {
 	Restored bool // the ledger was missing and trueup created it again
 	// Added had no record, Advanced an earlier one of the same history, Left the same or a later one.
 	Added, Advanced, Left int
@@ -43,19 +43,19 @@ func (e *ConflictsError) Error() string {
 // Import adds missing records, and replaces earlier ones of the same history. If any history differs, it writes nothing
 // and returns a *ConflictsError. You can repeat an import after any other error. If the ledger in trueup.yaml is
 // missing, an export restores it.
-func (l *Ledger) Import(ctx context.Context, b Backup) (done Imported, err error) {
-	if err := l.acceptBackup(b); err != nil {
-		return Imported{}, err
+func (l *Ledger) Import(ctx context.Context, b Backup) (done ImportCounts, err error) {
+	if err := l.checkBackup(b); err != nil {
+		return ImportCounts{}, err
 	}
 	if done.Restored, err = l.beginRestore(ctx, b); err != nil {
-		return Imported{}, err
+		return ImportCounts{}, err
 	}
 	changes, err := l.compareBackup(ctx, b, &done)
 	if err != nil {
-		return Imported{}, err
+		return ImportCounts{}, err
 	}
 	if err := cmp.Or(l.store.PutAll(ctx, changes)...); err != nil {
-		return Imported{}, fmt.Errorf("import: %w; records that were written stay, and the same import continues from there", err)
+		return ImportCounts{}, fmt.Errorf("import: %w; records that were written stay, and the same import continues from there", err)
 	}
 	if done.Restored {
 		l.forgetState()
@@ -66,14 +66,14 @@ func (l *Ledger) Import(ctx context.Context, b Backup) (done Imported, err error
 			err = l.store.WriteGenesis(ctx, have.Seq, g)
 		}
 		if err != nil {
-			return Imported{}, fmt.Errorf("restore ledger: %w", err)
+			return ImportCounts{}, fmt.Errorf("restore ledger: %w", err)
 		}
 	}
 	return done, nil
 }
 
-// acceptBackup rejects a backup of another ledger, or of another workspace.
-func (l *Ledger) acceptBackup(b Backup) error {
+// checkBackup rejects a backup of another ledger, or of another workspace.
+func (l *Ledger) checkBackup(b Backup) error {
 	if p := l.refusedProblem(); p != nil {
 		return p
 	}
@@ -129,7 +129,7 @@ func (l *Ledger) beginRestore(ctx context.Context, b Backup) (bool, error) {
 }
 
 // compareBackup returns the changes that an import makes, and counts them.
-func (l *Ledger) compareBackup(ctx context.Context, b Backup, done *Imported) (changes []RecordChange, err error) {
+func (l *Ledger) compareBackup(ctx context.Context, b Backup, done *ImportCounts) (changes []RecordChange, err error) {
 	records, err := latestRecords(b.Records)
 	if err != nil {
 		return nil, err

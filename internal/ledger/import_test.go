@@ -67,7 +67,7 @@ func TestAnExportMakesALostLedgerAgain(t *testing.T) {
 	before, backup := listed(t, l), exported(t, l)
 	lose(t, cfg)
 	done, err := l.Import(t.Context(), backup)
-	if err != nil || done != (Imported{Restored: true, Added: 3}) {
+	if err != nil || done != (ImportCounts{Restored: true, Added: 3}) {
 		t.Fatalf("imported %+v, %v", done, err)
 	}
 	if after := listed(t, l); !reflect.DeepEqual(after, before) {
@@ -80,7 +80,7 @@ func TestAnExportMakesALostLedgerAgain(t *testing.T) {
 	if v, err := l.Verify(t.Context()); err != nil || v.Records != 3 || v.Damage != nil {
 		t.Errorf("verified %+v, %v", v, err)
 	}
-	if done, err := l.Import(t.Context(), backup); err != nil || done != (Imported{Left: 3}) {
+	if done, err := l.Import(t.Context(), backup); err != nil || done != (ImportCounts{Left: 3}) {
 		t.Errorf("imported again %+v, %v", done, err)
 	}
 }
@@ -185,16 +185,16 @@ func TestTheRuleOfImport(t *testing.T) {
 	})
 	l = open(t, cfg)
 	rescue := Backup{Records: posted.Records[1:]}
-	if done, err := l.Import(t.Context(), rescue); err != nil || done != (Imported{Advanced: 1}) {
+	if done, err := l.Import(t.Context(), rescue); err != nil || done != (ImportCounts{Advanced: 1}) {
 		t.Errorf("a later step: %+v, %v", done, err)
 	}
 	if rec := view(t, l, purgeKey); rec.State != Posted {
 		t.Errorf("after it %+v", rec)
 	}
-	if done, err := l.Import(t.Context(), claimed); err != nil || done != (Imported{Left: 1}) {
+	if done, err := l.Import(t.Context(), claimed); err != nil || done != (ImportCounts{Left: 1}) {
 		t.Errorf("an earlier step: %+v, %v", done, err)
 	}
-	if done, err := l.Import(t.Context(), posted); err != nil || done != (Imported{Added: 1, Left: 1}) {
+	if done, err := l.Import(t.Context(), posted); err != nil || done != (ImportCounts{Added: 1, Left: 1}) {
 		t.Errorf("an absent one: %+v, %v", done, err)
 	}
 }
@@ -244,12 +244,12 @@ func TestOldRecordsOfWhatConverges(t *testing.T) {
 			must(t, l.RecordApplied(t.Context(), cdnKey, AppliedSpec{Spec: []byte(`{}`)}))
 		}
 		later = exported(t, l)
-		if done, err := l.Import(t.Context(), old); err != nil || done != (Imported{Left: 1}) {
+		if done, err := l.Import(t.Context(), old); err != nil || done != (ImportCounts{Left: 1}) {
 			t.Errorf("an old one: %+v, %v", done, err)
 		}
 	})
 	l = open(t, cfg)
-	if done, err := l.Import(t.Context(), later); err != nil || done != (Imported{Advanced: 1}) {
+	if done, err := l.Import(t.Context(), later); err != nil || done != (ImportCounts{Advanced: 1}) {
 		t.Fatalf("a much later one: %+v, %v", done, err)
 	}
 	if after := listed(t, l); !reflect.DeepEqual(after, later.Records) {
@@ -424,18 +424,18 @@ func TestImportOfFolds(t *testing.T) {
 	otherSpec := record(Adopted, nil, LogStep{Seq: 1, Nonce: "other", At: early, Event: string(evAdopt)})
 	digest := canon.Digest([]byte("other"))
 	otherSpec.SpecDigest = &digest
-	advanced, left := Imported{Advanced: 1}, Imported{Left: 1}
+	advanced, left := ImportCounts{Advanced: 1}, ImportCounts{Left: 1}
 	for name, c := range map[string]struct {
 		stored, given Record
-		want          Imported // empty is a conflict
+		want          ImportCounts // empty is a conflict
 	}{
 		"its claim":                       {claimed, posted.folded(), advanced},
 		"a rejected claim before":         {rejected, later.folded(), advanced},
 		"itself":                          {posted, posted.folded(), left},
 		"an outcome before it":            {posted, forgotten.folded(), advanced},
 		"an open claim of another":        {otherOpen, later.folded(), advanced},
-		"another history":                 {other, posted.folded(), Imported{}},
-		"another spec":                    {otherSpec, adopted.folded(), Imported{}},
+		"another history":                 {other, posted.folded(), ImportCounts{}},
+		"another spec":                    {otherSpec, adopted.folded(), ImportCounts{}},
 		"folded, its claim":               {posted.folded(), claimed, left},
 		"folded, a rejected claim before": {later.folded(), rejected, left},
 		"folded, itself":                  {posted.folded(), posted, left},
@@ -444,15 +444,15 @@ func TestImportOfFolds(t *testing.T) {
 		"folded, what came then":          {posted.folded(), forgotten, advanced},
 		"folded, what came then, folded":  {posted.folded(), forgotten.folded(), advanced},
 		"folded, an open one of another":  {posted.folded(), otherOpen, left},
-		"folded, another history":         {posted.folded(), other, Imported{}},
-		"folded, another spec":            {adopted.folded(), otherSpec, Imported{}},
+		"folded, another history":         {posted.folded(), other, ImportCounts{}},
+		"folded, another spec":            {adopted.folded(), otherSpec, ImportCounts{}},
 	} {
 		_, s := bornLog(t)
 		mustPut(t, s, 0, c.stored)
 		l := &Ledger{store: s}
-		var done Imported
+		var done ImportCounts
 		_, err := l.compareBackup(t.Context(), Backup{Records: []Record{c.given}}, &done)
-		if conflicts, ok := errors.AsType[*ConflictsError](err); done != c.want || ok != (c.want == Imported{}) || !ok && err != nil {
+		if conflicts, ok := errors.AsType[*ConflictsError](err); done != c.want || ok != (c.want == ImportCounts{}) || !ok && err != nil {
 			t.Errorf("%s: %+v, %v, want %+v", name, done, conflicts, c.want)
 		}
 		if _, ok := errors.AsType[*ConflictsError](err); ok != c.given.divergesFrom(c.stored) && c.given.Seq >= c.stored.Seq && c.given.Folded {
@@ -482,21 +482,21 @@ func TestExportAndImportBesideFolds(t *testing.T) {
 			t.Errorf("%s: %+v, %d records of %d", when, v, len(have), len(want))
 		}
 	}
-	imported := func(b Backup, want Imported) {
+	imported := func(b Backup, want ImportCounts) {
 		t.Helper()
 		if done, err := open(t, cfg).Import(t.Context(), b); err != nil || done != want {
 			t.Errorf("imported %+v, want %+v: %v", done, want, err)
 		}
 	}
-	imported(early, Imported{Left: 5})
+	imported(early, ImportCounts{Left: 5})
 	verified("an early export into a folded ledger")
 	lose(t, cfg)
-	imported(early, Imported{Restored: true, Added: 5})
-	imported(folded, Imported{Added: 1, Advanced: 1, Left: 4})
+	imported(early, ImportCounts{Restored: true, Added: 5})
+	imported(folded, ImportCounts{Added: 1, Advanced: 1, Left: 4})
 	verified("a folded export into an early ledger")
 	lose(t, cfg)
-	imported(folded, Imported{Restored: true, Added: 6})
-	imported(early, Imported{Left: 5})
+	imported(folded, ImportCounts{Restored: true, Added: 6})
+	imported(early, ImportCounts{Left: 5})
 	must(t, FoldNow(t.Context(), open(t, cfg).store, testTime.AddDate(2, 0, 0)))
 	verified("a folded export alone")
 }

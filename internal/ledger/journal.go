@@ -157,12 +157,12 @@ func (l *Ledger) recordPosted(ctx context.Context, key kind.Key, m AcceptedAnswe
 // makes the object again by itself, because a new one would hold other data.
 func (l *Ledger) RecordOutcome(ctx context.Context, key kind.Key, o Outcome) error {
 	e := map[OutcomeStatus]event{RejectedByPlatform: evReject, Released: evRelease, OutcomeUnknown: evUnknown, NotOurs: evUnknown, Removed: evDeleted}[o.How]
-	return l.recordEnded(ctx, key, e, o)
+	return l.recordOutcomeEvent(ctx, key, e, o)
 }
 
 // MarkResumable ends this run's work on a request that may have arrived. A later run may send it again within the window.
 func (l *Ledger) MarkResumable(ctx context.Context, key kind.Key, message string) error {
-	return l.recordEnded(ctx, key, evLeave, Outcome{How: OutcomeUnknown, Message: QuoteMessage(message)})
+	return l.recordOutcomeEvent(ctx, key, evLeave, Outcome{How: OutcomeUnknown, Message: QuoteMessage(message)})
 }
 
 // noOutcome is the message after a run died.
@@ -191,7 +191,7 @@ func (l *Ledger) MarkUnknown(ctx context.Context, key kind.Key, now Instant) err
 	return err
 }
 
-func (l *Ledger) recordEnded(ctx context.Context, key kind.Key, e event, o Outcome) error {
+func (l *Ledger) recordOutcomeEvent(ctx context.Context, key kind.Key, e event, o Outcome) error {
 	to := func(r Record) (Record, error) { return r.withOutcome(e, o) }
 	return l.storeOutcome(ctx, key, stateChange{event: e, requires: holder, detail: o.Message.String(), to: to})
 }

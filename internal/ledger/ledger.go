@@ -162,7 +162,7 @@ func (cfg Config) isTrusted() (bool, error) {
 		return cfg.StoreFromEnv, nil
 	}
 	for _, name := range cfg.Allowed {
-		switch within, err := blob.IsWithin(cfg.Store, name); {
+		switch within, err := blob.IsStoreWithin(cfg.Store, name); {
 		case err != nil:
 			return false, fmt.Errorf("TRUEUP_PROJECTS has %.200q: %w", redactStore(name), err)
 		case within:

@@ -67,8 +67,8 @@ type logState struct {
 	folded    foldIndex
 }
 
-// addPiece adds the next piece. It may have entries that the state has, too; one that begins the log replaces everything.
-func (t *logState) addPiece(p segment) error {
+// addSegment adds the next piece. It may have entries that the state has, too; one that begins the log replaces everything.
+func (t *logState) addSegment(p segment) error {
 	before, kept := p.entryBefore(), t.pieces
 	for len(kept) > 0 && kept[len(kept)-1].Entry > before {
 		kept = kept[:len(kept)-1]
@@ -97,20 +97,20 @@ func (t *logState) addPiece(p segment) error {
 	return nil
 }
 
-// absorbPieces adds to the next piece what the newest ones have, unless there are few pieces, and returns these. Pieces are
+// absorbSegments adds to the next piece what the newest ones have, unless there are few pieces, and returns these. Pieces are
 // absorbed that are not much larger, so that a record is copied seldom.
-func (t *logState) absorbPieces(p *segment) []segment {
+func (t *logState) absorbSegments(p *segment) []segment {
 	kept := t.pieces
 	for size := len(p.lines); len(t.pieces) >= maxPieces && len(kept) > 0 && (len(kept) >= maxPieces || kept[len(kept)-1].Records <= 2*size); {
 		size += kept[len(kept)-1].Records
 		kept = kept[:len(kept)-1]
 	}
-	t.continuePieces(p, kept)
+	t.continueSegments(p, kept)
 	return t.pieces[len(kept):]
 }
 
-// continuePieces adds to the next piece what the pieces after kept have.
-func (t *logState) continuePieces(p *segment, kept []segment) {
+// continueSegments adds to the next piece what the pieces after kept have.
+func (t *logState) continueSegments(p *segment, kept []segment) {
 	before := 0
 	for _, k := range kept {
 		p.Rest, p.After, before = append(p.Rest, k.Entry), k.ID, k.Entry
@@ -211,19 +211,19 @@ func (s *logStore) tryReadNew(ctx context.Context) error {
 	if newest == s.state.last {
 		return nil
 	}
-	head, err := s.getPiece(ctx, newest)
+	head, err := s.readSegment(ctx, newest)
 	if err != nil {
 		return err
 	}
 	rest := slices.DeleteFunc(slices.Clone(head.Rest), func(entry int) bool { return entry <= s.state.last })
 	pieces := make([]segment, len(rest), len(rest)+1)
 	err = diag.TryInParallel(ctx, atOnce, len(rest), func(ctx context.Context, i int) (err error) {
-		pieces[i], err = s.getPiece(ctx, rest[i])
+		pieces[i], err = s.readSegment(ctx, rest[i])
 		return err
 	})
 	for _, p := range append(pieces, head) {
 		if err == nil {
-			err = s.state.addPiece(p)
+			err = s.state.addSegment(p)
 		}
 	}
 	if err != nil {
@@ -238,19 +238,19 @@ func (s *logStore) stateIsCurrent(ctx context.Context) (bool, error) {
 	if s.state.last == 0 {
 		return true, nil
 	}
-	p, err := s.getPieceWith(ctx, s.state.last, s.blobs.Get, decodeHead)
+	p, err := s.readSegmentWith(ctx, s.state.last, s.blobs.Get, decodeHead)
 	if errors.Is(err, ErrDamaged) {
 		return false, nil
 	}
 	return err == nil && p.ID == s.state.pieces[len(s.state.pieces)-1].ID, err
 }
 
-// getPiece reads the file of an entry. A missing one is an error.
-func (s *logStore) getPiece(ctx context.Context, entry int) (segment, error) {
-	return s.getPieceWith(ctx, entry, s.blobs.Get, s.decodePiece)
+// readSegment reads the file of an entry. A missing one is an error.
+func (s *logStore) readSegment(ctx context.Context, entry int) (segment, error) {
+	return s.readSegmentWith(ctx, entry, s.blobs.Get, s.decodeSegment)
 }
 
-func (s *logStore) getPieceWith(
+func (s *logStore) readSegmentWith(
 	ctx context.Context, entry int, get func(ctx context.Context, name string) ([]byte, error), decode func(content []byte, entry int) (segment, error),
 ) (p segment, err error) {
 	name := entryFile(entry)

@@ -131,7 +131,7 @@ func TestLogIsReadInFewPieces(t *testing.T) {
 				rt.Errorf("%s is at %d, and was written up to %d", key, all["Purge/"+key].Seq, seq)
 			}
 		}
-		if wrong, err := reader.inspectPieces(t.Context()); err != nil || len(wrong) > 0 {
+		if wrong, err := reader.inspectSegments(t.Context()); err != nil || len(wrong) > 0 {
 			rt.Errorf("inspected: %v, %v", wrong, err)
 		}
 	})
@@ -194,7 +194,7 @@ func TestLogDamage(t *testing.T) {
 			if err := run.EachRecord(t.Context(), func(_ Record, err error) error { return err }); err == nil {
 				t.Error("All passed over it")
 			}
-			if wrong, err := run.inspectPieces(t.Context()); err != nil || len(wrong) != 1 && name != "spliced" {
+			if wrong, err := run.inspectSegments(t.Context()); err != nil || len(wrong) != 1 && name != "spliced" {
 				t.Errorf("inspected: %v, %v", wrong, err)
 			}
 		})
@@ -274,7 +274,7 @@ func TestLogTurnedBack(t *testing.T) {
 	mustPut(t, late, 0, testRecord("g", 1))
 	_, err := s.another().ReadGenesis(t.Context())
 	wantErr(t, err, ErrDamaged)
-	if wrong, err := s.inspectPieces(t.Context()); err != nil || len(wrong) == 0 {
+	if wrong, err := s.inspectSegments(t.Context()); err != nil || len(wrong) == 0 {
 		t.Errorf("inspected: %v, %v", wrong, err)
 	}
 }

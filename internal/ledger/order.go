@@ -175,9 +175,9 @@ func (g Genesis) withHead(h *ApplyHead) (*Genesis, string) {
 // proofAge is how long a run may rely on its head. Each record before a request proves it anew.
 const proofAge = 2 * time.Second
 
-// CheckCurrent returns an error if another apply was recorded since this run recorded its own, or if a hold covers the
+// CheckNotSuperseded returns an error if another apply was recorded since this run recorded its own, or if a hold covers the
 // object. Ask right before a request.
-func (l *Ledger) CheckCurrent(ctx context.Context, key kind.Key) error {
+func (l *Ledger) CheckNotSuperseded(ctx context.Context, key kind.Key) error {
 	l.mu.Lock()
 	now := l.cfg.Now().Round(0) // a machine that slept must not rely on its monotonic clock
 	proven := l.order == nil || l.order.recorded && now.Sub(l.order.provenAt).Abs() < proofAge
@@ -213,7 +213,7 @@ type ApplyEnd struct {
 // FinishRun records how this run ended, and folds the ledger if that is worthwhile. It returns the objects that a run of
 // another commit wrote meanwhile.
 func (l *Ledger) FinishRun(ctx context.Context, v View, e ApplyEnd) (disturbed []kind.Key, err error) {
-	disturbed, err = l.recordEnd(ctx, v, e)
+	disturbed, err = l.recordApplyEnd(ctx, v, e)
 	if log, ok := l.store.(*logStore); ok && err == nil && len(disturbed) == 0 {
 		now := l.cfg.Now()
 		err = log.fold(ctx, now.Add(min(0, l.order.skew)), now.Add(max(0, l.order.skew)))
@@ -226,9 +226,9 @@ func (l *Ledger) FinishRun(ctx context.Context, v View, e ApplyEnd) (disturbed [
 	return disturbed, err
 }
 
-// recordEnd records the head of this run if that did not happen yet, and of an apply that left nothing to do its tree and
+// recordApplyEnd records the head of this run if that did not happen yet, and of an apply that left nothing to do its tree and
 // which requests git had. It writes nothing that the ledger had at the view.
-func (l *Ledger) recordEnd(ctx context.Context, v View, e ApplyEnd) (disturbed []kind.Key, err error) {
+func (l *Ledger) recordApplyEnd(ctx context.Context, v View, e ApplyEnd) (disturbed []kind.Key, err error) {
 	had := cmp.Or(v.Finished, &CompleteApply{}).Requests
 	now := CompleteApply{At: l.cfg.Now().UTC(), Commit: l.cfg.Claim.Commit, Requests: had}
 	own, recorded := l.order.head, l.order.recorded

@@ -156,7 +156,7 @@ func (l *indexLine) decodeText() (Record, error) {
 // entryBefore returns the entry that the segment follows.
 func (p segment) entryBefore() int { return p.Entry - p.Entries }
 
-func (p segment) encodePiece(packed bool) ([]byte, error) {
+func (p segment) encodeSegment(packed bool) ([]byte, error) {
 	p.Schema = Schema
 	return encodeFile(packed && p.Entries > 1 || len(p.lines) > batchMost, func(out io.Writer) error {
 		err := writeLine(out, p)
@@ -242,8 +242,8 @@ func decodeHead(content []byte, entry int) (p segment, err error) {
 	return p, asDamaged(err)
 }
 
-// decodePiece parses the file of an entry, but not its records.
-func (s *logStore) decodePiece(content []byte, entry int) (p segment, err error) {
+// decodeSegment parses the file of an entry, but not its records.
+func (s *logStore) decodeSegment(content []byte, entry int) (p segment, err error) {
 	err = decodeFile(content, func(next func() []byte) error {
 		if err := cmp.Or(decodeSealed(next(), &p), p.checkHead(entry)); err != nil {
 			return err

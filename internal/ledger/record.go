@@ -82,18 +82,18 @@ type Record struct {
 // Listing has live objects of a kind.
 type Listing struct {
 	At      time.Time  `json:"at"`
-	Objects []Identity `json:"objects,omitempty"`
+	Objects []ObjectID `json:"objects,omitempty"`
 }
 
-// Identity is how the platform names an object.
-type Identity struct {
+// ObjectID is how the platform names an object.
+type ObjectID struct {
 	Name string `json:"name"`
 	UID  string `json:"uid,omitempty"`
 }
 
 // Has reports whether the listing has an object with the name or the uid.
 func (l *Listing) Has(name, uid string) bool {
-	return slices.ContainsFunc(l.Objects, func(o Identity) bool { return o.Name == name || uid != "" && o.UID == uid })
+	return slices.ContainsFunc(l.Objects, func(o ObjectID) bool { return o.Name == name || uid != "" && o.UID == uid })
 }
 
 // LogStep is one transition of a record.
@@ -130,14 +130,14 @@ func (c Claim) nameOfPerson() string {
 	return cmp.Or(c.Actor, "somebody")
 }
 
-// Applied says which run applied an object last, and when.
-type Applied struct {
+// LastApply says which run applied an object last, and when.
+type LastApply struct {
 	Claim
 	At time.Time `json:"at"`
 }
 
 // LastApplied returns nil if the ledger does not know.
-func (r Record) LastApplied() *Applied {
+func (r Record) LastApplied() *LastApply {
 	at := r.AppliedAt
 	if r.State == Posted {
 		at = r.AcceptedAt
@@ -145,11 +145,11 @@ func (r Record) LastApplied() *Applied {
 	if r.Claim == nil || at == nil {
 		return nil
 	}
-	return &Applied{Claim: *r.Claim, At: *at}
+	return &LastApply{Claim: *r.Claim, At: *at}
 }
 
 // String says from which commit, by whom and when.
-func (a *Applied) String() string {
+func (a *LastApply) String() string {
 	commit := ""
 	if a.Commit != "" {
 		commit = fmt.Sprintf("from commit %.12s", a.Commit)

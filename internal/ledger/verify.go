@@ -31,7 +31,7 @@ func (v *VerifyResult) addDamage(format string, args ...any) {
 func (l *Ledger) Verify(ctx context.Context) (v VerifyResult, err error) {
 	l.forgetState()
 	if log, ok := l.store.(*logStore); ok {
-		wrong, err := log.inspectPieces(ctx)
+		wrong, err := log.inspectSegments(ctx)
 		if err != nil {
 			return VerifyResult{}, fmt.Errorf("verify ledger: %w", err)
 		}
@@ -81,8 +81,8 @@ func (l *Ledger) verifySeenCache(ctx context.Context, v *VerifyResult) {
 	}
 }
 
-// inspectPieces reads every file of the log, and every block, and returns all damage.
-func (s *logStore) inspectPieces(ctx context.Context) ([]error, error) {
+// inspectSegments reads every file of the log, and every block, and returns all damage.
+func (s *logStore) inspectSegments(ctx context.Context) ([]error, error) {
 	names, err := s.blobs.List(ctx, logDir, 0)
 	if err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func (s *logStore) inspectPieces(ctx context.Context) ([]error, error) {
 	err = diag.TryInParallel(ctx, atOnce, len(names), func(ctx context.Context, i int) error {
 		entry, err := entryOfFile(names[i])
 		if err == nil {
-			pieces[i], err = s.getPiece(ctx, entry)
+			pieces[i], err = s.readSegment(ctx, entry)
 		}
 		if err == nil {
 			err = pieces[i].inspectRecords()

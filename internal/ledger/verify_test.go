@@ -92,7 +92,7 @@ func TestVerifyKnowsWhatThisMachineHasSeen(t *testing.T) {
 	}
 	b, err := ReadBackupFolder(os.DirFS(filepath.Join(cfg.SeenCache, cfg.ID)))
 	must(t, err)
-	if done, err := open(t, cfg).Import(t.Context(), b); err != nil || done != (Imported{Added: 1}) {
+	if done, err := open(t, cfg).Import(t.Context(), b); err != nil || done != (ImportCounts{Added: 1}) {
 		t.Errorf("%+v, %v", done, err)
 	}
 	if v, err := open(t, cfg).Verify(t.Context()); err != nil || v.Damage != nil {

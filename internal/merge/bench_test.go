@@ -32,7 +32,7 @@ func BenchmarkCompare(b *testing.B) {
 	for _, c := range []struct{ name, ttl string }{{"equal", "3600"}, {"one change", "60"}} {
 		b.Run(c.name, func(b *testing.B) {
 			spec := benchSpec("3600")
-			in := Sides{
+			in := Input{
 				Rules: specRules(), Applied: decode(b, spec),
 				Desired: decode(b, spec), Live: decode(b, benchSpec(c.ttl)),
 			}

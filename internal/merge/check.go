@@ -121,7 +121,7 @@ func (c *checker) checkKept(n node, was any, sent sentPart) {
 			return
 		}
 	}
-	if !Covers(n.rules, n.want, n.have) && !n.rules.areEmpty(ManagedPart(n.rules, n.want), ManagedPart(n.rules, n.have)) {
+	if !LiveCovers(n.rules, n.want, n.have) && !n.rules.areEmpty(ManagedValue(n.rules, n.want), ManagedValue(n.rules, n.have)) {
 		c.reportMismatch(n, sent.isWhole)
 	}
 }
@@ -157,7 +157,7 @@ func (l *pairedList) pairMoved() {
 	if len(l.rules.keyFields()) > 0 || len(l.git) != len(l.live) {
 		return
 	}
-	anywhere := matchValues(item, l.git, l.live, func(i, j int) bool { return Covers(item, l.git[i], l.live[j]) })
+	anywhere := matchValues(item, l.git, l.live, func(i, j int) bool { return LiveCovers(item, l.git[i], l.live[j]) })
 	if !slices.Contains(anywhere, -1) {
 		l.of, l.back = anywhere, invertPairs(anywhere, len(l.live))
 	}
@@ -179,14 +179,14 @@ func (c *checker) checkUnpaired(e node, was []any, rules *Rules, isSent bool) {
 func hasElement(r *Rules, list []any, e any) bool {
 	return slices.ContainsFunc(list, func(old any) bool {
 		p, keyed := pairByKey(r.keyFields(), []any{old}, []any{e})
-		return keyed && p.of[0] == 0 || !keyed && Covers(r.elementRules(), old, e)
+		return keyed && p.of[0] == 0 || !keyed && LiveCovers(r.elementRules(), old, e)
 	})
 }
 
 // checkRemoved checks a place that the request removes. If all that it had comes back, the server did not remove it, although
 // a single value may be its default.
 func (c *checker) checkRemoved(n node, was any) {
-	if Covers(n.rules, was, n.have) && !n.rules.isEmpty(ManagedPart(n.rules, n.have)) {
+	if LiveCovers(n.rules, was, n.have) && !n.rules.isEmpty(ManagedValue(n.rules, n.have)) {
 		c.reportNotRemoved(n)
 		return
 	}

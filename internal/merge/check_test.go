@@ -83,7 +83,7 @@ func TestRemovalsThatAreOwed(t *testing.T) {
 		after := effect.ApplyPatch(res.Patch, in.Live)
 		now := keepRemoved(in.Rules, clone(after), in.Live)
 		found, _ := CompletedWrite{Rules: in.Rules, Before: in.Live, Request: res.Patch, Now: now}.Check()
-		owed := Sides{Rules: in.Rules, Desired: in.Desired, Live: now, Applied: WithUnremoved(in.Rules, in.Desired, after, found)}
+		owed := Input{Rules: in.Rules, Desired: in.Desired, Live: now, Applied: WithUnremoved(in.Rules, in.Desired, after, found)}
 		next := Compare(owed)
 		for _, m := range found {
 			isLine := func(c Difference) bool { return c.Path == m.Path && (c.Class == Removed || c.Class == RemovedConflict) }
@@ -119,7 +119,7 @@ func drawWrite(t *rapid.T) CompletedWrite {
 	in := triples(t)
 	in.TakeOver = true
 	if d := (dice{t}); d.in(6) {
-		return CompletedWrite{Rules: in.Rules, Request: SendablePart(in.Rules, in.Desired)}
+		return CompletedWrite{Rules: in.Rules, Request: SendableValue(in.Rules, in.Desired)}
 	}
 	res := Compare(in)
 	return CompletedWrite{Rules: in.Rules, Before: in.Live, Request: anyPatch(res), Lost: res.Collateral}

@@ -80,7 +80,7 @@ func TestFirstContact(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in := Sides{
+			in := Input{
 				Rules: specRules(), Applied: decode(t, c.applied), Pending: some(decode(t, c.pending)),
 				Desired: decode(t, c.desired), Live: decode(t, c.live),
 			}
@@ -218,7 +218,7 @@ func TestSectionZero(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			res := Compare(Sides{
+			res := Compare(Input{
 				Rules: specRules(), Applied: decode(t, c.applied), Pending: some(decode(t, c.pending)),
 				Desired: decode(t, c.desired), Live: decode(t, c.live),
 			})
@@ -257,7 +257,7 @@ func TestOverrides(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in := Sides{
+			in := Input{
 				Rules: overridden(), Applied: decode(t, `{"tls":{"forced":"2"},"locations":[{"path":"/a","ttl":"9"}]}`),
 				Desired: decode(t, c.desired), Live: decode(t, c.live),
 			}
@@ -269,7 +269,7 @@ func TestOverrides(t *testing.T) {
 	}
 	t.Run("ignored in an element without a key", func(t *testing.T) {
 		rules := &Rules{Fields: map[string]*Rules{"l": {Fields: map[string]*Rules{"a": {Ignore: true}}}}}
-		in := Sides{Rules: rules, Desired: decode(t, `{"l":[{"a":1,"b":1}]}`), Live: decode(t, `{"l":[{"a":2,"b":2}]}`)}
+		in := Input{Rules: rules, Desired: decode(t, `{"l":[{"a":1,"b":1}]}`), Live: decode(t, `{"l":[{"a":2,"b":2}]}`)}
 		wantPatch(t, Compare(in), `{"l":[{"a":2,"b":1}]}`)
 		in.Live = decode(t, `{"l":[{"a":2,"b":1}]}`)
 		wantPatch(t, Compare(in), "")
@@ -278,7 +278,7 @@ func TestOverrides(t *testing.T) {
 		rules := &Rules{Fields: map[string]*Rules{"l": {Key: []string{"n"}, Item: &Rules{Fields: map[string]*Rules{
 			"id": {Omit: true}, "deep": {Item: &Rules{Fields: map[string]*Rules{"id": {Omit: true}}}},
 		}}}}}
-		res := Compare(Sides{
+		res := Compare(Input{
 			Rules:   rules,
 			Desired: decode(t, `{"l":[{"n":"a","id":"mine","b":1}]}`),
 			Live:    decode(t, `{"l":[{"n":"a","id":"7","b":2,"deep":[{"id":1,"c":2}]}]}`),
@@ -290,7 +290,7 @@ func TestOverrides(t *testing.T) {
 	})
 	t.Run("key", func(t *testing.T) {
 		rules := &Rules{Fields: map[string]*Rules{"l": {Key: []string{"id"}, Join: ":", Set: true}}}
-		wantPatch(t, Compare(Sides{
+		wantPatch(t, Compare(Input{
 			Rules: rules, Desired: decode(t, `{"l":[{"id":1,"a":2},{"id":2}]}`), Live: decode(t, `{"l":[{"id":2},{"id":1,"a":1,"z":1}]}`),
 		}), `{"l":[{"id":2},{"id":1,"a":2,"z":1}]}`)
 	})
@@ -314,7 +314,7 @@ func TestUnplaced(t *testing.T) {
 		"keys that can't agree": {[]string{"a", "b"}, `[{"a":3},{"a":2,"b":2,"c":1}]`, `[{"a":1,"b":7,"ign":1},{"a":2,"b":2}]`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			res := Compare(Sides{
+			res := Compare(Input{
 				Rules:   &Rules{Fields: map[string]*Rules{"l": {Key: c.key, Item: item}}},
 				Desired: map[string]any{"l": decode(t, c.desired)}, Live: map[string]any{"l": decode(t, c.live)},
 			})
@@ -326,7 +326,7 @@ func TestUnplaced(t *testing.T) {
 }
 
 func TestListsThatAreSent(t *testing.T) {
-	res := Compare(Sides{
+	res := Compare(Input{
 		Rules: specRules(), Applied: decode(t, `{}`),
 		Desired: decode(t, `{"upstreams":[{"name":"a","servers":[{"host":"h","port":"1"}]}],"plain":["x"]}`),
 		Live:    decode(t, `{"upstreams":[{"name":"a","servers":[]}],"plain":["x"]}`),
@@ -392,7 +392,7 @@ func TestCheck(t *testing.T) {
 }
 
 func TestNothingThatIsSentIsNull(t *testing.T) {
-	if got := encode(SendablePart(nil, decode(t, `{"a":null,"b":{"c":null},"d":[null,{"e":null,"f":1}],"g":"x"}`))); got != `{"b":{},"d":[{"f":1}],"g":"x"}` {
+	if got := encode(SendableValue(nil, decode(t, `{"a":null,"b":{"c":null},"d":[null,{"e":null,"f":1}],"g":"x"}`))); got != `{"b":{},"d":[{"f":1}],"g":"x"}` {
 		t.Error(got)
 	}
 }

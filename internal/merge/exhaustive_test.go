@@ -92,7 +92,7 @@ func (u universe) compareAll(t *testing.T, o override) (count int) {
 	for _, want := range u.git {
 		for _, live := range u.live {
 			for _, record := range u.withRecords() {
-				in := merge.Sides{Rules: rules, Applied: record[0], Desired: want, Live: live}
+				in := merge.Input{Rules: rules, Applied: record[0], Desired: want, Live: live}
 				if record[1] != nil {
 					in.Pending = []any{record[1]}
 				}
@@ -115,7 +115,7 @@ func (u universe) compareAll(t *testing.T, o override) (count int) {
 func encode(v any) string { return string(canon.Encode(v)) }
 
 // judge returns what is wrong with a comparison, or "".
-func judge(l *law, in merge.Sides) string {
+func judge(l *law, in merge.Input) string {
 	res := merge.Compare(in)
 	if len(res.Mixed)+len(res.Unplaced) > 0 {
 		return "" // nothing is sent
@@ -160,7 +160,7 @@ func patched(patch, live any) any {
 // verdict is what a comparison found, and what it should have.
 type verdict struct {
 	law         *law
-	in          merge.Sides
+	in          merge.Input
 	res         merge.Comparison
 	records     had
 	goal, after any

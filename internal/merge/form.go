@@ -13,13 +13,13 @@ type valueCopier struct {
 	nulls, typed bool // nulls keeps nulls; typed makes scalars of the documented types
 }
 
-func (f valueCopier) convert(r *Rules, v any) any {
+func (f valueCopier) copyValue(r *Rules, v any) any {
 	switch t := v.(type) {
 	case map[string]any:
 		out := make(map[string]any, len(t))
 		for k, e := range t {
 			if child := r.fieldRules(k); (e != nil || f.nulls) && !f.leaveOut(child) {
-				out[k] = f.convert(child, e)
+				out[k] = f.copyValue(child, e)
 			}
 		}
 		return out
@@ -29,36 +29,36 @@ func (f valueCopier) convert(r *Rules, v any) any {
 		}
 		out := make([]any, len(t))
 		for i, e := range t {
-			out[i] = f.convert(r.elementRules(), e)
+			out[i] = f.copyValue(r.elementRules(), e)
 		}
 		return out
 	}
 	if f.typed {
-		return toType(r.scalarType(), v)
+		return convertScalar(r.scalarType(), v)
 	}
 	return v
 }
 
 // carryLive returns a live value as a list that is sent takes it along, in the documented types.
 func carryLive(r *Rules, v any) any {
-	return valueCopier{leaveOut: (*Rules).isOmitted, typed: true}.convert(r, v)
+	return valueCopier{leaveOut: (*Rules).isOmitted, typed: true}.copyValue(r, v)
 }
 
-// SendablePart returns a desired value as it is sent where live has nothing to merge it with: without
+// SendableValue returns a desired value as it is sent where live has nothing to merge it with: without
 // nulls and server-owned fields.
-func SendablePart(r *Rules, desired any) any {
-	return valueCopier{leaveOut: (*Rules).isServerOwned}.convert(r, desired)
+func SendableValue(r *Rules, desired any) any {
+	return valueCopier{leaveOut: (*Rules).isServerOwned}.copyValue(r, desired)
 }
 
-// ManagedPart returns the part of a desired value that is git's, without excluded fields, as a copy.
-func ManagedPart(rules *Rules, desired any) any {
-	return valueCopier{leaveOut: (*Rules).isExcluded, nulls: true}.convert(rules, desired)
+// ManagedValue returns the part of a desired value that is git's, without excluded fields, as a copy.
+func ManagedValue(rules *Rules, desired any) any {
+	return valueCopier{leaveOut: (*Rules).isExcluded, nulls: true}.copyValue(rules, desired)
 }
 
 // NormalizeLive returns a live value as git would have it: in the documented types, without nulls and
 // excluded fields, and with sorted sets. It never mutates.
 func NormalizeLive(rules *Rules, live any) any {
-	taken := valueCopier{leaveOut: (*Rules).isExcluded, typed: true}.convert(rules, live)
+	taken := valueCopier{leaveOut: (*Rules).isExcluded, typed: true}.copyValue(rules, live)
 	SortSets(rules, taken)
 	return taken
 }
@@ -66,7 +66,7 @@ func NormalizeLive(rules *Rules, live any) any {
 // HasOwnKeys reports whether each element of a list has its own key. Then a request keeps the fields of live elements that
 // git does not mention (docs/design.md B3).
 func HasOwnKeys(r *Rules, list []any) bool {
-	_, keyed := keysOf(r.keyFields(), withoutNulls(list))
+	_, keyed := elementKeysOf(r.keyFields(), withoutNulls(list))
 	return keyed
 }
 
@@ -82,7 +82,7 @@ func SortSets(r *Rules, v any) {
 		for _, e := range t {
 			SortSets(r.elementRules(), e)
 		}
-		if _, keyed := keysOf(r.keyFields(), t); r.isSet() && (keyed || len(r.keyFields()) == 0) {
+		if _, keyed := elementKeysOf(r.keyFields(), t); r.isSet() && (keyed || len(r.keyFields()) == 0) {
 			slices.SortStableFunc(t, func(a, b any) int {
 				for _, part := range r.keyFields() {
 					x, _ := scalarText(fieldOf(a, part))
@@ -99,7 +99,7 @@ func SortSets(r *Rules, v any) {
 
 // WithoutRefilledNulls returns desired without the nulls that were applied and that live has a value for, and these values. If
 // the server did not keep what was sent, they are its own, and another null would change nothing. It never mutates.
-func WithoutRefilledNulls(in Sides) (desired any, back []PathValue) {
+func WithoutRefilledNulls(in Input) (desired any, back []PathValue) {
 	in.Pending = nil
 	desired = withoutRefilled(in.rootNode(), &back)
 	return desired, back
@@ -138,7 +138,7 @@ func withoutRefilled(n node, back *[]PathValue) any {
 
 // LiveOnlyFields lists the fields of live that git neither has nor had: the server's defaults, and what
 // another client set (docs/design.md B4). Git owns the whole of a list that it has.
-func LiveOnlyFields(in Sides) []Difference { return appendLiveOnly(nil, in.rootNode()) }
+func LiveOnlyFields(in Input) []Difference { return appendLiveOnly(nil, in.rootNode()) }
 
 func appendLiveOnly(found []Difference, n node) []Difference {
 	if n.rules.isExcluded() {

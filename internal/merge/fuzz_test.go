@@ -18,7 +18,7 @@ func FuzzCompare(f *testing.F) {
 	f.Add(`null`, `1`, `[1]`, `"x"`, false)
 	f.Add(``, ``, `{"rate":"1e400"}`, `{"rate":1e401}`, false)
 	f.Fuzz(func(t *testing.T, applied, pending, desired, live string, override bool) {
-		in := Sides{Rules: specRules()}
+		in := Input{Rules: specRules()}
 		if override {
 			in.Rules = overridden()
 		}
@@ -43,7 +43,7 @@ func FuzzCompare(f *testing.F) {
 			return
 		}
 		in.Live = effect.ApplyPatch(anyPatch(res), in.Live)
-		if !Covers(in.Rules, want, in.Live) {
+		if !LiveCovers(in.Rules, want, in.Live) {
 			t.Fatalf("%s leads to %s", encode(res.Patch), in)
 		}
 		if again := Compare(in); again.Patch != nil {

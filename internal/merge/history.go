@@ -73,7 +73,7 @@ type listVersions struct {
 	// gone are elements of was that live may have and now lacks. If they are known by
 	// their position these are all: one that moved goes from where it was.
 	gone   []any
-	keys   keys
+	keys   elementKeys
 	keyed  bool
 	live   []int  // the last argument of moves
 	moving []bool // its result
@@ -98,14 +98,14 @@ func (h *ManifestDiff) listAt(s placeVersions, at []PathStep) *listVersions {
 			}
 		}
 	}
-	l.keys, l.keyed = keysOf(key, l.gone)
+	l.keys, l.keyed = elementKeysOf(key, l.gone)
 	h.lists[place] = l
 	return l
 }
 
 // findGone finds the gone element that a live one is, by key or by all of it.
 func (l *listVersions) findGone(r *Rules, live any) (any, bool) {
-	if k, ok := keysOf(r.keyFields(), []any{live}); ok && l.keyed {
+	if k, ok := elementKeysOf(r.keyFields(), []any{live}); ok && l.keyed {
 		i, found := l.keys.index[joinKey(k.parts[0])]
 		switch {
 		case found:
@@ -116,7 +116,7 @@ func (l *listVersions) findGone(r *Rules, live any) (any, bool) {
 	}
 	for _, e := range l.gone {
 		p, keyed := pairByKey(r.keyFields(), []any{e}, []any{live})
-		if keyed && p.of[0] == 0 || !keyed && Covers(r.elementRules(), e, live) {
+		if keyed && p.of[0] == 0 || !keyed && LiveCovers(r.elementRules(), e, live) {
 			return e, true
 		}
 	}

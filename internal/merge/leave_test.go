@@ -103,7 +103,7 @@ func TestLeaveDrift(t *testing.T) {
 		"git alone in a list":                        {base: list(a), desired: list(a, b), live: list(a), patch: list(a, b)},
 		"a discriminator of an element":              {base: `{"rules":[{"name":"r","action":{"type":"deny","deny":"1"}}]}`, desired: `{"rules":[{"name":"r","action":{"type":"deny","deny":"1"}}]}`, live: `{"rules":[{"name":"r","action":{"type":"limit","limit":"1"}}]}`, left: "rules[r].action.deny rules[r].action.type"},
 	} {
-		in := Sides{Rules: specRules(), Desired: decode(t, c.desired), Live: decode(t, c.live), TakeOver: c.takeOver, LeaveDrift: true}
+		in := Input{Rules: specRules(), Desired: decode(t, c.desired), Live: decode(t, c.live), TakeOver: c.takeOver, LeaveDrift: true}
 		if c.base != "" {
 			in.Applied = decode(t, c.base)
 		}
@@ -140,7 +140,7 @@ func encodeText(t *testing.T, text string) string {
 func TestADiscriminatorThatDriftedIsLeftWithItsSibling(t *testing.T) {
 	rules := specRules().Fields["rules"].Item
 	git, live := decode(t, `{"action":{"type":"deny","deny":"1"}}`), decode(t, `{"action":{"type":"limit","limit":"1"}}`)
-	if res := Compare(Sides{Rules: rules, Applied: git, Desired: git, Live: live, LeaveDrift: true}); res.Patch != nil || len(res.Collateral) > 0 {
+	if res := Compare(Input{Rules: rules, Applied: git, Desired: git, Live: live, LeaveDrift: true}); res.Patch != nil || len(res.Collateral) > 0 {
 		t.Errorf("%s, %v", encode(res.Patch), res.Collateral)
 	}
 }

@@ -54,7 +54,7 @@ func (d dice) overriding(r *Rules) *Rules {
 			node.Key = [][]string{nil, {"type"}, {"ttl"}, {"host"}, {"x"}, {"name", "scheme"}}[d.roll(6)]
 			node.Join = ":"
 		case 5:
-			node.Type = []ScalarType{Unknown, Text, Bool, Number}[d.roll(4)]
+			node.Type = []DocumentedType{Unknown, Text, Bool, Number}[d.roll(4)]
 		default:
 			node.Discriminator = "type"
 		}
@@ -87,7 +87,7 @@ func (r Comparison) lines() []effect.ShownChange {
 
 // request draws a comparison under random overrides, and returns the body that
 // would be sent for it; nil where nothing is or may be.
-func request(t *rapid.T) (Sides, Comparison, []byte) {
+func request(t *rapid.T) (Input, Comparison, []byte) {
 	in := triples(t)
 	in.Rules = dice{t}.overriding(in.Rules)
 	in.LeaveDrift = dice{t}.in(5)

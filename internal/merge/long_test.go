@@ -34,7 +34,7 @@ func TestLongLists(t *testing.T) {
 	slices.Reverse(turnedOdd)
 	keyed := &Rules{Fields: map[string]*Rules{"l": {Key: []string{"host", "path"}}}}
 	set := &Rules{Fields: map[string]*Rules{"l": {Set: true}}}
-	for name, in := range map[string]Sides{
+	for name, in := range map[string]Input{
 		"turned around":   {Rules: keyed, Applied: spec(bare), Desired: spec(turned), Live: spec(bare)},
 		"incomplete keys": {Rules: keyed, Applied: spec(bare), Desired: spec(bare), Live: spec(hosted)},
 		"set":             {Rules: set, Applied: spec(odd), Desired: spec(odd), Live: spec(turnedOdd)},
@@ -61,7 +61,7 @@ func TestHistoryOfALongList(t *testing.T) {
 		return map[string]any{"locations": list}
 	}
 	cost := func(was, now any, n int) uint64 {
-		res := Compare(Sides{Rules: rules, Applied: was, Live: was, Desired: now})
+		res := Compare(Input{Rules: rules, Applied: was, Live: was, Desired: now})
 		if len(res.Changes) != n {
 			t.Fatalf("%d changes", len(res.Changes))
 		}

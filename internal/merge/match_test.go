@@ -16,7 +16,7 @@ func TestScalarsAreMatchedAsAnythingElse(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		xs, ys := rapid.SliceOfN(scalar, 0, 9).Draw(t, "xs"), rapid.SliceOfN(scalar, 0, 9).Draw(t, "ys")
 		item := rapid.SampledFrom([]*Rules{nil, {Type: Number}, {Type: Text}, {Ignore: true}}).Draw(t, "rules")
-		fits := func(i, j int) bool { return Covers(item, xs[i], ys[j]) }
+		fits := func(i, j int) bool { return LiveCovers(item, xs[i], ys[j]) }
 		got, want := matchValues(item, xs, ys, fits), matchAny(len(xs), len(ys), fits)
 		if !slices.Equal(got, want) {
 			t.Fatalf("%v %v: %v, want %v", xs, ys, got, want)
@@ -40,7 +40,7 @@ func TestALongSetIsMatchedWhole(t *testing.T) {
 	slices.Reverse(turned)
 	rules := &Rules{Fields: map[string]*Rules{"l": {Set: true}}}
 	for _, now := range [][]any{more, turned} {
-		for _, in := range []Sides{
+		for _, in := range []Input{
 			{Rules: rules, Applied: spec(was), Live: spec(was), Desired: spec(now)},
 			{Rules: rules, Applied: spec(now), Live: spec(now), Desired: spec(was)},
 			{Rules: rules, Live: spec(now), Desired: spec(was)},
@@ -50,7 +50,7 @@ func TestALongSetIsMatchedWhole(t *testing.T) {
 			}
 		}
 		tries := 0
-		matchValues(nil, now, was, func(i, j int) bool { tries++; return Covers(nil, now[i], was[j]) })
+		matchValues(nil, now, was, func(i, j int) bool { tries++; return LiveCovers(nil, now[i], was[j]) })
 		if tries > 3*n {
 			t.Errorf("%d pairs were tried", tries)
 		}

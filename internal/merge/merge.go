@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Sides is one comparison of decoded JSON (numbers as json.Number). A nil Applied is no record.
-type Sides struct {
+// Input is one comparison of decoded JSON (numbers as json.Number). A nil Applied is no record.
+type Input struct {
 	Rules *Rules
 	// Applied is the spec that was last applied with success. Pending are those whose
 	// write was begun and not confirmed since, oldest first.
@@ -91,7 +91,7 @@ type SentList struct {
 // Compare returns the smallest merge patch after which live has everything that desired says and
 // nothing that git removed, and the reason of each difference (docs/design.md B5, 0.1 to 0.4). It
 // takes what is no object for an empty one, and never changes the inputs.
-func Compare(in Sides) Comparison {
+func Compare(in Input) Comparison {
 	root := in.rootNode()
 	want, _ := in.Desired.(map[string]any)
 	have, _ := in.Live.(map[string]any)
@@ -112,19 +112,19 @@ func Compare(in Sides) Comparison {
 	return w.res
 }
 
-func (in Sides) rootNode() node {
+func (in Input) rootNode() node {
 	return node{
 		rules: in.Rules, base: recordedValues{applied: in.Applied, pending: in.Pending},
 		want: in.Desired, have: in.Live, byKey: true,
 	}
 }
 
-// ScalarType is the documented type of a scalar.
-type ScalarType uint8
+// DocumentedType is the documented type of a scalar.
+type DocumentedType uint8
 
 // The types of a node. Values of unknown nodes are compared as docs/design.md 0.18 says.
 const (
-	Unknown ScalarType = iota
+	Unknown DocumentedType = iota
 	Text
 	Bool
 	Number
@@ -133,7 +133,7 @@ const (
 // Rules say how one node of the tree is compared; nil means the defaults:
 // unknown type, lists by position and ordered.
 type Rules struct {
-	Type ScalarType
+	Type DocumentedType
 	// Ignore leaves the node out of comparison and patch. A list that is sent whole
 	// takes along live's values of ignored and read-only nodes.
 	Ignore bool
@@ -165,7 +165,7 @@ func (r *Rules) fieldRules(name string) *Rules { return r.orDefaults().Fields[na
 func (r *Rules) isOmitted() bool               { return r.orDefaults().Omit }
 func (r *Rules) isSet() bool                   { return r.orDefaults().Set }
 func (r *Rules) keyFields() []string           { return r.orDefaults().Key }
-func (r *Rules) scalarType() ScalarType        { return r.orDefaults().Type }
+func (r *Rules) scalarType() DocumentedType    { return r.orDefaults().Type }
 
 // elementRules returns the rules of a list's elements. Rules made from an override of a
 // list that the schema does not know hold the elements' fields themselves.

@@ -88,7 +88,7 @@ func TestDesignCases(t *testing.T) {
 		{"34", `{}`, `{"a":""}`, `{"a":null}`, `{"a":""}`, Changed, "a"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			res := Compare(Sides{
+			res := Compare(Input{
 				Rules: caseRules(), Applied: decode(t, c.base),
 				Desired: decode(t, c.desired), Live: decode(t, c.live),
 			})
@@ -190,7 +190,7 @@ func TestDiffCorpus(t *testing.T) {
 			}
 			continue
 		}
-		res := Compare(Sides{Applied: target, Desired: modified, Live: target})
+		res := Compare(Input{Applied: target, Desired: modified, Live: target})
 		if !reflect.DeepEqual(any(res.Patch), patch) || len(res.FirstContact) > 0 {
 			t.Errorf("vector %d (%s): from %s to %s: %s, want %s", i, v.Source, v.Target, v.Changed, encode(res.Patch), v.Patch)
 		}
@@ -273,7 +273,7 @@ func TestScalars(t *testing.T) {
 		}
 	}
 	for _, c := range []struct {
-		t        ScalarType
+		t        DocumentedType
 		in, want any
 	}{
 		{Text, json.Number("443"), "443"},
@@ -285,7 +285,7 @@ func TestScalars(t *testing.T) {
 		{Number, "007", "007"},
 		{Unknown, json.Number("1"), json.Number("1")},
 	} {
-		if got := toType(c.t, c.in); got != c.want {
+		if got := convertScalar(c.t, c.in); got != c.want {
 			t.Errorf("typed(%d, %#v) = %#v, want %#v", c.t, c.in, got, c.want)
 		}
 	}

@@ -38,7 +38,7 @@ var mutations = []mutation{
 	{"no wildcard keys", "pair.go", "if xKeys.wild || yKeys.wild {", "if false {"},
 	{"elements dropped at first contact", "verdict.go", "if w.takeOver || l.isTakenOver() {", "if true {"},
 	{"overrides not heard", "merge.go", "r != nil && (r.Ignore || r.ReadOnly || r.Omit)", "r != nil && (r.ReadOnly || r.Omit)"},
-	{"documented types not used", "form.go", "return toType(r.scalarType(), v)", "return v"},
+	{"documented types not used", "form.go", "return convertScalar(r.scalarType(), v)", "return v"},
 	{"pending not judged", "node.go", "c.addPendingRecord(fieldOf(p, name))", "_ = p"},
 	{
 		"unknown paths compared strictly", "settled.go",
@@ -51,7 +51,7 @@ var mutations = []mutation{
 var hidden = []mutation{
 	{
 		"ignored fields from git", "walk.go", "case n.rules.isExcluded() || n.want == nil && n.rules.isEmpty(n.have):\n\t\treturn w.carryUnmanaged(n), false",
-		"case n.rules.isExcluded() && !n.byKey:\n\t\treturn SendablePart(n.rules, n.want), false",
+		"case n.rules.isExcluded() && !n.byKey:\n\t\treturn SendableValue(n.rules, n.want), false",
 	},
 	{"read-only fields left out", "walk.go", "if !w.whole || n.have == nil {", "if !w.whole || n.have == nil || n.rules.isServerOwned() {"},
 	{"sets sent in git's order", "walk.go", "0, l.rules.isSet()", "0, false"},
@@ -63,7 +63,7 @@ var hidden = []mutation{
 	{"a discriminator's old sibling goes unseen", "walk.go", "case stale:\n\t\tw.recordCollateral(n)", "case stale:"},
 	{"removed fields not shown", "walk.go", "\tw.recordChange(n, class)\n", "\tif n.want != nil {\n\t\tw.recordChange(n, class)\n\t}\n"},
 	{"a class that is not shown", "walk.go", "\tw.recordChange(n, class)\n", "\tif class != TakeOver {\n\t\tw.recordChange(n, class)\n\t}\n"},
-	{"the last value shown for the new one", "verdict.go", "Base: n.recordedValue(), Live: n.have, Desired: SendablePart(n.rules, n.want),", "Base: n.recordedValue(), Live: n.have, Desired: n.recordedValue(),"},
+	{"the last value shown for the new one", "verdict.go", "Base: n.recordedValue(), Live: n.have, Desired: SendableValue(n.rules, n.want),", "Base: n.recordedValue(), Live: n.have, Desired: n.recordedValue(),"},
 	{
 		"elements under another's name", "walk.go", "c := l.desiredNode(i, order[i])",
 		"c := l.desiredNode(i, order[i])\n\t\tc.path = l.path + \"[\" + l.names.nameOf(l.git[0], order[i]) + \"]\"",
@@ -75,7 +75,7 @@ var hidden = []mutation{
 // blind are mistakes by which the check after a write overlooks what a server did, or finds what it did not do.
 var blind = []mutation{
 	{"removals are not checked", "check.go", "\t\tc.checkRemoved(n, was)\n", "\t\tc.noteFilled(n)\n"},
-	{"defaults are removals that failed", "check.go", "if Covers(n.rules, was, n.have) && ", "if "},
+	{"defaults are removals that failed", "check.go", "if LiveCovers(n.rules, was, n.have) && ", "if "},
 	{"what was not sent is not checked", "check.go", "was := fieldOf(was, k)\n", "was := fieldOf(was, k)\n\t\t\t\tif _, ok := sent.fields[k]; !ok && !sent.isWhole {\n\t\t\t\t\tcontinue\n\t\t\t\t}\n"},
 	{"everything was asked for", "check.go", "return sentPart{isWhole: s.isWhole}", "return sentPart{isWhole: true}"},
 	{"nothing was asked for", "check.go", "\treturn sentPart{isWhole: true}\n", "\treturn sentPart{}\n"},

@@ -37,8 +37,8 @@ type namer struct {
 // together (locations) by their last part if that is enough.
 func newNamer(r *Rules, want, have []any) namer {
 	n := namer{rules: r, long: map[string]bool{}}
-	wantKeys, wantOK := keysOf(r.keyFields(), want)
-	haveKeys, haveOK := keysOf(r.keyFields(), have)
+	wantKeys, wantOK := elementKeysOf(r.keyFields(), want)
+	haveKeys, haveOK := elementKeysOf(r.keyFields(), have)
 	if n.keyed = wantOK && haveOK; !n.keyed {
 		n.byText = r.isSet() && allScalars(want) && allScalars(have)
 		return n

@@ -17,7 +17,7 @@ func TestNames(t *testing.T) {
 		t.Errorf("%q", names)
 	}
 	for _, have := range [][]any{nil, {element("b", "/x")}, {element("a", "/x"), element("a", "/x")}} {
-		for _, c := range Compare(Sides{
+		for _, c := range Compare(Input{
 			Rules:   &Rules{Fields: map[string]*Rules{"l": r}},
 			Desired: map[string]any{"l": want}, Live: map[string]any{"l": have}, TakeOver: true,
 		}).Changes {

@@ -98,7 +98,7 @@ func partnerIndex(of []int, i int) int {
 // is no drift. If live shows nothing of one, it counts only for what git has taken back since.
 func (n node) recordedValue() any {
 	b := n.base
-	covers := func(record any) bool { return n.have != nil && Covers(n.rules, record, n.have) }
+	covers := func(record any) bool { return n.have != nil && LiveCovers(n.rules, record, n.have) }
 	switch {
 	case n.have == nil && b.gone:
 		return nil
@@ -216,7 +216,7 @@ func recordsOfLive(n node, have []any) elementRecords {
 	return n.base.elementBases(len(have), func(list []any) []int {
 		p, keyed := pairByKey(n.rules.keyFields(), list, have)
 		if !keyed {
-			return invertPairs(matchValues(n.rules.elementRules(), list, have, func(i, j int) bool { return Covers(n.rules.elementRules(), list[i], have[j]) }), len(have))
+			return invertPairs(matchValues(n.rules.elementRules(), list, have, func(i, j int) bool { return LiveCovers(n.rules.elementRules(), list[i], have[j]) }), len(have))
 		}
 		for i, keyed := range p.keyed {
 			if !keyed {
@@ -231,7 +231,7 @@ func recordsOfLive(n node, have []any) elementRecords {
 // git still has is not one that git removed, even if live has its double; and an element of a
 // record belongs first to a live element that git has, then to one that looks the same.
 func originsOfDropped(l pairedList) elementRecords {
-	if _, keyed := keysOf(l.rules.keyFields(), l.live); keyed {
+	if _, keyed := elementKeysOf(l.rules.keyFields(), l.live); keyed {
 		return recordsOfLive(l.node, l.live)
 	}
 	item := l.rules.elementRules()
@@ -258,7 +258,7 @@ func originsOfDropped(l pairedList) elementRecords {
 		// What is paired once stays so: those that come first are.
 		live, of := append(changed, dropped...), allUnpaired(len(l.live))
 		for i, j := range matchValues(item, pickElements(l.live, live), pickElements(record, removed), func(i, j int) bool {
-			return Covers(item, record[removed[j]], l.live[live[i]])
+			return LiveCovers(item, record[removed[j]], l.live[live[i]])
 		}) {
 			if j >= 0 {
 				of[live[i]] = removed[j]

@@ -20,7 +20,7 @@ func pairLists(r *Rules, xs, ys []any) pairing {
 	}
 	p := pairing{keyed: make([]bool, len(xs))}
 	if r.isSet() && len(r.keyFields()) == 0 {
-		p.of = matchValues(r.elementRules(), xs, ys, func(i, j int) bool { return Covers(r.elementRules(), xs[i], ys[j]) })
+		p.of = matchValues(r.elementRules(), xs, ys, func(i, j int) bool { return LiveCovers(r.elementRules(), xs[i], ys[j]) })
 	} else {
 		p.of = pairByPosition(r, xs, ys)
 	}
@@ -32,11 +32,11 @@ func pairByPosition(r *Rules, xs, ys []any) []int {
 	of := allUnpaired(len(xs))
 	short, shift := min(len(xs), len(ys)), len(ys)-len(xs)
 	head := 0
-	for head < short && (shift == 0 || Covers(r.elementRules(), xs[head], ys[head])) {
+	for head < short && (shift == 0 || LiveCovers(r.elementRules(), xs[head], ys[head])) {
 		of[head] = head
 		head++
 	}
-	for i := len(xs) - 1; i >= head && i+shift >= head && Covers(r.elementRules(), xs[i], ys[i+shift]); i-- {
+	for i := len(xs) - 1; i >= head && i+shift >= head && LiveCovers(r.elementRules(), xs[i], ys[i+shift]); i-- {
 		of[i] = i + shift
 	}
 	return of
@@ -45,8 +45,8 @@ func pairByPosition(r *Rules, xs, ys []any) []int {
 // pairByKey pairs equal keys, then those that agree but for absent parts and have one candidate
 // each way. If there are several, lists of one length pair by position, as far as that agrees.
 func pairByKey(key []string, xs, ys []any) (pairing, bool) {
-	xKeys, xOK := keysOf(key, xs)
-	yKeys, yOK := keysOf(key, ys)
+	xKeys, xOK := elementKeysOf(key, xs)
+	yKeys, yOK := elementKeysOf(key, ys)
 	if !xOK || !yOK {
 		return pairing{}, false
 	}
@@ -100,19 +100,19 @@ func (p pairing) chooseByKey(candidates [][]int, rivals []int, all bool) {
 	}
 }
 
-// keys are the keys of a list's elements.
-type keys struct {
+// elementKeys are the keys of a list's elements.
+type elementKeys struct {
 	parts [][]string
 	index map[string]int
 	wild  bool // wild says that some part of some key is absent or empty
 }
 
-// keysOf fails where an element has no key or two have the same.
-func keysOf(key []string, list []any) (keys, bool) {
+// elementKeysOf fails where an element has no key or two have the same.
+func elementKeysOf(key []string, list []any) (elementKeys, bool) {
 	if len(key) == 0 {
-		return keys{}, false
+		return elementKeys{}, false
 	}
-	ks := keys{parts: make([][]string, len(list)), index: make(map[string]int, len(list))}
+	ks := elementKeys{parts: make([][]string, len(list)), index: make(map[string]int, len(list))}
 	all := make([]string, len(key)*len(list))
 	for i, e := range list {
 		parts := all[i*len(key) : (i+1)*len(key)]
@@ -125,7 +125,7 @@ func keysOf(key []string, list []any) (keys, bool) {
 		}
 		joined := joinKey(parts)
 		if _, twice := ks.index[joined]; twice || filled == 0 {
-			return keys{}, false
+			return elementKeys{}, false
 		}
 		ks.parts[i], ks.index[joined] = parts, i
 		ks.wild = ks.wild || filled < len(key)
@@ -285,8 +285,8 @@ func (l *pairedList) pairRenamed() []any {
 	if !l.isTakenOver() || slices.ContainsFunc(l.rules.keyFields(), isExcluded) {
 		return l.live
 	}
-	git, gitOK := keysOf(l.rules.keyFields(), l.git)
-	live, liveOK := keysOf(l.rules.keyFields(), l.live)
+	git, gitOK := elementKeysOf(l.rules.keyFields(), l.git)
+	live, liveOK := elementKeysOf(l.rules.keyFields(), l.live)
 	if !gitOK || !liveOK {
 		return l.live
 	}
@@ -310,7 +310,7 @@ func pairRenamed(r *Rules, record any, xs, ys []any) pairing {
 
 // renameCandidates returns the live elements of which each element of git may be a renamed one, and for each of
 // those how many elements of git may.
-func (l *pairedList) renameCandidates(git, live keys, origins elementRecords, whole bool) (candidates [][]int, rivals []int) {
+func (l *pairedList) renameCandidates(git, live elementKeys, origins elementRecords, whole bool) (candidates [][]int, rivals []int) {
 	candidates, rivals = make([][]int, len(l.git)), make([]int, len(l.live))
 	near, tries := l.indexByPartialKey(live), 0
 	for i, parts := range git.parts {
@@ -333,7 +333,7 @@ func (l *pairedList) renameCandidates(git, live keys, origins elementRecords, wh
 }
 
 // indexByPartialKey returns the unpaired live elements by their keys without each part.
-func (l *pairedList) indexByPartialKey(live keys) map[string][]int {
+func (l *pairedList) indexByPartialKey(live elementKeys) map[string][]int {
 	near := map[string][]int{}
 	for j, parts := range live.parts {
 		for p := range parts {
@@ -377,7 +377,7 @@ func (l *pairedList) equalsExceptKey(i int, e node, whole bool) bool {
 func countEqualFields(r *Rules, a, b any) (same, all int) {
 	fields, ok := a.(map[string]any)
 	if !ok {
-		if Covers(r, a, b) {
+		if LiveCovers(r, a, b) {
 			same = 1
 		}
 		return same, 1

@@ -39,7 +39,7 @@ func TestPlaces(t *testing.T) {
 					rules = rules.fieldRules(s.Field)
 				}
 			}
-			if want := SendablePart(rules, v); !c.Moved && encode(c.Desired) != encode(want) && !isSame(rules, c.Desired, want) {
+			if want := SendableValue(rules, v); !c.Moved && encode(c.Desired) != encode(want) && !isSame(rules, c.Desired, want) {
 				t.Fatalf("%s: %s stands at %s, the change says %s\n%s", c.Path, encode(v), FormatPlace(c.At), encode(c.Desired), in)
 			}
 			if c.Moved && v == nil {
@@ -144,7 +144,7 @@ func TestHistoryOfAnOrder(t *testing.T) {
 		"what it passes is new":   {"bx", "b", "xb", "bx", "rules[x]"},
 		"another moves in live":   {"abcd", "abcd", "abdc", "bacd", "rules[a] rules[d]"},
 	} {
-		in := Sides{Rules: specRules(), Applied: list(c.applied), Desired: list(c.desired), Live: list(c.live)}
+		in := Input{Rules: specRules(), Applied: list(c.applied), Desired: list(c.desired), Live: list(c.live)}
 		history := NewManifestDiff(in.Rules, list(c.was), in.Desired)
 		var touched []string
 		for _, change := range Compare(in).Changes {
@@ -172,7 +172,7 @@ func TestHistoryOfPlaces(t *testing.T) {
 		"one comes first, and no others was changed":  {"abc", "abc", "nabc", "abc", "+n"},
 		"all of it was said before":                   {"abc", "nabx", "nabx", "abc", ""},
 	} {
-		in := Sides{Rules: specRules(), Applied: list(c.applied), Desired: list(c.desired), Live: list(c.live)}
+		in := Input{Rules: specRules(), Applied: list(c.applied), Desired: list(c.desired), Live: list(c.live)}
 		history := NewManifestDiff(in.Rules, list(c.was), in.Desired)
 		var touched []string
 		for _, change := range Compare(in).Changes {

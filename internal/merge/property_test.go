@@ -40,13 +40,13 @@ func anyPatch(res Comparison) any {
 	return res.Patch
 }
 
-func reached(in Sides, live any) bool {
+func reached(in Input, live any) bool {
 	return oracleCovers(in.Rules, in.Desired, live) &&
 		goneAll(in, live)
 }
 
 // goneAll reports whether nothing that git had before and dropped is there.
-func goneAll(in Sides, live any) bool {
+func goneAll(in Input, live any) bool {
 	for _, record := range append([]any{in.Applied}, in.Pending...) {
 		if !oracleGone(in.Rules, record, in.Desired, live) {
 			return false
@@ -56,7 +56,7 @@ func goneAll(in Sides, live any) bool {
 }
 
 // goalHolds is P1 to P3 and P8, the order, which is part of covering.
-func goalHolds(fail func(string), in Sides, after any) {
+func goalHolds(fail func(string), in Input, after any) {
 	if !oracleCovers(in.Rules, in.Desired, after) {
 		fail("P1, P8 not all that git says is there")
 	}
@@ -77,7 +77,7 @@ func goalHolds(fail func(string), in Sides, after any) {
 }
 
 // patchIsRight is P4 and P10, and that no patch is without a reason.
-func patchIsRight(fail func(string), in Sides, res Comparison) {
+func patchIsRight(fail func(string), in Input, res Comparison) {
 	if res.Patch == nil != (len(res.Changes) == 0 && len(res.Collateral) == 0) {
 		fail("a patch without a reason, or the other way round")
 	}
@@ -91,7 +91,7 @@ func patchIsRight(fail func(string), in Sides, res Comparison) {
 
 // onlyPositional reports whether taking away from a list without keys may be what
 // the patch is for, which the oracle does not look at.
-func onlyPositional(in Sides) bool {
+func onlyPositional(in Input) bool {
 	for _, c := range Compare(in).Changes {
 		if c.Class == Removed || c.Class == RemovedConflict {
 			return true
@@ -102,7 +102,7 @@ func onlyPositional(in Sides) bool {
 
 // keepsWhatIsNotGits is P6, P7, first contact (0.1), kept fields in their
 // documented types (0.17) and overrides (0.20).
-func keepsWhatIsNotGits(fail func(string), in Sides, res Comparison, after any) {
+func keepsWhatIsNotGits(fail func(string), in Input, res Comparison, after any) {
 	root := place{rules: in.Rules, records: append([]any{in.Applied}, in.Pending...), want: in.Desired, live: in.Live, result: after}
 	if at := keptLost(root); at != "" {
 		fail("P6, P7 lost " + at)
@@ -126,7 +126,7 @@ func keepsWhatIsNotGits(fail func(string), in Sides, res Comparison, after any) 
 
 // isMinimal is P5: without any one of its leaves, the patch does not do. An
 // ignored field goes along where its object is made.
-func isMinimal(fail func(string), in Sides, res Comparison) {
+func isMinimal(fail func(string), in Input, res Comparison) {
 	var walk func(r *Rules, patch, root map[string]any, path string)
 	walk = func(r *Rules, patch, root map[string]any, path string) {
 		for k, v := range patch {
@@ -176,10 +176,10 @@ func TestCoversIsWhatTheOracleSays(t *testing.T) {
 	long.SetChecks(t, 200)
 	rapid.Check(t, func(t *rapid.T) {
 		in := triples(t)
-		if got, want := Covers(in.Rules, in.Desired, in.Live), oracleCovers(in.Rules, in.Desired, in.Live); got != want {
+		if got, want := LiveCovers(in.Rules, in.Desired, in.Live), oracleCovers(in.Rules, in.Desired, in.Live); got != want {
 			t.Fatalf("covers %v, the oracle says %v:%s", got, want, in)
 		}
-		sent := SendablePart(in.Rules, in.Desired)
+		sent := SendableValue(in.Rules, in.Desired)
 		if found, _ := (CompletedWrite{Rules: in.Rules, Request: sent, Now: in.Live}).Check(); !oracleCovers(in.Rules, withoutExcluded(in.Rules, sent), in.Live) && len(found) == 0 {
 			t.Fatalf("no mismatch is reported:%s", in)
 		}

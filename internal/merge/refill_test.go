@@ -24,7 +24,7 @@ func TestRefilled(t *testing.T) {
 		"of another element": {`{"l":[{"name":"y","b":null}]}`, `{"l":[{"name":"x","b":null}]}`, `{"l":[{"name":"x","b":3}]}`, `{"l":[{"b":null,"name":"x"}]}`, ""},
 	} {
 		desired := decode(t, c.desired)
-		got, back := WithoutRefilledNulls(Sides{Rules: rules, Applied: decode(t, c.applied), Desired: desired, Live: decode(t, c.live)})
+		got, back := WithoutRefilledNulls(Input{Rules: rules, Applied: decode(t, c.applied), Desired: desired, Live: decode(t, c.live)})
 		paths := ""
 		for _, v := range back {
 			paths += v.Path
@@ -46,12 +46,12 @@ func TestWhatIsRefilledSendsNoNull(t *testing.T) {
 		in := triples(t)
 		in.Applied, in.Pending = in.Desired, nil
 		desired, back := WithoutRefilledNulls(in)
-		if len(back) == 0 && string(canon.Encode(Compare(in).Patch)) != string(canon.Encode(Compare(Sides{
+		if len(back) == 0 && string(canon.Encode(Compare(in).Patch)) != string(canon.Encode(Compare(Input{
 			Rules: in.Rules, Applied: in.Applied, Desired: desired, Live: in.Live, TakeOver: in.TakeOver,
 		}).Patch)) {
 			t.Fatalf("another patch without anything that came back%s", in)
 		}
-		if _, again := WithoutRefilledNulls(Sides{Rules: in.Rules, Applied: in.Applied, Desired: desired, Live: in.Live}); len(again) > 0 {
+		if _, again := WithoutRefilledNulls(Input{Rules: in.Rules, Applied: in.Applied, Desired: desired, Live: in.Live}); len(again) > 0 {
 			t.Fatalf("%v is still to be absent%s", again, in)
 		}
 	})

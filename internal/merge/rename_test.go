@@ -34,7 +34,7 @@ func TestARenamedElementKeepsWhatGitDoesNotMention(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			res := Compare(Sides{Rules: rules, Applied: decode(t, c.applied), Desired: decode(t, c.desired), Live: decode(t, c.live)})
+			res := Compare(Input{Rules: rules, Applied: decode(t, c.applied), Desired: decode(t, c.desired), Live: decode(t, c.live)})
 			wantPatch(t, res, c.patch)
 			var changed []byte
 			for _, ch := range res.Changes {
@@ -56,7 +56,7 @@ func TestHistoryKnowsWhichNameWasApplied(t *testing.T) {
 		`{"l":[{"path":"/a","u":"o","v":"1","ttl":"120"}]}`: false,
 		`{"l":[{"path":"/b","u":"o","v":"1","ttl":"120"}]}`: true,
 	} {
-		res := Compare(Sides{Rules: rules, Applied: decode(t, applied), Desired: now, Live: decode(t, applied)})
+		res := Compare(Input{Rules: rules, Applied: decode(t, applied), Desired: now, Live: decode(t, applied)})
 		i := slices.IndexFunc(res.Changes, func(c Difference) bool { return c.Path == "l[/b].ttl" })
 		if i < 0 {
 			t.Fatalf("applied %s: no change of l[/b].ttl in %v", applied, res.Changes)

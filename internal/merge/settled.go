@@ -8,18 +8,18 @@ import (
 	"trueup/internal/canon"
 )
 
-// Covers reports whether live has everything that desired says (docs/design.md B5): null asks for
+// LiveCovers reports whether live has everything that desired says (docs/design.md B5): null asks for
 // absence, and lists pair one to one.
-func Covers(rules *Rules, desired, live any) bool {
+func LiveCovers(rules *Rules, desired, live any) bool {
 	return needsNoPatch(rules, recordedValues{}, desired, live)
 }
 
-func isSame(r *Rules, a, b any) bool { return Covers(r, a, b) && Covers(r, b, a) }
+func isSame(r *Rules, a, b any) bool { return LiveCovers(r, a, b) && LiveCovers(r, b, a) }
 
 // needsNoPatch reports whether nothing needs sending: have covers want, and nothing that git dropped is
 // there. Most comparisons end here, so it builds no paths and hardly allocates.
 func needsNoPatch(r *Rules, b recordedValues, want, have any) bool {
-	if r.isExcluded() || canon.AreOne(want, have) {
+	if r.isExcluded() || canon.AreIdentical(want, have) {
 		return true
 	}
 	switch w := want.(type) {
@@ -61,7 +61,7 @@ func (r *Rules) isEmpty(v any) bool {
 
 // areEmpty reports whether live says nothing, and a request could not change that.
 func (r *Rules) areEmpty(want, have any) bool {
-	return r.isEmpty(have) && r.isEmpty(SendablePart(r, want))
+	return r.isEmpty(have) && r.isEmpty(SendableValue(r, want))
 }
 
 func objectNeedsNoPatch(r *Rules, b recordedValues, want, have map[string]any) bool {
@@ -116,7 +116,7 @@ func areAligned(r *Rules, xs, ys []any) bool {
 		return true
 	}
 	for i := range xs {
-		if len(key) == 0 && !Covers(r.elementRules(), xs[i], ys[i]) || !equalKeys(key, xs[i], ys[i]) {
+		if len(key) == 0 && !LiveCovers(r.elementRules(), xs[i], ys[i]) || !equalKeys(key, xs[i], ys[i]) {
 			return false
 		}
 	}
@@ -196,8 +196,8 @@ func numberText(v any) (string, bool) {
 	return string(canon.Number(json.Number(s))), true
 }
 
-// toType returns a scalar in the documented type if that loses nothing (docs/design.md 0.17).
-func toType(t ScalarType, v any) any {
+// convertScalar returns a scalar in the documented type if that loses nothing (docs/design.md 0.17).
+func convertScalar(t DocumentedType, v any) any {
 	s, kind := scalarText(v)
 	switch {
 	case t == Text && (kind == isBool || kind == isNumber):

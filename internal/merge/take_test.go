@@ -37,7 +37,7 @@ func TestTake(t *testing.T) {
 		if after := string(canon.Encode(live)); after != before {
 			t.Errorf("Take changed %s to %s", before, after)
 		}
-		if !merge.Covers(rules, merge.NormalizeLive(rules, live), live) {
+		if !merge.LiveCovers(rules, merge.NormalizeLive(rules, live), live) {
 			t.Errorf("%s does not cover what was taken of it", tt.live)
 		}
 	}

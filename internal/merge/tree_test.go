@@ -296,9 +296,9 @@ func (d dice) withNulls(r *Rules, v any) {
 }
 
 // triples draws one comparison.
-func triples(t *rapid.T) Sides {
+func triples(t *rapid.T) Input {
 	d := dice{t}
-	in := Sides{Rules: specRules()}
+	in := Input{Rules: specRules()}
 	if d.in(4) {
 		in.Rules = overridden()
 	}
@@ -325,7 +325,7 @@ func some(v any) []any {
 	return []any{v}
 }
 
-func (in Sides) String() string {
+func (in Input) String() string {
 	return fmt.Sprintf("\n applied %s\n pending %s\n desired %s\n live    %s\n takeOver %v",
 		encode(in.Applied), encode(in.Pending), encode(in.Desired), encode(in.Live), in.TakeOver)
 }

@@ -21,10 +21,10 @@ func TestOurOwnDoingIsNoDrift(t *testing.T) {
 			return
 		}
 		begun := rapid.SampledFrom([]any{in.Desired, in.Live}).Draw(t, "begun")
-		before := SendablePart(nil, in.Applied)
-		first := Compare(Sides{Rules: in.Rules, Applied: in.Applied, Desired: begun, Live: before, TakeOver: true})
+		before := SendableValue(nil, in.Applied)
+		first := Compare(Input{Rules: in.Rules, Applied: in.Applied, Desired: begun, Live: before, TakeOver: true})
 		for name, live := range map[string]any{"lost": before, "arrived": effect.ApplyPatch(anyPatch(first), before)} {
-			next := Sides{Rules: in.Rules, Applied: in.Applied, Pending: some(begun), Desired: in.Desired, Live: live, TakeOver: true}
+			next := Input{Rules: in.Rules, Applied: in.Applied, Pending: some(begun), Desired: in.Desired, Live: live, TakeOver: true}
 			for _, c := range Compare(next).Changes {
 				found++
 				if c.Class == DriftOverwrite || c.Class == Conflict || c.Class == RemovedConflict {
@@ -77,7 +77,7 @@ func TestOriginOfAnUnclearWrite(t *testing.T) {
 		"arrived, and then changed in live":    {`{"a":"1","b":"1"}`, `{"a":"1","b":"1"}`, `{"a":"1","b":"2"}`, UnknownBase},
 		"arrived, changed in git, and in live": {`{"a":"1","b":"1"}`, `{"a":"2","b":"2"}`, `{"a":"1","b":"2"}`, Changed},
 	} {
-		in := Sides{Pending: some(decode(t, c.pending)), Desired: decode(t, c.desired), Live: decode(t, c.live)}
+		in := Input{Pending: some(decode(t, c.pending)), Desired: decode(t, c.desired), Live: decode(t, c.live)}
 		var class ChangeKind
 		for _, change := range Compare(in).Changes {
 			class = change.Class

@@ -3,7 +3,7 @@ package merge
 func (w *patchBuilder) recordChange(n node, class ChangeKind) {
 	w.res.Changes = append(w.res.Changes, Difference{
 		Path: n.path, At: n.at.steps(), Class: class,
-		Base: n.recordedValue(), Live: n.have, Desired: SendablePart(n.rules, n.want),
+		Base: n.recordedValue(), Live: n.have, Desired: SendableValue(n.rules, n.want),
 	})
 }
 
@@ -20,7 +20,7 @@ func (w *patchBuilder) recordAgreed(n node) {
 // classify is the table of docs/design.md B4 for a place where git and live differ.
 func (w *patchBuilder) classify(n node) ChangeKind {
 	b := n.recordedValue()
-	liveIsBase := b != nil && (n.rules.areEmpty(b, n.have) || n.have != nil && Covers(n.rules, b, n.have))
+	liveIsBase := b != nil && (n.rules.areEmpty(b, n.have) || n.have != nil && LiveCovers(n.rules, b, n.have))
 	switch {
 	case !w.recorded && b == nil:
 		return UnknownBase
@@ -127,7 +127,7 @@ func stayingElements(l pairedList) []int {
 		if k := l.back[j]; l.keyed[i] || k >= 0 && l.keyed[k] {
 			return l.of[i] == j
 		}
-		return equalKeys(l.rules.keyFields(), l.git[i], l.live[j]) && Covers(l.rules.elementRules(), l.git[i], l.live[j])
+		return equalKeys(l.rules.keyFields(), l.git[i], l.live[j]) && LiveCovers(l.rules.elementRules(), l.git[i], l.live[j])
 	})
 	return invertPairs(of, len(l.live))
 }

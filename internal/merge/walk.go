@@ -70,7 +70,7 @@ func (w *patchBuilder) fieldToSend(n node) (any, bool) {
 	case n.rules.isExcluded() || n.want == nil && n.rules.isEmpty(n.have):
 		return w.carryUnmanaged(n), false
 	case n.rules.areEmpty(n.want, n.have):
-		return SendablePart(n.rules, n.want), false
+		return SendableValue(n.rules, n.want), false
 	case n.want != nil:
 		return w.valueToSend(n)
 	}
@@ -112,7 +112,7 @@ func (w *patchBuilder) recordDifference(n node) (any, bool) {
 		return nil, false
 	}
 	w.recordFirstContact(n)
-	return SendablePart(n.rules, n.want), true
+	return SendableValue(n.rules, n.want), true
 }
 
 // leavesLive reports whether live's value stays. A list that is sent whole is judged as a whole.
@@ -272,12 +272,12 @@ func (w *patchBuilder) recordDropped(l pairedList) {
 // mayMatchUnpaired reports whether e may be an unpaired element of git: none of its keys differs.
 func (l pairedList) mayMatchUnpaired(e any) bool {
 	key := l.rules.keyFields()
-	keys, keyed := keysOf(key, []any{e})
+	keys, keyed := elementKeysOf(key, []any{e})
 	for i, j := range l.of {
 		if j >= 0 {
 			continue
 		}
-		other, ok := keysOf(key, []any{l.git[i]})
+		other, ok := elementKeysOf(key, []any{l.git[i]})
 		if !keyed || !ok || keysAgree(keys.parts[0], other.parts[0]) {
 			return true
 		}

@@ -314,9 +314,9 @@ func digestSet(set *manifest.Set) *canon.Sum {
 	return new(canon.Digest(append(list, ']')))
 }
 
-// TreeDigest is the digest of everything that the requests of a plan depend on, except live objects and records: the
+// InputsDigest is the digest of everything that the requests of a plan depend on, except live objects and records: the
 // inputs, and more settings.
-func TreeDigest(in Inputs, more ...any) canon.Sum {
+func InputsDigest(in Inputs, more ...any) canon.Sum {
 	return canon.Digest(canon.Encode(map[string]any{
 		"tool": in.Tool, "sandbox": in.Sandbox, "target": encodedTree(in.Target), "ledger": in.Ledger.ID,
 		"manifests": digestSet(in.Set).String(), "options": encodedTree(choicesOf(in)), "more": encodedTree(more),

@@ -75,7 +75,7 @@ func (d *objectPlanner) unitsOf(c merge.Difference, found []merge.Difference, li
 }
 
 // noteLiveOnly notes the live fields that git does not mention and the request leaves.
-func (d *objectPlanner) noteLiveOnly(in merge.Sides) {
+func (d *objectPlanner) noteLiveOnly(in merge.Input) {
 	if !d.in.Options.ShowUnmanaged {
 		return
 	}

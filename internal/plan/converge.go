@@ -121,7 +121,7 @@ func (p *Planner) specToSend(o *manifest.Object) []byte {
 	if !p.partly[o.Kind.Name] && !bytes.Contains(o.Spec, []byte("null")) {
 		return o.Spec // there is nothing to leave out
 	}
-	return canon.Encode(merge.SendablePart(p.rules[o.Kind.Name], canon.MustDecode(o.Spec)))
+	return canon.Encode(merge.SendableValue(p.rules[o.Kind.Name], canon.MustDecode(o.Spec)))
 }
 
 // planPatch plans the PATCH that brings live to the manifest.
@@ -179,7 +179,7 @@ func (d *objectPlanner) reclassifyNotKept() {
 }
 
 // reclassifyNotRemoved reclassifies the removals that trueup sent before and the server did not carry out.
-func (d *objectPlanner) reclassifyNotRemoved(in merge.Sides) {
+func (d *objectPlanner) reclassifyNotRemoved(in merge.Input) {
 	if d.rec.Owed == nil || d.isReplaced() {
 		return
 	}
@@ -233,7 +233,7 @@ func (d *objectPlanner) checkComparison(res merge.Comparison) {
 }
 
 // mergeInput returns the input of merge, and the server's values where git has null.
-func (d *objectPlanner) mergeInput() (in merge.Sides, back []merge.PathValue) {
+func (d *objectPlanner) mergeInput() (in merge.Input, back []merge.PathValue) {
 	in, back = mergeInputOf(d.rules[d.manifest.Kind.Name], d.rec, d.manifest.Spec, d.live)
 	if d.was = in.Live; !d.rec.NotConverged {
 		d.git = in.Desired
@@ -262,14 +262,14 @@ func (d *objectPlanner) noteRefilled(back []merge.PathValue) {
 // mergeInputOf returns the input of merge, without a record of another object. It leaves out the nulls
 // that the server replaced when they were last sent, and returns its values. The trees share equal
 // parts, because merge changes none.
-func mergeInputOf(rules *merge.Rules, rec ledger.Record, spec []byte, live kind.LiveObject) (in merge.Sides, back []merge.PathValue) {
-	in = merge.Sides{Rules: rules, Desired: canon.Tree(spec)}
-	in.Live = canon.TreeLike(live.Spec, spec, in.Desired)
+func mergeInputOf(rules *merge.Rules, rec ledger.Record, spec []byte, live kind.LiveObject) (in merge.Input, back []merge.PathValue) {
+	in = merge.Input{Rules: rules, Desired: canon.DecodeTrusted(spec)}
+	in.Live = canon.DecodeSharing(live.Spec, spec, in.Desired)
 	tree := func(record ledger.CanonicalJSON) any {
 		if bytes.Equal(record, live.Spec) {
 			return in.Live
 		}
-		return canon.TreeLike(record, spec, in.Desired)
+		return canon.DecodeSharing(record, spec, in.Desired)
 	}
 	if !isAnotherObject(rec, live) {
 		if rec.Applied != nil {

@@ -79,7 +79,7 @@ func (d *objectPlanner) compareCreated() {
 	}
 	if d.live.Digest != d.manifest.Digest {
 		in, _ := d.mergeInput()
-		if !merge.Covers(in.Rules, in.Desired, in.Live) {
+		if !merge.LiveCovers(in.Rules, in.Desired, in.Live) {
 			d.reportDifference(in)
 			return
 		}
@@ -92,7 +92,7 @@ func (d *objectPlanner) compareCreated() {
 
 // reportDifference reports how git differs from a live object. Nothing can change such an object, so
 // without a record of another spec, git changed.
-func (d *objectPlanner) reportDifference(in merge.Sides) {
+func (d *objectPlanner) reportDifference(in merge.Input) {
 	switch {
 	case in.Applied != nil:
 	case d.wasMade() && d.rec.Spec != nil:
@@ -200,5 +200,5 @@ func (d *objectPlanner) fitsRecord(rec ledger.Record, obj kind.LiveObject) bool 
 	if err != nil || !made.After(rec.FirstClaimAt.Add(-clockSkew)) || obj.Spec == nil || rec.Spec == nil {
 		return false
 	}
-	return merge.Covers(d.rules[obj.Kind.Name], canon.MustDecode(rec.Spec), canon.MustDecode(obj.Spec))
+	return merge.LiveCovers(d.rules[obj.Kind.Name], canon.MustDecode(rec.Spec), canon.MustDecode(obj.Spec))
 }

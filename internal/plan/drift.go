@@ -130,7 +130,7 @@ func NeedsReread(in Inputs, now time.Time) func(kind.Key, kind.LiveObject) bool 
 		if !in.Ledger.Records[key].WrittenLately(now) || in.Set.Find(key) == nil {
 			return false
 		}
-		it, _ := p().RemakeItem(key, &listed)
+		it, _ := p().ReplanItem(key, &listed)
 		return len(driftOf(it)) > 0
 	}
 }
@@ -222,8 +222,8 @@ func areUnattributed(changes []Change) bool {
 	})
 }
 
-// failOnDrift blocks everything that would be sent while anything drifted.
-func (p *Planner) failOnDrift(out *Plan) {
+// blockOnDrift blocks everything that would be sent while anything drifted.
+func (p *Planner) blockOnDrift(out *Plan) {
 	if p.in.Options.Drift != FailOnDrift || !slices.ContainsFunc(out.Items, p.hasDrifted) {
 		return
 	}

@@ -144,7 +144,7 @@ func (w *world) listed(name, disk, made string) *world {
 func (w *world) after(k string, names ...string) *world {
 	var before ledger.Listing
 	for _, name := range names {
-		before.Objects = append(before.Objects, ledger.Identity{Name: name})
+		before.Objects = append(before.Objects, ledger.ObjectID{Name: name})
 	}
 	return w.record(k, func(r *ledger.Record) { r.Before = &before })
 }

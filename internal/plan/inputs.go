@@ -219,7 +219,7 @@ func (a *objectAdvice) addFindings(shown, silenced diag.List) {
 // manifestSpec returns the spec of the manifest.
 func (d *objectPlanner) manifestSpec() map[string]any {
 	if d.git == nil && len(d.manifest.Spec) > 0 {
-		d.git = canon.Tree(d.manifest.Spec)
+		d.git = canon.DecodeTrusted(d.manifest.Spec)
 	}
 	return asObject(d.git)
 }

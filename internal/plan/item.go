@@ -98,8 +98,8 @@ func (p *Plan) SendsAnything() bool {
 	return p.Summary.Create+p.Summary.Change+p.Summary.Purge+p.Summary.Delete > 0
 }
 
-// Destination names the workspace and the addresses that requests go to.
-func (p *Plan) Destination() string {
+// DescribeTarget names the workspace and the addresses that requests go to.
+func (p *Plan) DescribeTarget() string {
 	text := fmt.Sprintf("workspace %s (%s)", p.Target.Workspace.Name, p.Target.Workspace.UUID)
 	if p.Sandbox {
 		return text + " of the sandbox"
@@ -197,7 +197,7 @@ type ObjectState struct {
 	Reason string       `json:"reason,omitempty"`
 	Fix    string       `json:"fix,omitempty"`
 	// Applied says which run applied it last, if the ledger knows.
-	Applied *ledger.Applied `json:"applied,omitempty"`
+	Applied *ledger.LastApply `json:"applied,omitempty"`
 }
 
 // AppliedBy says in short from which commit the object was applied, by whom and when.

@@ -24,7 +24,7 @@ type Planner struct {
 	hosts map[string][]*manifest.Object
 	// spelled are the hostnames of git and of live as they are written there.
 	spelled map[string]bool
-	areas   map[kind.Area]*areaState
+	areas   map[kind.Area]*areaPresence
 	// renamed maps the server's keys of objects without a manifest to those of the
 	// ledger, where they differ.
 	renamed map[kind.Key]kind.Key
@@ -86,7 +86,7 @@ func (p *Planner) MakePlan() (*Plan, diag.List) {
 	p.addOpenWithoutManifest(out)
 	p.arrangeItems(out, ops, unsettled)
 	p.deferOverLimit(out.Items)
-	p.failOnDrift(out)
+	p.blockOnDrift(out)
 	if classes := out.addRequests(all.requests, in.Options.ForDrift); !in.Options.ForDrift {
 		p.adviseOnPlan(out, all, classes)
 	}
@@ -158,8 +158,8 @@ func (p *Planner) IsWorkspaceUnproven() bool {
 	return slices.ContainsFunc(p.emptyKinds(), func(k *kind.Kind) bool { return !p.areas[k.Area].applied })
 }
 
-// RemakeItem plans one object again, as if live were the given object (nil: none).
-func (p *Planner) RemakeItem(key kind.Key, obj *kind.LiveObject) (Item, diag.List) {
+// ReplanItem plans one object again, as if live were the given object (nil: none).
+func (p *Planner) ReplanItem(key kind.Key, obj *kind.LiveObject) (Item, diag.List) {
 	d := &objectPlanner{Planner: p, manifest: p.in.Set.Find(key), rec: p.in.Ledger.Records[key]}
 	if obj != nil {
 		d.live, d.exists = *obj, true
@@ -177,7 +177,7 @@ func (p *Planner) ManagedSpec(o *manifest.Object) []byte {
 	if o.Kind.IsSendOnce() || !p.partly[o.Kind.Name] {
 		return o.Spec
 	}
-	return canon.Encode(merge.ManagedPart(p.rules[o.Kind.Name], canon.MustDecode(o.Spec)))
+	return canon.Encode(merge.ManagedValue(p.rules[o.Kind.Name], canon.MustDecode(o.Spec)))
 }
 
 func (p *Planner) isTargeted(key kind.Key) bool {

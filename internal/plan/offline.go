@@ -109,7 +109,7 @@ func (p *Planner) planObjectNewInGit(item *Item, o *manifest.Object) {
 	spec := parseSpec(o.Spec)
 	item.Purge = newPurgeInfo(spec)
 	item.Purge.Budget = spec.Usage()
-	if _, _, ok := p.serverOf(spec.Hostname); !ok {
+	if _, _, ok := p.findServingObject(spec.Hostname); !ok {
 		item.addHint("nothing in git serves " + spec.Hostname + ": trueup can't tell whether live does")
 	}
 }

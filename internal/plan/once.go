@@ -65,7 +65,7 @@ func (d *objectPlanner) blockUnserved(hostname string) bool {
 		return false
 	}
 	field := "spec." + d.manifest.Kind.HostField
-	if server, right, ok := d.serverOf(hostname); ok {
+	if server, right, ok := d.findServingObject(hostname); ok {
 		d.addMistake(rules.PurgeHostname, field,
 			fmt.Sprintf("the hostname %s must equal that of %s, %s", hostname, server, right), "write "+right)
 		return true
@@ -146,8 +146,8 @@ func (d *objectPlanner) rejectSpentName() bool {
 	return true
 }
 
-// serverOf returns what serves a hostname, and its spelling; false if nothing in git or live does.
-func (p *Planner) serverOf(hostname string) (kind.Key, string, bool) {
+// findServingObject returns what serves a hostname, and its spelling; false if nothing in git or live does.
+func (p *Planner) findServingObject(hostname string) (kind.Key, string, bool) {
 	host := kind.HostKey(hostname)
 	if in := p.hosts[host]; len(in) > 0 {
 		return in[0].Key(), in[0].Host, true

@@ -80,7 +80,7 @@ func SpecBefore(k *kind.Kind, overrides []Override, writes []ledger.LogEntry) (s
 		default:
 			patch := patchToPast(w)
 			keepUntouched(patch, decodedObject(w.Applied), decodedObject(w.Sent), decodedObject(w.Live.Diff), func(value map[string]any) bool {
-				return merge.Covers(rules, value, past)
+				return merge.LiveCovers(rules, value, past)
 			})
 			past = effect.ApplyPatch(patch, past)
 		}
@@ -130,8 +130,8 @@ func withNulls(object map[string]any, others ...map[string]any) map[string]any {
 	return out
 }
 
-// SumAfter identifies what live will be if git has the spec and it is applied, as LiveBefore.Sum does.
-func SumAfter(k *kind.Kind, overrides []Override, rec ledger.Record, spec []byte, now kind.LiveObject) string {
+// FingerprintAfter identifies what live will be if git has the spec and it is applied, as LiveBefore.Sum does.
+func FingerprintAfter(k *kind.Kind, overrides []Override, rec ledger.Record, spec []byte, now kind.LiveObject) string {
 	rules := RulesFor(k, overrides)
 	in, _ := mergeInputOf(rules, rec, spec, now)
 	after := in.Live
@@ -159,7 +159,7 @@ func ChangesOf(ws kind.Workspace, e ledger.LogEntry) LoggedChanges {
 		before = patchToPast(e)
 	}
 	it := Item{Key: e.Key}
-	for _, c := range merge.Compare(merge.Sides{Rules: rules, Applied: before, Desired: decodedObject(e.Sent), Live: before}).Changes {
+	for _, c := range merge.Compare(merge.Input{Rules: rules, Applied: before, Desired: decodedObject(e.Sent), Live: before}).Changes {
 		it.Changes = append(it.Changes, Change{Difference: c})
 	}
 	redactItem(&it, kind.NewRedactor(ws, e.Key))

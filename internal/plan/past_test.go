@@ -136,7 +136,7 @@ func TestUndoOfAnyEntry(t *testing.T) {
 			t.Fatalf("%s: %v", spec, err)
 		}
 		taken := plan.ManageableSpec(k, nil, spec, false).Spec
-		said := plan.SumAfter(k, nil, p.rec, taken, kind.LiveObject{Spec: p.live}) != since[len(since)-1].Live.Sum
+		said := plan.FingerprintAfter(k, nil, p.rec, taken, kind.LiveObject{Spec: p.live}) != since[len(since)-1].Live.Sum
 		foreign := 0
 		for _, count := range p.foreign[n-1:] {
 			foreign += count

@@ -119,7 +119,7 @@ func BenchmarkRemake(b *testing.B) {
 			planner := plan.NewPlanner(git(b, documents...).in)
 			obj := object(b, "CDN/c7", `{hostname: c7.example.com, tls: {forced: "false"}}`)
 			for b.Loop() {
-				planner.RemakeItem(kind.Key{Kind: "CDN", Name: "c7"}, &obj)
+				planner.ReplanItem(kind.Key{Kind: "CDN", Name: "c7"}, &obj)
 			}
 		})
 	}

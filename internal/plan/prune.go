@@ -231,8 +231,8 @@ const (
 	hundredPercent = 100
 )
 
-// areaState is what git and the ledger have of an area, without requests that are sent once.
-type areaState struct {
+// areaPresence is what git and the ledger have of an area, without requests that are sent once.
+type areaPresence struct {
 	// objects counts the objects in git. known counts those of them that were live according to the ledger, and that
 	// are not known to be gone.
 	objects, known int
@@ -242,10 +242,10 @@ type areaState struct {
 	applied bool
 }
 
-func newAreas(in Inputs) map[kind.Area]*areaState {
-	areas := map[kind.Area]*areaState{}
+func newAreas(in Inputs) map[kind.Area]*areaPresence {
+	areas := map[kind.Area]*areaPresence{}
 	for _, k := range kind.AllKinds() {
-		areas[k.Area] = &areaState{}
+		areas[k.Area] = &areaPresence{}
 	}
 	for _, o := range in.Set.Objects {
 		if o.Kind.IsRequestOnly() {

@@ -25,8 +25,8 @@ func RulesFor(k *kind.Kind, overrides []Override) *merge.Rules {
 
 // tableOfTypes and tableOfTypeNames are the types of scalars in the schema and in overrides.
 var (
-	tableOfTypes     = map[kind.FieldType]merge.ScalarType{kind.Text: merge.Text, kind.Bool: merge.Bool, kind.Number: merge.Number}
-	tableOfTypeNames = map[string]merge.ScalarType{"text": merge.Text, "boolean": merge.Bool, "number": merge.Number}
+	tableOfTypes     = map[kind.FieldType]merge.DocumentedType{kind.Text: merge.Text, kind.Bool: merge.Bool, kind.Number: merge.Number}
+	tableOfTypeNames = map[string]merge.DocumentedType{"text": merge.Text, "boolean": merge.Bool, "number": merge.Number}
 )
 
 func rulesFromField(f *kind.Field) *merge.Rules {

@@ -25,7 +25,7 @@ func TestWhatIsMadeIsWhatMergeSends(t *testing.T) {
 		}
 		w := git(t, cdn("shop", text)).with(func(o *plan.Options) { o.Overrides = overrides })
 		got := canon.Encode(body(t, w.item(shop))["spec"])
-		if want := canon.Encode(merge.SendablePart(plan.RulesFor(k, overrides), tree(t, text))); !bytes.Equal(got, want) {
+		if want := canon.Encode(merge.SendableValue(plan.RulesFor(k, overrides), tree(t, text))); !bytes.Equal(got, want) {
 			t.Fatalf("got %s\nwant %s", got, want)
 		}
 	})

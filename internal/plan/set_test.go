@@ -199,11 +199,11 @@ func TestRemake(t *testing.T) {
 	if _, findings := planner.MakePlan(); len(findings) > 0 {
 		t.Fatal(findings)
 	}
-	if it, _ := planner.RemakeItem(key(t, shop), nil); it.Op != plan.Create || !it.Deleted {
+	if it, _ := planner.ReplanItem(key(t, shop), nil); it.Op != plan.Create || !it.Deleted {
 		t.Errorf("gone: %+v", it)
 	}
 	changed := object(t, shop, `{hostname: other.example.com}`)
-	if it, _ := planner.RemakeItem(key(t, shop), &changed); it.Op != plan.Patch {
+	if it, _ := planner.ReplanItem(key(t, shop), &changed); it.Op != plan.Patch {
 		t.Errorf("changed: %+v", it)
 	}
 	if planner.RulesOf(kindOf(t, "CDN")) == nil {

@@ -87,7 +87,7 @@ func isTaken(t rapid.TB, cdn *kind.Kind, live []byte, all bool) bool {
 func applied(k *kind.Kind, git, live []byte) []byte {
 	rules, changed := plan.RulesFor(k, nil), canon.MustDecode(git)
 	touch(changed)
-	patch := merge.Compare(merge.Sides{
+	patch := merge.Compare(merge.Input{
 		Rules: rules, Applied: canon.MustDecode(git), Desired: changed, Live: canon.MustDecode(live),
 	}).Patch
 	return canon.Encode(effect.ApplyPatch(patch, canon.MustDecode(live)))

@@ -57,7 +57,7 @@ func TestWithin(t *testing.T) {
 				t.Fatal("the case changes nothing")
 			}
 			obj := object(t, shop, strings.Replace(live, tt.old, tt.new, 1))
-			now, findings := planner.RemakeItem(key(t, shop), &obj)
+			now, findings := planner.ReplanItem(key(t, shop), &obj)
 			if len(findings) > 0 {
 				t.Fatal(findings)
 			}
@@ -74,15 +74,15 @@ func TestNotWithin(t *testing.T) {
 	p, _ := planner.MakePlan()
 	for name, change := range map[string]func(*kind.LiveObject){"terminating": terminating, "without a spec": bare} {
 		obj := object(t, shop, live, change)
-		if now, _ := planner.RemakeItem(key(t, shop), &obj); plan.IsCoveredBy(now, find(t, p, shop)) {
+		if now, _ := planner.ReplanItem(key(t, shop), &obj); plan.IsCoveredBy(now, find(t, p, shop)) {
 			t.Errorf("%s: %s", name, now.Op)
 		}
 	}
-	if now, _ := planner.RemakeItem(key(t, shop), nil); plan.IsCoveredBy(now, find(t, p, shop)) {
+	if now, _ := planner.ReplanItem(key(t, shop), nil); plan.IsCoveredBy(now, find(t, p, shop)) {
 		t.Errorf("gone: %s", now.Op)
 	}
 	obj := object(t, shop, want)
-	if now, _ := planner.RemakeItem(key(t, shop), &obj); now.Op != plan.None || !plan.IsCoveredBy(now, find(t, p, shop)) {
+	if now, _ := planner.ReplanItem(key(t, shop), &obj); now.Op != plan.None || !plan.IsCoveredBy(now, find(t, p, shop)) {
 		t.Errorf("in sync: %s", now.Op)
 	}
 }

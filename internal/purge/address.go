@@ -32,7 +32,7 @@ func ParseAddress(text string) (Address, error) {
 		return Address{}, errors.New("has a quote, or ends with a comma: name each address alone, and write %22, %2C and %3B where they belong to it")
 	}
 	if strings.HasPrefix(text, "/") {
-		return pathAddress("", text)
+		return parsePathAddress("", text)
 	}
 	scheme, rest, ok := strings.Cut(text, "://")
 	if !ok {
@@ -50,7 +50,7 @@ func ParseAddress(text string) (Address, error) {
 	if path == "" || path[0] == '?' {
 		path = "/" + path
 	}
-	return pathAddress(host, path)
+	return parsePathAddress(host, path)
 }
 
 // oneEntry returns a path or an address without its fragment, and refuses what has more in it.
@@ -72,7 +72,7 @@ func oneEntry(text string) (string, error) {
 	return text, nil
 }
 
-func pathAddress(host, path string) (Address, error) {
+func parsePathAddress(host, path string) (Address, error) {
 	a := Address{Host: host, Path: browserPath(path)}
 	switch {
 	case host == "" && strings.HasPrefix(a.Path, "//"):

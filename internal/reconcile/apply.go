@@ -39,7 +39,7 @@ func (s *Session) ApplyPlan(ctx context.Context) (apply.Result, int) {
 		Writer: client,
 		Clock:  s.ClockReader(client),
 		Replan: func(key kind.Key, obj *kind.LiveObject) (plan.Item, error) {
-			item, findings := s.planner.RemakeItem(key, obj)
+			item, findings := s.planner.ReplanItem(key, obj)
 			if findings.HasErrors() {
 				return plan.Item{}, errors.New(findings[0].Message)
 			}
@@ -299,7 +299,7 @@ func (s *Session) runEnd(code int) ledger.ApplyEnd {
 
 // treeDigest is the digest of everything that an apply depends on, except what is live and recorded.
 func (s *Session) treeDigest() canon.Sum {
-	return plan.TreeDigest(s.inputs, s.Platform.Profile.Name, s.Platform.Profile, s.Loaded.Project.Text)
+	return plan.InputsDigest(s.inputs, s.Platform.Profile.Name, s.Platform.Profile, s.Loaded.Project.Text)
 }
 
 // isApplied reports whether the ledger says that all of this very tree was applied and left nothing to do, and the user

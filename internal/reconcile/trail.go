@@ -243,7 +243,7 @@ func (t *versionReader) readDeltas(ctx context.Context, commits, names []string)
 	if len(commits) == 0 {
 		return nil, nil
 	}
-	deltas, err := t.repository.Deltas(ctx, commits, names)
+	deltas, err := t.repository.ChangesOfCommits(ctx, commits, names)
 	if err != nil {
 		return nil, err
 	}

@@ -34,23 +34,23 @@ func examplePlan() *plan.Plan {
 
 // exampleRequests has a line of each form.
 func exampleRequests() []routing.RequestChange {
-	shop, all := []kind.Key{key("CDN", "shop")}, []routing.HostPattern{{Name: "shop.example.com"}}
+	shop, all := []kind.Key{key("CDN", "shop")}, []routing.HostSet{{Name: "shop.example.com"}}
 	changed := func(what, before, after string) routing.ConditionalAnswer {
-		return routing.ConditionalAnswer{Differences: []routing.Difference{{What: what, Before: before, After: after}}}
+		return routing.ConditionalAnswer{Differences: []routing.PropertyDifference{{What: what, Before: before, After: after}}}
 	}
 	return []routing.RequestChange{
-		{Effect: routing.Dark, Hosts: all, Objects: shop, RequestPart: routing.RequestPart{Paths: []routing.PathPattern{{Pattern: "/old/*"}}, Answers: []routing.ConditionalAnswer{{Before: "a:443 over https, edge TTL 1 h", After: "nothing"}}}},
+		{Effect: routing.Dark, Hosts: all, Objects: shop, RequestPart: routing.RequestPart{Paths: []routing.PathSet{{Pattern: "/old/*"}}, Answers: []routing.ConditionalAnswer{{Before: "a:443 over https, edge TTL 1 h", After: "nothing"}}}},
 		{
-			Effect: routing.OtherOrigin, Hosts: []routing.HostPattern{{Name: "new.example.com"}}, As: "old.example.com", Still: true, StillBy: []string{"location /y of CDN/shop"}, Objects: []kind.Key{key("CDN", "shop"), key("CDN", "legacy")},
-			Exceptions: []routing.RequestPart{{Paths: []routing.PathPattern{{Pattern: "/s/*"}}, Answers: []routing.ConditionalAnswer{changed("origin", "o2.net:443", "o1.net:443")}}},
+			Effect: routing.OtherOrigin, Hosts: []routing.HostSet{{Name: "new.example.com"}}, As: "old.example.com", Still: true, StillBy: []string{"location /y of CDN/shop"}, Objects: []kind.Key{key("CDN", "shop"), key("CDN", "legacy")},
+			Exceptions: []routing.RequestPart{{Paths: []routing.PathSet{{Pattern: "/s/*"}}, Answers: []routing.ConditionalAnswer{changed("origin", "o2.net:443", "o1.net:443")}}},
 		},
 		{Effect: routing.OtherRules, Hosts: all, Objects: shop, RequestPart: routing.RequestPart{Answers: []routing.ConditionalAnswer{changed("TLS forced", "false", "true")}}},
 		{
-			Effect: routing.OtherCaching, Hosts: []routing.HostPattern{{Name: "*.shop.example.com", Except: []string{"img.shop.example.com"}}, {Name: "b.example.com"}}, Objects: shop,
-			RequestPart: routing.RequestPart{Paths: []routing.PathPattern{{Pattern: "/a/b/*"}, {Pattern: "/a*", Outside: []string{"/a/*"}}}, Answers: []routing.ConditionalAnswer{{Before: "a:443", After: "a:443"}, {When: []string{"the longest path wins", "the longest host wins"}, Differences: []routing.Difference{{What: "edge TTL", Before: "1 min", After: "1 h"}, {What: "headers X", Before: "not set", After: strings.Repeat("long ", 30)}}}}},
+			Effect: routing.OtherCaching, Hosts: []routing.HostSet{{Name: "*.shop.example.com", Except: []string{"img.shop.example.com"}}, {Name: "b.example.com"}}, Objects: shop,
+			RequestPart: routing.RequestPart{Paths: []routing.PathSet{{Pattern: "/a/b/*"}, {Pattern: "/a*", Outside: []string{"/a/*"}}}, Answers: []routing.ConditionalAnswer{{Before: "a:443", After: "a:443"}, {When: []string{"the longest path wins", "the longest host wins"}, Differences: []routing.PropertyDifference{{What: "edge TTL", Before: "1 min", After: "1 h"}, {What: "headers X", Before: "not set", After: strings.Repeat("long ", 30)}}}}},
 		},
-		{Effect: routing.First, Hosts: all, Objects: shop, RequestPart: routing.RequestPart{Paths: []routing.PathPattern{{Pattern: "/new/*", Outside: []string{"/new/a", "/new/b", "/new/c/*", "/new/d", "/new/e", "/new/f", "/new/g"}}}, Answers: []routing.ConditionalAnswer{{Before: "nothing", After: "b1.example.com:443, b2.example.com:443 over https"}}, Unless: []string{"/n*w"}}},
-		{Effect: routing.Unclear, Hosts: all, RequestPart: routing.RequestPart{Paths: []routing.PathPattern{{Pattern: "/a*b"}}}, Objects: shop},
+		{Effect: routing.First, Hosts: all, Objects: shop, RequestPart: routing.RequestPart{Paths: []routing.PathSet{{Pattern: "/new/*", Outside: []string{"/new/a", "/new/b", "/new/c/*", "/new/d", "/new/e", "/new/f", "/new/g"}}}, Answers: []routing.ConditionalAnswer{{Before: "nothing", After: "b1.example.com:443, b2.example.com:443 over https"}}, Unless: []string{"/n*w"}}},
+		{Effect: routing.Unclear, Hosts: all, RequestPart: routing.RequestPart{Paths: []routing.PathSet{{Pattern: "/a*b"}}}, Objects: shop},
 	}
 }
 
@@ -110,7 +110,7 @@ func changedItem() plan.Item {
 		Lists:      []merge.SentList{{Path: "locations", Elements: 6}, {Path: "firewall.rules", Elements: 2}},
 		Request: &plan.Request{Method: "PATCH", Path: "/cdns/shop", ContentType: "application/merge-patch+json", Body: json.RawMessage(
 			`{"spec":{"tls":{"forced":"true"},"locations":[{},{},{},{},{},{}],"firewall":{"rules":[{},{}]},"secureLink":{"expireName":null},"headers":{}}}`)},
-		Stops: []routing.UnansweredRequests{{Name: "shop.example.com/old/*", Host: "shop.example.com", PathPattern: routing.PathPattern{Pattern: "/old/*"}}},
+		Stops: []routing.UnansweredRequests{{Name: "shop.example.com/old/*", Host: "shop.example.com", PathSet: routing.PathSet{Pattern: "/old/*"}}},
 		Hints: []string{"purge /static/* after this: its edge TTL changes"},
 		Live:  plan.Fingerprint{Exists: true, UID: "u-1", Digest: digest("live")}, DesiredDigest: digest("desired"),
 	}

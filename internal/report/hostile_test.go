@@ -37,9 +37,9 @@ func hostile(s string, v any, op plan.Op, class merge.ChangeKind, n int) Documen
 	advice.Severity = diag.Advice
 	finding.Severity = diag.Error
 	sum := canon.Digest([]byte(s))
-	hosts := []routing.HostPattern{{Name: s, Except: []string{s}}}
-	answers := []routing.ConditionalAnswer{{When: []string{s}, Before: s, After: s, Differences: []routing.Difference{{What: s, Before: s, After: s}}}}
-	part := routing.RequestPart{Paths: []routing.PathPattern{{Pattern: s, Outside: []string{s}}}, Answers: answers, Unless: []string{s}}
+	hosts := []routing.HostSet{{Name: s, Except: []string{s}}}
+	answers := []routing.ConditionalAnswer{{When: []string{s}, Before: s, After: s, Differences: []routing.PropertyDifference{{What: s, Before: s, After: s}}}}
+	part := routing.RequestPart{Paths: []routing.PathSet{{Pattern: s, Outside: []string{s}}}, Answers: answers, Unless: []string{s}}
 	item := plan.Item{
 		Before: &ledger.LiveBefore{Diff: ledger.CanonicalJSON(s), Sum: s},
 		Key:    k, Path: s, Line: 1, Op: op,
@@ -47,7 +47,7 @@ func hostile(s string, v any, op plan.Op, class merge.ChangeKind, n int) Documen
 		After: []kind.Key{k, k}, Changes: explained, Notes: explained, Cause: plan.Cause(s), By: plan.ChangeOrigin(s), Commit: &plan.Commit{ID: s, Subject: s, Author: s, Time: time.Unix(1, 0)},
 		Preserved: values, Collateral: values, FirstContact: values, Lists: []merge.SentList{{Path: s, Elements: 2}},
 		Purge: &plan.PurgeInfo{Hostname: s, Subdomains: []string{s}, Paths: 1, Prefixes: 2, Sample: []string{s}},
-		Stops: []routing.UnansweredRequests{{Name: s, Host: s, PathPattern: routing.PathPattern{Pattern: s, Outside: []string{s}}, Objects: []kind.Key{k}}},
+		Stops: []routing.UnansweredRequests{{Name: s, Host: s, PathSet: routing.PathSet{Pattern: s, Outside: []string{s}}, Objects: []kind.Key{k}}},
 		Disk:  s, Made: s, Hostname: s, Elsewhere: n%9 == 1, Reason: s, Fix: s, Hints: []string{s}, RemoteName: s, Unserved: s,
 		Live: plan.Fingerprint{Exists: true, UID: s, Digest: &sum, Replaced: &sum}, DesiredDigest: &sum,
 		Recorded: &plan.RecordVersion{Seq: n, State: ledger.RequestState(s)},
@@ -82,7 +82,7 @@ func hostile(s string, v any, op plan.Op, class merge.ChangeKind, n int) Documen
 			Target:   plan.Destination{Origins: map[kind.Area]string{kind.Area(s): s}, Workspace: kind.Workspace{Name: s, UUID: s}},
 		},
 		Apply: &apply.Result{Summary: map[string]int{s: n}, Outcomes: []apply.ItemOutcome{{
-			Key: k, Did: apply.Action(s), Status: statuses[n%len(statuses)], Message: s, Fix: s, Field: s, Line: n, Verdict: apply.NeedsPerson,
+			Key: k, Did: apply.Effect(s), Status: statuses[n%len(statuses)], Message: s, Fix: s, Field: s, Line: n, Verdict: apply.NeedsPerson,
 			Mismatches: []apply.ReadbackMismatch{{Path: s, Fault: merge.NotKept, Sent: v, Returned: s, Hint: s, At: change.At}},
 			Filled:     values,
 		}}},

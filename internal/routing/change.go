@@ -27,14 +27,14 @@ type outcomeID struct {
 	units         bool
 }
 
-// knownOutcomes has what is needed more than once: outcomes, and what they say of facets.
-type knownOutcomes struct {
+// outcomeCache has what is needed more than once: outcomes, and what they say of facets.
+type outcomeCache struct {
 	answers map[outcomeID]*ConditionalAnswer
-	facets  map[facetChange][]Difference
+	facets  map[facetChange][]PropertyDifference
 }
 
-func newOutcomes() *knownOutcomes {
-	return &knownOutcomes{map[outcomeID]*ConditionalAnswer{}, map[facetChange][]Difference{}}
+func newOutcomeCache() *outcomeCache {
+	return &outcomeCache{map[outcomeID]*ConditionalAnswer{}, map[facetChange][]PropertyDifference{}}
 }
 
 // findChanges returns the groups of nodes whose requests are answered in another way, and those nodes.
@@ -69,7 +69,7 @@ func (h *hostTable) findChanges() (groups []*nodeGroup, changed []int) {
 			add(describeAnswers(answers, false), answers...)
 		}
 		for _, d := range common {
-			add(d.String(), ConditionalAnswer{Before: answers[0].Before, After: answers[0].After, Differences: []Difference{d}, effect: d.effect})
+			add(d.String(), ConditionalAnswer{Before: answers[0].Before, After: answers[0].After, Differences: []PropertyDifference{d}, effect: d.effect})
 		}
 	}
 	groups = joinGroups(groups)
@@ -107,12 +107,12 @@ func joinGroups(groups []*nodeGroup) (out []*nodeGroup) {
 
 // compareNode returns what happens to the requests of a node: nil if nothing changes under any reading. It returns apart the
 // differences that all readings have.
-func (h *hostTable) compareNode(at int) (answers []ConditionalAnswer, common []Difference) {
+func (h *hostTable) compareNode(at int) (answers []ConditionalAnswer, common []PropertyDifference) {
 	var found []*ConditionalAnswer
 	var readings [][]Interpretation
 	changes := false
 	for r, reading := range h.readings {
-		id := outcomeID{h.answer(at, 0, r), h.answer(at, 1, r), reading.Without == Units}
+		id := outcomeID{h.responder(at, 0, r), h.responder(at, 1, r), reading.Without == Units}
 		o := h.outcomes.answers[id]
 		if o == nil {
 			o = h.outcomes.compare(id.before, id.after, reading)
@@ -153,7 +153,7 @@ func (h *hostTable) countPrecedences() (n int) {
 }
 
 // withoutDifferences returns the alternative without some of its differences.
-func (a ConditionalAnswer) withoutDifferences(some []Difference) ConditionalAnswer {
+func (a ConditionalAnswer) withoutDifferences(some []PropertyDifference) ConditionalAnswer {
 	if len(some) == 0 {
 		return a
 	}
@@ -168,7 +168,7 @@ func (a ConditionalAnswer) withoutDifferences(some []Difference) ConditionalAnsw
 }
 
 // compare returns what happens to an answer under a reading.
-func (known *knownOutcomes) compare(before, after Responder, reading Interpretation) *ConditionalAnswer {
+func (known *outcomeCache) compare(before, after Responder, reading Interpretation) *ConditionalAnswer {
 	o := &ConditionalAnswer{Before: before.describeCDN(), After: after.describeCDN()}
 	switch {
 	case reading.isSame(before, after):
@@ -199,7 +199,7 @@ func (h *hostTable) findUnclearPaths(at int) (paths []string) {
 
 // pathsOf returns the paths of nodes: each part of the tree that hangs together is a pattern without the patterns below it
 // that are not in the part.
-func (t pathTree) pathsOf(nodes []int) (out []PathPattern) {
+func (t pathTree) pathsOf(nodes []int) (out []PathSet) {
 	top := make([]int, len(t)) // the part of a node, counted from 1
 	for _, i := range nodes {
 		top[i] = -1
@@ -213,7 +213,7 @@ func (t pathTree) pathsOf(nodes []int) (out []PathPattern) {
 		case top[i] < 0 && above > 0:
 			top[i] = above
 		case top[i] < 0:
-			out = append(out, PathPattern{Pattern: t[i].shownPattern()})
+			out = append(out, PathSet{Pattern: t[i].shownPattern()})
 			top[i] = len(out)
 		case above > 0:
 			out[above-1].Outside = append(out[above-1].Outside, t[i].shownPattern())
@@ -223,12 +223,12 @@ func (t pathTree) pathsOf(nodes []int) (out []PathPattern) {
 }
 
 // findStops returns the paths of a group that nothing answers any more under any reading: one for all if no CDN has the host.
-func (h *hostTable) findStops(g *nodeGroup) []PathPattern {
+func (h *hostTable) findStops(g *nodeGroup) []PathSet {
 	switch {
 	case g.effect() != Dark || len(g.Answers) > 1 || g.Unless != nil:
 		return nil
 	case h.owner(1, 0) == nil:
-		return []PathPattern{{}}
+		return []PathSet{{}}
 	}
 	return g.Paths
 }

@@ -45,7 +45,7 @@ func (r *SiteEffects) Append(other SiteEffects) {
 type UnansweredRequests struct {
 	Name string `json:"name"`
 	Host string `json:"host"`
-	PathPattern
+	PathSet
 	// Objects are the CDNs whose change does it.
 	Objects []kind.Key `json:"-"`
 }
@@ -57,21 +57,21 @@ func (s UnansweredRequests) WasServedBy(host, path string) bool {
 	return l.MayServe(s.Host) && (s.Pattern == "" || was.covers(stop) || stop.covers(was) && !slices.ContainsFunc(s.Outside, isKept))
 }
 
-// comparison compares a site before and after.
-type comparison struct {
+// siteComparison compares a site before and after.
+type siteComparison struct {
 	precedences []Precedence
 	changed     map[kind.Key]CDNChange
 	// sides have the changed CDNs, and others also the CDNs that stay.
 	sides  [2]*Site
 	others *Site
 	SiteEffects
-	outcomes *knownOutcomes
+	outcomes *outcomeCache
 }
 
 // Compare returns what changes do to the requests of a site, of which others may have all CDNs. It reads only those that
 // claim a host which a changed one claims.
 func Compare(changes []CDNChange, others *Site, precedences []Precedence) SiteEffects {
-	c := &comparison{precedences: precedences, changed: map[kind.Key]CDNChange{}, others: others, outcomes: newOutcomes()}
+	c := &siteComparison{precedences: precedences, changed: map[kind.Key]CDNChange{}, others: others, outcomes: newOutcomeCache()}
 	var before, after []*CDN
 	for _, change := range changes {
 		c.changed[change.Key()] = change
@@ -108,7 +108,7 @@ func Compare(changes []CDNChange, others *Site, precedences []Precedence) SiteEf
 }
 
 // hostsOfChangedCDNs returns the hosts that changed CDNs claim, and those below their wildcards.
-func (c *comparison) hostsOfChangedCDNs() []string {
+func (c *siteComparison) hostsOfChangedCDNs() []string {
 	hosts := map[string]bool{}
 	for _, side := range c.sides {
 		for host := range side.hosts {
@@ -123,7 +123,7 @@ func (c *comparison) hostsOfChangedCDNs() []string {
 }
 
 // hostsBelow returns the hosts below a wildcard that some CDN may claim.
-func (c *comparison) hostsBelow(wildcard string) (hosts []string) {
+func (c *siteComparison) hostsBelow(wildcard string) (hosts []string) {
 	domain, isWildcard := strings.CutPrefix(wildcard, "*")
 	if !isWildcard {
 		return nil
@@ -140,7 +140,7 @@ func (c *comparison) hostsBelow(wildcard string) (hosts []string) {
 }
 
 // listClaimants returns the CDNs of a side that may claim a host.
-func (c *comparison) listClaimants(side int, host string) []*CDN {
+func (c *siteComparison) listClaimants(side int, host string) []*CDN {
 	list := c.sides[side].Claimants(host)
 	for _, cdn := range c.others.Claimants(host) {
 		if _, changed := c.changed[cdn.Key]; !changed {
@@ -152,33 +152,33 @@ func (c *comparison) listClaimants(side int, host string) []*CDN {
 }
 
 // newTable returns the table of a host, which may have another name after than before.
-func (c *comparison) newTable(before, after string) *hostTable {
+func (c *siteComparison) newTable(before, after string) *hostTable {
 	return newHostTable([]string{before, after}, c.precedences, [][]*CDN{c.listClaimants(0, before), c.listClaimants(1, after)}, c.outcomes)
 }
 
 // addHost compares the requests of a host.
-func (c *comparison) addHost(name string) {
+func (c *siteComparison) addHost(name string) {
 	h := c.newTable(name, name)
 	groups, changed := h.findChanges()
 	if len(groups) == 0 {
 		return
 	}
-	host, causes := HostPattern{Name: name, Except: c.hostsBelow(name)}, c.findCauses(h, name)
+	host, causes := HostSet{Name: name, Except: c.hostsBelow(name)}, c.findCauses(h, name)
 	for _, class := range h.classesOf(name, changed) {
 		class.Objects = causes
 		c.Classes = append(c.Classes, class)
 	}
 	for _, g := range groups {
-		c.Lines = append(c.Lines, RequestChange{Effect: g.effect(), Hosts: []HostPattern{host}, RequestPart: g.RequestPart, Objects: causes})
+		c.Lines = append(c.Lines, RequestChange{Effect: g.effect(), Hosts: []HostSet{host}, RequestPart: g.RequestPart, Objects: causes})
 		for _, paths := range h.findStops(g) {
-			c.Stops = append(c.Stops, UnansweredRequests{nameRequests([]HostPattern{host}, []PathPattern{paths}, All), name, paths, causes})
+			c.Stops = append(c.Stops, UnansweredRequests{nameRequests([]HostSet{host}, []PathSet{paths}, All), name, paths, causes})
 		}
 	}
 }
 
 // findCauses returns the changed CDNs because of which a host is answered in another way: those that answer it before and
 // after, or claim it less than before, or more. If that explains nothing, all that may claim it count.
-func (c *comparison) findCauses(h *hostTable, host string) (keys []kind.Key) {
+func (c *siteComparison) findCauses(h *hostTable, host string) (keys []kind.Key) {
 	claimOf := func(cdn *CDN) int {
 		if cdn == nil {
 			return 0
@@ -210,7 +210,7 @@ func (c *comparison) findCauses(h *hostTable, host string) (keys []kind.Key) {
 
 // addRename adds the line of a hostname that nothing answered before and that is now answered by a CDN which had another
 // one. It returns the host, or "" if there is no such line.
-func (c *comparison) addRename(change CDNChange) string {
+func (c *siteComparison) addRename(change CDNChange) string {
 	if change.Before == nil || change.After == nil {
 		return ""
 	}
@@ -222,9 +222,9 @@ func (c *comparison) addRename(change CDNChange) string {
 	if !h.isOwnedBy(change) {
 		return ""
 	}
-	l := RequestChange{Effect: First, Hosts: []HostPattern{{Name: to}}, As: from, Objects: []kind.Key{change.After.Key}, Nothing: true}
+	l := RequestChange{Effect: First, Hosts: []HostSet{{Name: to}}, As: from, Objects: []kind.Key{change.After.Key}, Nothing: true}
 	for i := range h.tree {
-		l.Nothing = l.Nothing && h.answer(i, 1, 0).Location == nil
+		l.Nothing = l.Nothing && h.responder(i, 1, 0).Location == nil
 	}
 	groups, _ := h.findChanges()
 	for _, g := range groups {
@@ -248,12 +248,12 @@ func (h *hostTable) isOwnedBy(change CDNChange) bool {
 }
 
 // addUnnamedHosts adds what a change does to requests for hosts that nothing names, if lines do not tell the same of others.
-func (c *comparison) addUnnamedHosts(change CDNChange, told map[string]bool) {
+func (c *siteComparison) addUnnamedHosts(change CDNChange, told map[string]bool) {
 	if change.Before == nil || change.After == nil {
 		return
 	}
 	key := change.Key()
-	isNew := func(d Difference) bool { return !told[key.String()+d.String()] }
+	isNew := func(d PropertyDifference) bool { return !told[key.String()+d.String()] }
 	groups, _ := newHostTable([]string{"", ""}, c.precedences, [][]*CDN{{change.Before}, {change.After}}, c.outcomes).findChanges()
 	for _, g := range groups {
 		l := RequestChange{Effect: Unclear, RequestPart: g.RequestPart, Objects: []kind.Key{key}}
@@ -265,7 +265,7 @@ func (c *comparison) addUnnamedHosts(change CDNChange, told map[string]bool) {
 }
 
 // addUnclear adds the locations of a changed CDN of which no document says what they match, if any location differs.
-func (c *comparison) addUnclear(change CDNChange) {
+func (c *siteComparison) addUnclear(change CDNChange) {
 	var configs []*CDNConfig
 	for _, cdn := range []*CDN{change.Before, change.After} {
 		if cdn != nil {
@@ -288,10 +288,10 @@ func (c *comparison) addUnclear(change CDNChange) {
 	}
 	delete(hosts, "")
 	for _, name := range slices.Sorted(maps.Keys(hosts)) {
-		l := RequestChange{Effect: Unclear, Hosts: []HostPattern{{Name: name}}, Objects: []kind.Key{change.Key()}}
+		l := RequestChange{Effect: Unclear, Hosts: []HostSet{{Name: name}}, Objects: []kind.Key{change.Key()}}
 		slices.Sort(hosts[name])
 		for _, path := range slices.Compact(hosts[name]) {
-			l.Paths = append(l.Paths, PathPattern{Pattern: path})
+			l.Paths = append(l.Paths, PathSet{Pattern: path})
 		}
 		if l.Paths != nil {
 			c.Lines = append(c.Lines, l)

@@ -90,7 +90,7 @@ func ReadConfig(spec map[string]any) *CDNConfig { return new(CDNConfig).ReadChan
 
 // ReadChanged returns the config of a spec, which may share parts with one that c is the config of: these are not read again.
 func (c *CDNConfig) ReadChanged(was, spec map[string]any) *CDNConfig {
-	isKept := func(field string) bool { return canon.AreOne(was[field], spec[field]) }
+	isKept := func(field string) bool { return canon.AreIdentical(was[field], spec[field]) }
 	known := []string{"hostname", "tls", "secureLink", "firewall"}
 	listOf := func(field string) []any {
 		list, isList := spec[field].([]any)
@@ -110,7 +110,7 @@ func (c *CDNConfig) ReadChanged(was, spec map[string]any) *CDNConfig {
 	locations := listOf("locations")
 	next.Behaviour = Behaviour{TLS: valueOf(spec["tls"]), SecureLink: valueOf(spec["secureLink"]), OtherOfCDN: remainderOf(spec, known...)}
 	if next.Behaviour[Firewall], next.Behaviour[namedFirewall] = c.Behaviour[Firewall], c.Behaviour[namedFirewall]; !isKept("firewall") {
-		firewall := withoutDisabled(spec["firewall"])
+		firewall := reduceDisabled(spec["firewall"])
 		next.Behaviour[Firewall], next.Behaviour[namedFirewall] = valueOf(withoutNames(firewall)), valueOf(firewall)
 	}
 	next.Locations = make([]Location, len(locations))
@@ -161,7 +161,7 @@ func readLocation(v any, index int) Location {
 	}
 	l.Upstream = textOf(fields["upstream"])
 	l.Behaviour = Behaviour{
-		Action: valueOf(fields["action"]), CORS: valueOf(withoutDisabled(fields["cors"])), Images: valueOf(withoutDisabled(fields["imgsvc"])),
+		Action: valueOf(fields["action"]), CORS: valueOf(reduceDisabled(fields["cors"])), Images: valueOf(reduceDisabled(fields["imgsvc"])),
 		Rewrite: valueOf(fields["rewrite"]), Headers: valueOf(fields["headers"]),
 	}
 	known := []string{"path", "host", "action", "upstream", "cors", "imgsvc", "rewrite", "headers"}
@@ -191,8 +191,8 @@ func (l *Location) setTTL(f Facet, number, unit string) {
 	}
 }
 
-// withoutDisabled returns the part of an object with enabled, or with rules, that a request can notice.
-func withoutDisabled(v any) any {
+// reduceDisabled returns the part of an object with enabled, or with rules, that a request can notice.
+func reduceDisabled(v any) any {
 	m, _ := v.(map[string]any)
 	isOff := func(v any) bool {
 		m, _ := v.(map[string]any)

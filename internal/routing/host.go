@@ -53,11 +53,11 @@ type hostTable struct {
 	answers []Responder
 	// matters says which assumptions may make a difference.
 	matters  [assumptions]bool
-	outcomes *knownOutcomes
+	outcomes *outcomeCache
 }
 
 // newHostTable returns the table of a host.
-func newHostTable(names []string, precedences []Precedence, claimants [][]*CDN, outcomes *knownOutcomes) *hostTable {
+func newHostTable(names []string, precedences []Precedence, claimants [][]*CDN, outcomes *outcomeCache) *hostTable {
 	h := &hostTable{names: names, claimants: claimants, competing: make([][]*CDN, len(names)), outcomes: outcomes}
 	h.findDecisiveAssumptions()
 	h.tree = newTree(h.findParties())
@@ -118,8 +118,8 @@ func (h *hostTable) findParties() (parties []sideLocation) {
 	return parties
 }
 
-// ownerOf returns the CDN that answers the host on a side under a reading, or nil.
-func (h *hostTable) ownerOf(side int, r Interpretation) *CDN {
+// findOwner returns the CDN that answers the host on a side under a reading, or nil.
+func (h *hostTable) findOwner(side int, r Interpretation) *CDN {
 	owners := h.claimants[side]
 	if h.names[side] != "" {
 		owners = findOwners(h.names[side], owners, r.Without)
@@ -138,7 +138,7 @@ func (h *hostTable) fillAnswers() {
 	size := len(h.claimants) * len(h.readings)
 	h.answers = make([]Responder, len(h.tree)*size)
 	for i := range size {
-		h.answers[i].CDN = h.ownerOf(i/len(h.readings), h.readings[i%len(h.readings)])
+		h.answers[i].CDN = h.findOwner(i/len(h.readings), h.readings[i%len(h.readings)])
 	}
 	for i := 1; i < len(h.tree); i++ {
 		answers := h.answers[i*size : (i+1)*size]
@@ -154,13 +154,13 @@ func (h *hostTable) fillAnswers() {
 	}
 }
 
-// answer returns what answers the requests of a node on a side, under a reading.
-func (h *hostTable) answer(at, side, reading int) Responder {
+// responder returns what answers the requests of a node on a side, under a reading.
+func (h *hostTable) responder(at, side, reading int) Responder {
 	return h.answers[(at*len(h.claimants)+side)*len(h.readings)+reading]
 }
 
 // owner returns the CDN that answers the host.
-func (h *hostTable) owner(side, reading int) *CDN { return h.answer(0, side, reading).CDN }
+func (h *hostTable) owner(side, reading int) *CDN { return h.responder(0, side, reading).CDN }
 
 // mayAnswer reports whether a location that may be for the host is so under a reading in which a CDN answers the host.
 func (h *hostTable) mayAnswer(p sideLocation, owner *CDN, r Interpretation) bool {

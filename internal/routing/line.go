@@ -48,7 +48,7 @@ func (e *RequestEffect) UnmarshalText(text []byte) error {
 type RequestChange struct {
 	Effect RequestEffect `json:"effect"`
 	// Hosts are who is meant; none are hosts that no CDN names.
-	Hosts []HostPattern `json:"hosts,omitempty"`
+	Hosts []HostSet `json:"hosts,omitempty"`
 	RequestPart
 	// As is the hostname that was replaced by the one of the line, which is answered as that was, with Exceptions. Still
 	// says that the old one is answered, too, by StillBy, and Nothing that no location matches the new one.
@@ -66,21 +66,21 @@ type RequestChange struct {
 // RequestPart is what happens to a part of the requests of some hosts.
 type RequestPart struct {
 	// Paths are all if there are none.
-	Paths []PathPattern `json:"paths,omitempty"`
+	Paths []PathSet `json:"paths,omitempty"`
 	// Answers has one element, or several if it depends on what the platform does not document.
 	Answers []ConditionalAnswer `json:"answers,omitempty"`
 	// Unless has paths of locations that may answer the requests: no document says what such a path matches.
 	Unless []string `json:"unless,omitempty"`
 }
 
-// HostPattern is a name, or *.NAME for the hosts below it except some.
-type HostPattern struct {
+// HostSet is a name, or *.NAME for the hosts below it except some.
+type HostSet struct {
 	Name   string   `json:"name"`
 	Except []string `json:"except,omitempty"`
 }
 
-// PathPattern are those of a pattern that are outside other patterns; no pattern is every path.
-type PathPattern struct {
+// PathSet are those of a pattern that are outside other patterns; no pattern is every path.
+type PathSet struct {
 	Pattern string   `json:"pattern"`
 	Outside []string `json:"outside,omitempty"`
 }
@@ -88,10 +88,10 @@ type PathPattern struct {
 // ConditionalAnswer is how requests are answered if one of the conditions When is met. Without a condition it is so unless that of
 // another one is met. Before and After are the CDN, or nothing. For what nothing answered before, After is the origin.
 type ConditionalAnswer struct {
-	When        []string     `json:"when,omitempty"`
-	Before      string       `json:"before"`
-	After       string       `json:"after"`
-	Differences []Difference `json:"differences,omitempty"`
+	When        []string             `json:"when,omitempty"`
+	Before      string               `json:"before"`
+	After       string               `json:"after"`
+	Differences []PropertyDifference `json:"differences,omitempty"`
 	// Else says that there are other differences under each condition, which are lines of their own.
 	Else   bool `json:"else,omitempty"`
 	effect RequestEffect
@@ -168,12 +168,12 @@ func (l RequestChange) DescribeRequests(most int) string {
 		return nameRequests(l.Hosts, l.Paths, most)
 	}
 	names := diag.MapList(l.Objects, kind.Key.String)
-	unnamed := HostPattern{"hosts that nothing names, if any reach " + strings.Join(names, " and "), []string{}}
-	return nameRequests([]HostPattern{unnamed}, l.Paths, most)
+	unnamed := HostSet{"hosts that nothing names, if any reach " + strings.Join(names, " and "), []string{}}
+	return nameRequests([]HostSet{unnamed}, l.Paths, most)
 }
 
 // nameRequests names requests of hosts, with so many hosts and paths at most.
-func nameRequests(hosts []HostPattern, paths []PathPattern, most int) string {
+func nameRequests(hosts []HostSet, paths []PathSet, most int) string {
 	names := make([]string, len(hosts))
 	for i, h := range hosts {
 		if names[i] = h.Name; len(h.Except) > 0 {
@@ -192,11 +192,11 @@ func nameRequests(hosts []HostPattern, paths []PathPattern, most int) string {
 	return describePaths(paths, most) + " (on " + text + ")"
 }
 
-func coverAllPaths(paths []PathPattern) bool {
+func coverAllPaths(paths []PathSet) bool {
 	return len(paths) == 0 || len(paths) == 1 && paths[0].Outside == nil && (paths[0].Pattern == "" || paths[0].Pattern == "/*")
 }
 
-func (p PathPattern) describe(most int) string {
+func (p PathSet) describe(most int) string {
 	if len(p.Outside) == 0 {
 		return cmp.Or(p.Pattern, "every path")
 	}
@@ -204,7 +204,7 @@ func (p PathPattern) describe(most int) string {
 }
 
 // describePaths names paths. Those that are outside others stand apart.
-func describePaths(paths []PathPattern, most int) string {
+func describePaths(paths []PathSet, most int) string {
 	if coverAllPaths(paths) {
 		return "every path"
 	}
@@ -263,7 +263,7 @@ func (l RequestChange) describeRename(most int) string {
 }
 
 // findCertain returns the differences of a line that depend on nothing.
-func (l RequestChange) findCertain() (all []Difference) {
+func (l RequestChange) findCertain() (all []PropertyDifference) {
 	for _, p := range append([]RequestPart{l.RequestPart}, l.Exceptions...) {
 		if len(p.Answers) == 1 {
 			all = append(all, p.Answers[0].Differences...)

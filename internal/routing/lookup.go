@@ -129,7 +129,7 @@ func (l *Lookup) Find(u URL) (RequestAnswer, error) {
 	h := l.tables[u.Host]
 	if h == nil {
 		claimants := diag.MapList(l.sides, func(s Side) []*CDN { return s.Claimants(u.Host) })
-		h = newHostTable(slices.Repeat([]string{u.Host}, len(l.sides)), l.precedences, claimants, newOutcomes())
+		h = newHostTable(slices.Repeat([]string{u.Host}, len(l.sides)), l.precedences, claimants, newOutcomeCache())
 		l.tables[u.Host] = h
 	}
 	q := RequestAnswer{URL: u.Text, Host: u.Host, Path: u.Path, Rewritten: u.Rewritten, table: h, node: h.tree.findNode(u.Path)}
@@ -147,7 +147,7 @@ func (l *Lookup) Find(u URL) (RequestAnswer, error) {
 	}
 	for r, reading := range h.readings {
 		for i := range l.sides {
-			q.Differs = q.Differs || !reading.isSame(h.answer(q.node, 0, r), h.answer(q.node, i, r))
+			q.Differs = q.Differs || !reading.isSame(h.responder(q.node, 0, r), h.responder(q.node, i, r))
 		}
 	}
 	return q, nil
@@ -210,17 +210,17 @@ func (q *RequestAnswer) findSide(side int, name string, cdn *CDN) SideMatches {
 
 // Location returns the location of a side that answers the request under a reading, or nil.
 func (q *RequestAnswer) Location(side, reading int) *Location {
-	return q.answer(side, reading).Location
+	return q.responder(side, reading).Location
 }
 
-func (q *RequestAnswer) answer(side, reading int) Responder {
-	return q.table.answer(q.node, side, reading)
+func (q *RequestAnswer) responder(side, reading int) Responder {
+	return q.table.responder(q.node, side, reading)
 }
 
 // ListAnswers returns what answers the request on the first side under each of the readings that make a difference.
 func (q *RequestAnswer) ListAnswers() (all []Responder) {
 	for r := range q.table.readings {
-		all = append(all, q.answer(0, r))
+		all = append(all, q.responder(0, r))
 	}
 	return all
 }
@@ -261,7 +261,7 @@ func (q *RequestAnswer) groupReadings() (groups [][]int) {
 	h := q.table
 	isSame := func(a, b int) bool {
 		for side := range q.Sides {
-			if !h.readings[b].isSame(h.answer(q.node, side, a), h.answer(q.node, side, b)) {
+			if !h.readings[b].isSame(h.responder(q.node, side, a), h.responder(q.node, side, b)) {
 				return false
 			}
 		}

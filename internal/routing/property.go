@@ -38,7 +38,7 @@ func (q *RequestAnswer) describeLocation(readings []int) []Property {
 	selected, _ := q.compareSides("location", func(side int) (ServedValue, string, bool) {
 		var labels []string
 		for _, r := range readings {
-			a, label := q.answer(side, r), "no location matches"
+			a, label := q.responder(side, r), "no location matches"
 			if a.Location != nil {
 				label = MatchedLocation{Path: a.Path, Host: a.Host}.Label()
 			}
@@ -50,7 +50,7 @@ func (q *RequestAnswer) describeLocation(readings []int) []Property {
 		text := strings.Join(slices.Compact(slices.Sorted(slices.Values(labels))), " or ")
 		return ServedValue{Text: text}, text, q.Sides[side].CDN != nil
 	})
-	selected.Place = placeOf(q.answer(0, readings[0]).Place())
+	selected.Place = placeOf(q.responder(0, readings[0]).Place())
 	end := ofCDN
 	for side := range q.Sides {
 		if q.isOther(side, readings[0]) {
@@ -58,7 +58,7 @@ func (q *RequestAnswer) describeLocation(readings []int) []Property {
 		}
 	}
 	return append([]Property{selected}, q.describeFacets(Origin, end, func(side int) *Behaviour {
-		if a := q.answer(side, readings[0]); a.Location != nil || q.isOther(side, readings[0]) {
+		if a := q.responder(side, readings[0]); a.Location != nil || q.isOther(side, readings[0]) {
 			return a.behaviour()
 		}
 		return nil
@@ -67,7 +67,7 @@ func (q *RequestAnswer) describeLocation(readings []int) []Property {
 
 // isOther reports whether a CDN answers under a reading that is not the one of the site.
 func (q *RequestAnswer) isOther(side, reading int) bool {
-	cdn := q.answer(side, reading).CDN
+	cdn := q.responder(side, reading).CDN
 	return cdn != nil && cdn != q.Sides[side].CDN
 }
 

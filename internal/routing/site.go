@@ -50,7 +50,7 @@ func (c *CDN) SetSpec(spec []byte) {
 
 // ReadConfigJSON returns the config of a spec, which is canonical JSON.
 func ReadConfigJSON(spec []byte) *CDNConfig {
-	tree, _ := canon.Tree(spec).(map[string]any)
+	tree, _ := canon.DecodeTrusted(spec).(map[string]any)
 	return ReadConfig(tree)
 }
 

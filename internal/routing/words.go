@@ -220,8 +220,8 @@ func (l *Location) String() string {
 	return l.Describe(Origin) + ", edge TTL " + l.Describe(EdgeTTL)
 }
 
-// Difference is one property that differs, in words.
-type Difference struct {
+// PropertyDifference is one property that differs, in words.
+type PropertyDifference struct {
 	What   string `json:"what"`
 	Before string `json:"before"`
 	After  string `json:"after"`
@@ -229,7 +229,7 @@ type Difference struct {
 }
 
 // isServerDefault reports whether the server fills in what differs where no manifest has it.
-func (d Difference) isServerDefault() bool {
+func (d PropertyDifference) isServerDefault() bool {
 	return slices.ContainsFunc([]Facet{Connection, CacheLevel, EdgeTTL, BrowserTTL, Images, TLS}, func(f Facet) bool {
 		return strings.HasPrefix(d.What, f.String())
 	})
@@ -242,7 +242,7 @@ const (
 )
 
 // String returns the difference in a line. Of long values it has the parts that differ, or none.
-func (d Difference) String() string {
+func (d PropertyDifference) String() string {
 	isLong := func() bool { return max(utf8.RuneCountInString(d.Before), utf8.RuneCountInString(d.After)) > maxTold }
 	if isLong() && !strings.Contains(d.Before+d.After, `"`) { // parts of a quoted text could be taken for words
 		d.Before, d.After = differingParts(d.Before, d.After), differingParts(d.After, d.Before)
@@ -269,13 +269,13 @@ func differingParts(text, other string) string {
 }
 
 // compareAnswers returns what differs in two answers under a reading. The parts of the CDNs come last.
-func (known *knownOutcomes) compareAnswers(before, after Responder, reading Interpretation) (out []Difference) {
+func (known *outcomeCache) compareAnswers(before, after Responder, reading Interpretation) (out []PropertyDifference) {
 	was, is := before.behaviour(), after.behaviour()
 	for f := range facets {
 		switch a, b := was[f], is[f]; {
 		case a == b && a.Known && reading.Without == Units:
 			if was, is := before.manifestTTL(f), after.manifestTTL(f); was != is {
-				out = append(out, Difference{What: f.String(), Before: was, After: is, effect: f.effect()})
+				out = append(out, PropertyDifference{What: f.String(), Before: was, After: is, effect: f.effect()})
 			}
 		case a != b:
 			id := facetChange{f, a, b}
@@ -300,14 +300,14 @@ type facetChange struct {
 }
 
 // differences describes the change, which is the one of two behaviours.
-func (c facetChange) differences(was, is *Behaviour) (found []Difference) {
+func (c facetChange) differences(was, is *Behaviour) (found []PropertyDifference) {
 	before, after := c.before.Tree(), c.after.Tree()
 	switch {
 	case c.Facet == Origin:
 		was, is := describeOrigins(c.before, c.after)
-		found = []Difference{newDifference(c.String(), before, after, was, is)}
+		found = []PropertyDifference{newDifference(c.String(), before, after, was, is)}
 	case c.before.Known || c.after.Known:
-		found = []Difference{newDifference(c.String(), before, after, was.Describe(c.Facet), is.Describe(c.Facet))}
+		found = []PropertyDifference{newDifference(c.String(), before, after, was.Describe(c.Facet), is.Describe(c.Facet))}
 	case c.Facet == Firewall:
 		// A rule that does the same under another name is the same rule.
 		alignRuleNames(rulesOf(before), rulesOf(after))
@@ -339,16 +339,16 @@ func describeOrigins(a, b ServedValue) (was, is string) {
 }
 
 // newDifference returns the difference of two values in their words, or as JSON if the words are equal.
-func newDifference(what string, a, b any, before, after string) Difference {
+func newDifference(what string, a, b any, before, after string) PropertyDifference {
 	if before == after {
 		before, after = string(canon.Encode(a)), string(canon.Encode(b))
 	}
-	return Difference{What: what, Before: before, After: after}
+	return PropertyDifference{What: what, Before: before, After: after}
 }
 
 // compareTrees returns the fields that differ in two values. An absent object has no fields, and the objects of a list with
 // names of their own are its fields.
-func compareTrees(what string, a, b any) []Difference {
+func compareTrees(what string, a, b any) []PropertyDifference {
 	was, oldNames := namedObjects(a)
 	is, newNames := namedObjects(b)
 	if len(oldNames)+len(newNames) > 0 && (oldNames != nil || a == nil) && (newNames != nil || b == nil) {
@@ -356,20 +356,20 @@ func compareTrees(what string, a, b any) []Difference {
 		oldNames = slices.DeleteFunc(oldNames, func(name string) bool { return is[name] == nil })
 		newNames = slices.DeleteFunc(newNames, func(name string) bool { return was[name] == nil })
 		if !slices.Equal(oldNames, newNames) {
-			out = append(out, Difference{What: "order of " + what, Before: quoteNames(oldNames), After: quoteNames(newNames)})
+			out = append(out, PropertyDifference{What: "order of " + what, Before: quoteNames(oldNames), After: quoteNames(newNames)})
 		}
 		return out
 	}
 	was, wasObject := a.(map[string]any)
 	is, isObject := b.(map[string]any)
 	if !wasObject && a != nil || !isObject && b != nil {
-		return []Difference{newDifference(what, a, b, DescribeValue(a), DescribeValue(b))}
+		return []PropertyDifference{newDifference(what, a, b, DescribeValue(a), DescribeValue(b))}
 	}
 	return compareFields(what, was, is, false)
 }
 
 // compareFields returns the fields that differ in two objects. Fields that are objects with a name are on or off.
-func compareFields(what string, was, is map[string]any, areNamed bool) (out []Difference) {
+func compareFields(what string, was, is map[string]any, areNamed bool) (out []PropertyDifference) {
 	names := slices.Concat(canon.SortedKeys(was), canon.SortedKeys(is))
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
@@ -377,9 +377,9 @@ func compareFields(what string, was, is map[string]any, areNamed bool) (out []Di
 		switch {
 		case reflect.DeepEqual(a, b):
 		case areNamed && a == nil:
-			out = append(out, Difference{What: path, Before: "off", After: "on"})
+			out = append(out, PropertyDifference{What: path, Before: "off", After: "on"})
 		case areNamed && b == nil:
-			out = append(out, Difference{What: path, Before: "on", After: "off"})
+			out = append(out, PropertyDifference{What: path, Before: "on", After: "off"})
 		case name == "enabled" && !areNamed:
 			out = append(out, newDifference(what, a, b, describeSwitch(a), describeSwitch(b)))
 		default:

@@ -35,7 +35,7 @@ func TestWordsTell(t *testing.T) {
 			return Responder{c, &c.Config().Locations[0]}
 		}
 		a, b := draw("a"), draw("b")
-		found := newOutcomes().compareAnswers(a, b, Interpretation{})
+		found := newOutcomeCache().compareAnswers(a, b, Interpretation{})
 		if alike := (Interpretation{}).isSame(a, b); (len(found) == 0) != alike {
 			t.Fatalf("alike: %v, and differences %q", alike, found)
 		}
@@ -109,7 +109,7 @@ func TestLongOriginsNameWhatDiffers(t *testing.T) {
 		{origin("a*2"), origin("a*3"), "origin a:443 weight 2 and 12 others → a:443 weight 3 and 12 others"},
 		{origin("a", "c", "d", "e", "f"), origin("b"), "origin a:443, c:443, d:443 and 14 others → b:443 and 12 others"},
 	} {
-		found := newOutcomes().compareAnswers(Responder{Location: location(c.before)}, Responder{Location: location(c.after)}, Interpretation{})
+		found := newOutcomeCache().compareAnswers(Responder{Location: location(c.before)}, Responder{Location: location(c.after)}, Interpretation{})
 		if len(found) != 1 || found[0].String() != c.want {
 			t.Errorf("%v, want %s", found, c.want)
 		}
@@ -137,7 +137,7 @@ func TestNewNamesOfRulesAreNoChange(t *testing.T) {
 		{firewall("a", "1", "b", "2"), firewall("b", "2", "c", "1"), "[order of firewall rules c, b → b, c]"},
 		{firewall("a", "1"), firewall("c", "2"), "[firewall rules a on → off firewall rules c off → on]"},
 	} {
-		if got := fmt.Sprint(newOutcomes().compareAnswers(c.before, c.after, Interpretation{})); got != c.want || (got == "[]") != (Interpretation{}).isSame(c.before, c.after) {
+		if got := fmt.Sprint(newOutcomeCache().compareAnswers(c.before, c.after, Interpretation{})); got != c.want || (got == "[]") != (Interpretation{}).isSame(c.before, c.after) {
 			t.Errorf("%s, want %s", got, c.want)
 		}
 		if got := c.after.Describe(Firewall); !strings.HasPrefix(got, "rules: (") {

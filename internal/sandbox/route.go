@@ -97,7 +97,7 @@ func (s *Server) answerRequest(r *http.Request, body []byte, unread error, on qu
 
 func (s *Server) carryOut(c *apiRequest, unread error) (*Response, error) {
 	if large, ok := errors.AsType[*http.MaxBytesError](unread); ok {
-		return nil, newFailure(http.StatusRequestEntityTooLarge, "RequestEntityTooLarge", "Request entity too large: limit is %d", large.Limit)
+		return nil, newAPIError(http.StatusRequestEntityTooLarge, "RequestEntityTooLarge", "Request entity too large: limit is %d", large.Limit)
 	}
 	if unread != nil {
 		return nil, badRequest("the body could not be read: %v", unread)
@@ -114,7 +114,7 @@ func (s *Server) carryOut(c *apiRequest, unread error) (*Response, error) {
 	}
 	act := verbs[c.method]
 	if act == nil {
-		return nil, newFailure(http.StatusMethodNotAllowed, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+		return nil, newAPIError(http.StatusMethodNotAllowed, "MethodNotAllowed", "the server does not allow this method on the requested resource")
 	}
 	return act(s, c)
 }
@@ -163,7 +163,7 @@ func (s *Server) checkToken(c *apiRequest) error {
 	token, isBearer := strings.CutPrefix(value, "Bearer ")
 	roles, found := s.opts.Tokens[token]
 	if !isBearer || !found {
-		return newFailure(http.StatusUnauthorized, "Unauthorized", "Unauthorized")
+		return newAPIError(http.StatusUnauthorized, "Unauthorized", "Unauthorized")
 	}
 	c.user = "sandbox:" + strings.Join(roles, "+")
 	reads := c.method == http.MethodGet && slices.Contains(roles, RoleReader)
@@ -178,22 +178,22 @@ func (c *apiRequest) requireMedia(want string) error {
 	if strings.ToLower(strings.TrimSpace(media)) == want {
 		return nil
 	}
-	return newFailure(http.StatusUnsupportedMediaType, "UnsupportedMediaType",
+	return newAPIError(http.StatusUnsupportedMediaType, "UnsupportedMediaType",
 		"the body of the request was in an unknown format - accepted media types include: %s", want)
 }
 
-func newFailure(code int, reason, format string, args ...any) *apiError {
+func newAPIError(code int, reason, format string, args ...any) *apiError {
 	return &apiError{Code: code, Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
 func badRequest(format string, args ...any) error {
-	return newFailure(http.StatusBadRequest, "BadRequest", format, args...)
+	return newAPIError(http.StatusBadRequest, "BadRequest", format, args...)
 }
 
 func (c *apiRequest) failedAnswer(err error) *Response {
 	f, ok := errors.AsType[*apiError](err)
 	if !ok {
-		f = newFailure(http.StatusInternalServerError, "InternalError", "Internal error occurred: %v", err)
+		f = newAPIError(http.StatusInternalServerError, "InternalError", "Internal error occurred: %v", err)
 	}
 	f.Details.Name = c.name
 	if c.res != nil {
@@ -205,7 +205,7 @@ func (c *apiRequest) failedAnswer(err error) *Response {
 func (c *apiRequest) groupResource() string { return c.res.plural + "." + c.res.group }
 
 func (c *apiRequest) notFoundError() error {
-	return newFailure(http.StatusNotFound, "NotFound", "%s %q not found", c.groupResource(), c.name)
+	return newAPIError(http.StatusNotFound, "NotFound", "%s %q not found", c.groupResource(), c.name)
 }
 
 func (c *apiRequest) forbiddenError() error {
@@ -217,7 +217,7 @@ func (c *apiRequest) forbiddenError() error {
 	case c.method == http.MethodGet:
 		verb = "list"
 	}
-	return newFailure(http.StatusForbidden, "Forbidden", "%s%s is forbidden: User %q cannot %s resource %q in API group %q in the namespace %q",
+	return newAPIError(http.StatusForbidden, "Forbidden", "%s%s is forbidden: User %q cannot %s resource %q in API group %q in the namespace %q",
 		c.groupResource(), target, c.user, verb, c.res.plural, c.res.group, c.space)
 }
 
@@ -230,7 +230,7 @@ func (c *apiRequest) invalidError(causes ...cause) error {
 	if len(texts) > 1 {
 		message = "[" + message + "]"
 	}
-	f := newFailure(http.StatusUnprocessableEntity, "Invalid", "%s.%s %q is invalid: %s", c.res.kind, c.res.group, c.name, message)
+	f := newAPIError(http.StatusUnprocessableEntity, "Invalid", "%s.%s %q is invalid: %s", c.res.kind, c.res.group, c.name, message)
 	f.Details.Causes = causes
 	return f
 }

@@ -143,7 +143,7 @@ func (c *apiRequest) parsePaging() (limit int, after string, err error) {
 		return 0, "", badRequest("continue key is not valid: %q", value)
 	}
 	if c.now.Sub(token.Made) >= tokenLife {
-		f := newFailure(http.StatusGone, "Expired", "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results.")
+		f := newAPIError(http.StatusGone, "Expired", "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results.")
 		f.Meta.Continue = pageToken{After: token.After, Made: c.now}.String()
 		return 0, "", f
 	}
@@ -234,7 +234,7 @@ func (s *Server) answerCreate(c *apiRequest) (*Response, error) {
 		return nil, err
 	}
 	if !c.known {
-		return nil, newFailure(http.StatusNotFound, "NotFound", "namespaces %q not found", c.space)
+		return nil, newAPIError(http.StatusNotFound, "NotFound", "namespaces %q not found", c.space)
 	}
 	err = s.store.writeTransaction(func(o objectTx) (err error) {
 		if err := s.checkNameFree(c, o); err != nil {
@@ -310,7 +310,7 @@ func (s *Server) checkNameFree(c *apiRequest, o objectTx) error {
 	if err != nil || old == nil || c.isGone(old) || c.isPurge() && c.on[executesDuplicates] {
 		return err
 	}
-	f := newFailure(http.StatusConflict, "AlreadyExists", "%s %q already exists", c.groupResource(), c.name)
+	f := newAPIError(http.StatusConflict, "AlreadyExists", "%s %q already exists", c.groupResource(), c.name)
 	if !old.timeOf("deletionTimestamp").IsZero() {
 		f.Message = "object is being deleted: " + f.Message
 	}
@@ -382,7 +382,7 @@ func (c *apiRequest) checkPatch(old, change object) error {
 	}
 	version, has := change.meta()["resourceVersion"]
 	if has && version != old.meta()["resourceVersion"] {
-		return newFailure(http.StatusConflict, "Conflict", "Operation cannot be fulfilled on %s %q: the object has been modified; "+
+		return newAPIError(http.StatusConflict, "Conflict", "Operation cannot be fulfilled on %s %q: the object has been modified; "+
 			"please apply your changes to the latest version and try again", c.groupResource(), c.name)
 	}
 	return nil

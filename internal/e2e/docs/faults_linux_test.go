@@ -89,7 +89,7 @@ var faults = []struct{ fault, foundBy, file, code, before, pkg, test string }{
 	},
 	{
 		"A plan sent an empty object for fields that belong to the server, again and again", "all comparisons of a small universe",
-		"internal/merge/settled.go", "r.isEmpty(SendablePart(r, want))", "r.isEmpty(want)", "./internal/merge", "TestEveryComparison",
+		"internal/merge/settled.go", "r.isEmpty(SendableValue(r, want))", "r.isEmpty(want)", "./internal/merge", "TestEveryComparison",
 	},
 }
 
