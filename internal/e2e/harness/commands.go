@@ -236,7 +236,7 @@ func cmdCommit(s *Script, args []string) error {
 	if err := s.Exec("git", "add", "-A", "manifests"); err != nil {
 		return err
 	}
-	return s.Exec("git", "commit", "-q", "-m", args[0])
+	return s.Exec("git", "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q", "-m", args[0])
 }
 
 func cmdEdit(s *Script, args []string) error {
