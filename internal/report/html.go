@@ -42,6 +42,7 @@ func writeHTML(w io.Writer, doc Document, opts view.TextOptions) error {
 		"class":         func(s diag.Severity) string { return [...]string{"wait", "bad", "hint"}[s] },
 		"look":          func(m view.Mark) markStyle { return tableOfMarks[m] },
 		"outcome":       outcomeLook,
+		"breakable":     breakPath,
 		"message":       view.CleanMessage,
 		"location":      view.FormatLocation,
 		"source": func(f diag.Finding) safeText {
@@ -312,4 +313,14 @@ func (p *htmlPageData) addList(name, noun string, lines []safeText) {
 	if len(lines) > 0 {
 		p.Lists = append(p.Lists, htmlList{name, safetext.Count(len(lines), noun), lines})
 	}
+}
+
+// breakPath returns a path in parts, after each of which a line may break.
+func breakPath(path safeText) (parts []safeText) {
+	text := path.String()
+	for _, part := range kind.SplitAtDots(text) {
+		end := min(len(part)+1, len(text))
+		parts, text = append(parts, clean(text[:end])), text[end:]
+	}
+	return parts
 }
