@@ -219,14 +219,12 @@ func (f *Field) documentsAll(v any) bool {
 }
 
 func (f *Field) documentsScalar(text string) bool {
-	number, err := strconv.ParseFloat(text, 64)
 	switch {
 	case len(f.Seen) > 0 && !slices.Contains(f.Seen, text), len(f.Enum) > 0 && !slices.Contains(f.Enum, text):
 		return false
-	case len(f.Range) > 0:
-		return err == nil && number >= float64(f.Range[0]) && (len(f.Range) == 1 || number <= float64(f.Range[1]))
-	case f.Type == Number:
-		return err == nil
+	case len(f.Range) > 0 || f.Type == Number:
+		number, err := strconv.ParseFloat(text, 64)
+		return err == nil && (len(f.Range) < 1 || number >= float64(f.Range[0])) && (len(f.Range) < 2 || number <= float64(f.Range[1]))
 	case f.Type == Bool:
 		return text == "true" || text == "false"
 	}
