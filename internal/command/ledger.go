@@ -473,10 +473,7 @@ func newLedgerForget(run *Run) *cobra.Command {
 }
 
 func confirmForget(run *Run, keys []kind.Key, yes bool) error {
-	names, them := make([]string, len(keys)), "it"
-	for i, key := range keys {
-		names[i] = key.String()
-	}
+	names, them := diag.MapList(keys, kind.Key.String), "it"
 	switch {
 	case yes:
 		return nil

@@ -350,7 +350,7 @@ func (s *logStore) proveOnce(ctx context.Context) error {
 	if s.proven || s.state.last == 0 {
 		return nil
 	}
-	small := slices.MinFunc(s.state.pieces, func(a, b segment) int { return cmp.Compare(a.Records, b.Records) })
+	small := slices.MinFunc(s.state.segments, func(a, b segment) int { return cmp.Compare(a.Records, b.Records) })
 	name := entryFile(small.Entry)
 	err := s.blobs.CheckRefusesCreation(ctx, name)
 	if errors.Is(err, blob.ErrAbsent) {

@@ -67,7 +67,7 @@ func updateChecksum(sum uint32, text []byte) uint32 {
 	return crc32.Update(sum, crc32.MakeTable(crc32.Castagnoli), text)
 }
 
-// writeSealed writes a JSON object, of which it gets the parts, with a checksum. Its writer keeps its own errors.
+// writeSealed writes a JSON object and its checksum. It gets the object in parts, and leaves errors to the writer.
 func writeSealed(w io.Writer, parts ...[]byte) {
 	var sum uint32
 	for i, part := range parts {

@@ -71,17 +71,17 @@ func (l *Ledger) ReadLog(ctx context.Context, wants func(kind.Key) bool, each fu
 	}
 	err = readBegin()
 	for from := last; from >= max(1, begin.Entry) && err == nil && !w.done; {
-		pieces, was := make([]segment, min(from-max(1, begin.Entry)+1, atOnce)), begin
-		err = diag.TryInParallel(ctx, atOnce, len(pieces), func(ctx context.Context, i int) (err error) {
-			pieces[i], err = log.readEntry(ctx, from-i, last)
+		segments, was := make([]segment, min(from-max(1, begin.Entry)+1, atOnce)), begin
+		err = diag.TryInParallel(ctx, atOnce, len(segments), func(ctx context.Context, i int) (err error) {
+			segments[i], err = log.readEntry(ctx, from-i, last)
 			return err
 		})
 		if log.Invalidate(); errors.Is(err, errMissing) && readBegin() == nil && begin != was {
 			err = nil // a fold has removed it
 			continue
 		}
-		for i := 0; i < len(pieces) && err == nil && !w.done; i++ {
-			err = w.addEntry(from-i, pieces[i])
+		for i := 0; i < len(segments) && err == nil && !w.done; i++ {
+			err = w.addEntry(from-i, segments[i])
 		}
 		from -= atOnce
 	}

@@ -250,7 +250,7 @@ func (s *logStore) publishFold(ctx context.Context, index foldIndex, records []R
 		if p.GenesisAt == s.state.last { // still the newest
 			p.GenesisAt = p.Entry
 		}
-		err := s.createEntry(ctx, p, blob.Blob{Note: fmt.Sprintf("fold %d purges that ended long ago", len(records)), Whole: true}, s.state.pieces)
+		err := s.createEntry(ctx, p, blob.Blob{Note: fmt.Sprintf("fold %d purges that ended long ago", len(records)), Whole: true}, s.state.segments)
 		if !errors.Is(err, blob.ErrExists) {
 			return err
 		}

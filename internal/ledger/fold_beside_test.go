@@ -305,18 +305,18 @@ func TestClaimAfterAFoldInGit(t *testing.T) {
 		many = append(many, RecordChange{Rec: w.record(fmt.Sprint("a", n))})
 	}
 	must(t, errors.Join(s.PutAll(t.Context(), many)...))
-	for n := range maxPieces {
+	for n := range maxSegments {
 		mustPut(t, s, 0, w.record(fmt.Sprint("b", n)))
 	}
 	claims := 0
 	s.blobs = beforeRemove{s.blobs, func() {
-		for n := range maxPieces - 2 {
+		for n := range maxSegments - 2 {
 			mustPut(t, other, 0, w.record(fmt.Sprint("c", n)))
 		}
 		if other.Put(t.Context(), 0, w.record("raced")) == nil {
 			claims++
 		}
-		for n := range maxPieces {
+		for n := range maxSegments {
 			mustPut(t, other, 0, w.record(fmt.Sprint("d", n)))
 		}
 	}}

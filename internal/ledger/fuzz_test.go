@@ -76,7 +76,7 @@ func FuzzStored(f *testing.F) {
 		f.Fatal(err)
 	}
 	for _, seed := range []struct{ content, name string }{
-		{pieceText, entryFile(1)},
+		{segmentText, entryFile(1)},
 		{string(rec), "a"},
 		{`{"schema":"` + Schema + `","seq":1,"ledgerId":"l","workspace":"w"}`, "log/9999999/9999999997-2.jsonl"},
 		{"{}", "../../etc/passwd"},
@@ -85,18 +85,18 @@ func FuzzStored(f *testing.F) {
 		f.Add([]byte(seed.content), seed.name)
 	}
 	f.Fuzz(func(t *testing.T, content []byte, name string) {
-		checkPiece(t, content, name)
+		checkSegment(t, content, name)
 	})
 }
 
-// pieceText is an entry of a log.
-const pieceText = `{"schema":"` + Schema + `","entry":1,"entries":1,"id":"x","records":1}
+// segmentText is an entry of a log.
+const segmentText = `{"schema":"` + Schema + `","entry":1,"entries":1,"id":"x","records":1}
 {"at":1,"seq":1,"workspace":"w","kind":"Purge","name":"a"}
 {"schema":"` + Schema + `","workspace":"w","kind":"Purge","name":"a","seq":1,"nonce":"n"}
 `
 
-// checkPiece: what is read as a piece of a log is written as one that reads the same.
-func checkPiece(t *testing.T, content []byte, name string) {
+// checkSegment: what is read as a segment of a log is written as one that reads the same.
+func checkSegment(t *testing.T, content []byte, name string) {
 	t.Helper()
 	want, err := entryOfFile(name)
 	if err != nil {

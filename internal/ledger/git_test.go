@@ -59,7 +59,7 @@ func TestLogOnRefIsRead(t *testing.T) {
 		mustPut(t, s, i, testRecord("a", i+1))
 	}
 	files := strings.Fields(gitremote.Cmd(t, bare, "ls-tree", "-r", "--name-only", testRef))
-	if len(files) > maxPieces {
+	if len(files) > maxSegments {
 		t.Errorf("21 entries are %v", files)
 	}
 	if text := gitremote.Cmd(t, bare, "show", testRef); !strings.Contains(text, "posted Purge/a, seq 20, nonce nonce-a-20") || !strings.Contains(text, `+{"schema":"trueup.ledger/v3","workspace":`) {

@@ -59,17 +59,17 @@ func (s *logStore) Close() error { return errors.Join(s.blobs.Close(), s.folded.
 // logState is a log as of its last entry.
 type logState struct {
 	last int
-	// pieces have all entries, oldest first. lines points at the newest line of each key in them.
-	pieces    []segment
+	// segments have all entries, oldest first. lines points at the newest line of each key in them.
+	segments  []segment
 	genesis   *Genesis
 	genesisAt int
 	lines     map[kind.Key]*indexLine
 	folded    foldIndex
 }
 
-// addSegment adds the next piece. It may have entries that the state has, too; one that begins the log replaces everything.
+// addSegment adds the next segment. It may have entries that the state has, too; one that begins the log replaces everything.
 func (t *logState) addSegment(p segment) error {
-	before, kept := p.entryBefore(), t.pieces
+	before, kept := p.entryBefore(), t.segments
 	for len(kept) > 0 && kept[len(kept)-1].Entry > before {
 		kept = kept[:len(kept)-1]
 	}
@@ -89,27 +89,27 @@ func (t *logState) addSegment(p segment) error {
 	for i := range p.lines {
 		l := &p.lines[i]
 		if old := t.lines[l.Key]; old != nil {
-			*old = indexLine{} // frees its text, which its piece would keep
+			*old = indexLine{} // frees its text, which its segment would keep
 		}
 		t.lines[l.Key] = l
 	}
-	t.last, t.pieces = p.Entry, append(slices.Clip(kept), p)
+	t.last, t.segments = p.Entry, append(slices.Clip(kept), p)
 	return nil
 }
 
-// absorbSegments adds to the next piece what the newest ones have, unless there are few pieces, and returns these. Pieces are
+// absorbSegments adds to the next segment what the newest ones have, unless there are few segments, and returns these. Segments are
 // absorbed that are not much larger, so that a record is copied seldom.
 func (t *logState) absorbSegments(p *segment) []segment {
-	kept := t.pieces
-	for size := len(p.lines); len(t.pieces) >= maxPieces && len(kept) > 0 && (len(kept) >= maxPieces || kept[len(kept)-1].Records <= 2*size); {
+	kept := t.segments
+	for size := len(p.lines); len(t.segments) >= maxSegments && len(kept) > 0 && (len(kept) >= maxSegments || kept[len(kept)-1].Records <= 2*size); {
 		size += kept[len(kept)-1].Records
 		kept = kept[:len(kept)-1]
 	}
 	t.continueSegments(p, kept)
-	return t.pieces[len(kept):]
+	return t.segments[len(kept):]
 }
 
-// continueSegments adds to the next piece what the pieces after kept have.
+// continueSegments adds to the next segment what the segments after kept have.
 func (t *logState) continueSegments(p *segment, kept []segment) {
 	before := 0
 	for _, k := range kept {
@@ -125,7 +125,7 @@ func (t *logState) continueSegments(p *segment, kept []segment) {
 	for _, l := range p.lines {
 		newer[l.Key] = true
 	}
-	for _, absorbed := range t.pieces[len(kept):] {
+	for _, absorbed := range t.segments[len(kept):] {
 		for i := range absorbed.lines {
 			if l := &absorbed.lines[i]; l == t.lines[l.Key] && !newer[l.Key] {
 				p.lines = append(p.lines, *l)
@@ -216,12 +216,12 @@ func (s *logStore) tryReadNew(ctx context.Context) error {
 		return err
 	}
 	rest := slices.DeleteFunc(slices.Clone(head.Rest), func(entry int) bool { return entry <= s.state.last })
-	pieces := make([]segment, len(rest), len(rest)+1)
+	segments := make([]segment, len(rest), len(rest)+1)
 	err = diag.TryInParallel(ctx, atOnce, len(rest), func(ctx context.Context, i int) (err error) {
-		pieces[i], err = s.readSegment(ctx, rest[i])
+		segments[i], err = s.readSegment(ctx, rest[i])
 		return err
 	})
-	for _, p := range append(pieces, head) {
+	for _, p := range append(segments, head) {
 		if err == nil {
 			err = s.state.addSegment(p)
 		}
@@ -242,7 +242,7 @@ func (s *logStore) stateIsCurrent(ctx context.Context) (bool, error) {
 	if errors.Is(err, ErrDamaged) {
 		return false, nil
 	}
-	return err == nil && p.ID == s.state.pieces[len(s.state.pieces)-1].ID, err
+	return err == nil && p.ID == s.state.segments[len(s.state.segments)-1].ID, err
 }
 
 // readSegment reads the file of an entry. A missing one is an error.

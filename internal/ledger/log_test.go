@@ -96,9 +96,9 @@ func TestLogRace(t *testing.T) {
 	}
 }
 
-// TestLogIsReadInFewPieces whatever was written and by whom: a reader finds what was
+// TestLogIsReadInFewSegments whatever was written and by whom: a reader finds what was
 // written last of each record, and each file of the log says the same as the entries.
-func TestLogIsReadInFewPieces(t *testing.T) {
+func TestLogIsReadInFewSegments(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		blobs, s := bornLog(t)
@@ -122,7 +122,7 @@ func TestLogIsReadInFewPieces(t *testing.T) {
 		if g, err := reader.ReadGenesis(t.Context()); err != nil || g.LedgerID != "ledger-1" {
 			rt.Fatalf("%+v, %v", g, err)
 		}
-		if len(blobs.calls) > 1+maxPieces {
+		if len(blobs.calls) > 1+maxSegments {
 			rt.Errorf("%d calls for %d entries: %v", len(blobs.calls), reader.state.last, blobs.calls)
 		}
 		all := readAll(t, reader)
@@ -204,7 +204,7 @@ func TestLogDamage(t *testing.T) {
 // TestLogProvesAnEntry: a run makes a small entry again.
 func TestLogProvesAnEntry(t *testing.T) {
 	blobs, s := bornLog(t)
-	for i := range maxPieces - 1 {
+	for i := range maxSegments - 1 {
 		mustPut(t, s, 0, testRecord(fmt.Sprint(i), 1))
 	}
 	blobs.calls = nil
@@ -285,7 +285,7 @@ func TestLogRegrown(t *testing.T) {
 	t.Parallel()
 	dir, bare, memory := filepath.Join(t.TempDir(), "ledger"), gitremote.Bare(t), newMemoryBlobs()
 	clones := gitremote.Clone(t, bare)
-	last := entryFile(maxPieces)
+	last := entryFile(maxSegments)
 	for name, store := range map[string]struct {
 		open     func() *logStore
 		rollBack func()
@@ -297,7 +297,7 @@ func TestLogRegrown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := store.open()
 			must(t, s.WriteGenesis(t.Context(), 0, testGenesis()))
-			for n := range maxPieces - 1 {
+			for n := range maxSegments - 1 {
 				mustPut(t, s, 0, testRecord(fmt.Sprint(n), 1))
 			}
 			unaware := s.another()
@@ -311,7 +311,7 @@ func TestLogRegrown(t *testing.T) {
 			wantErr(t, unaware.Put(t.Context(), 0, testRecord("p", 1)), ErrConflict)
 			mustPut(t, unaware, 0, testRecord("c", 1))
 			all := readAll(t, store.open())
-			if len(all) != maxPieces || all["Purge/p"].Nonce != other.Nonce {
+			if len(all) != maxSegments || all["Purge/p"].Nonce != other.Nonce {
 				t.Errorf("records are %v", all)
 			}
 		})

@@ -87,26 +87,26 @@ func (s *logStore) inspectSegments(ctx context.Context) ([]error, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, pieces := make([]error, len(names)), make([]segment, len(names))
+	found, segments := make([]error, len(names)), make([]segment, len(names))
 	var mu sync.Mutex
 	newest := map[kind.Key]indexLine{} // what the newest file has of each record
 	err = diag.TryInParallel(ctx, atOnce, len(names), func(ctx context.Context, i int) error {
 		entry, err := entryOfFile(names[i])
 		if err == nil {
-			pieces[i], err = s.readSegment(ctx, entry)
+			segments[i], err = s.readSegment(ctx, entry)
 		}
 		if err == nil {
-			err = pieces[i].inspectRecords()
+			err = segments[i].inspectRecords()
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		for _, l := range pieces[i].lines {
+		for _, l := range segments[i].lines {
 			if entry > newest[l.Key].At {
 				newest[l.Key] = indexLine{At: entry, Seq: l.Seq}
 			}
 		}
-		if pieces[i].lines = nil; err != nil {
-			pieces[i] = segment{Entry: entry, Entries: 1}
+		if segments[i].lines = nil; err != nil {
+			segments[i] = segment{Entry: entry, Entries: 1}
 		}
 		if found[i] = err; !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrNewer) {
 			return err
@@ -116,11 +116,11 @@ func (s *logStore) inspectSegments(ctx context.Context) ([]error, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.findDamage(ctx, pieces, found, newest)
+	return s.findDamage(ctx, segments, found, newest)
 }
 
-// findDamage returns all damage of pieces, of which found has what reading them found, and of the blocks.
-func (s *logStore) findDamage(ctx context.Context, pieces []segment, found []error, newest map[kind.Key]indexLine) (wrong []error, err error) {
+// findDamage returns all damage of segments, of which found has what reading them found, and of the blocks.
+func (s *logStore) findDamage(ctx context.Context, segments []segment, found []error, newest map[kind.Key]indexLine) (wrong []error, err error) {
 	var lost []error
 	begin := 0 // a fold may remove entries before it meanwhile
 	err = s.withState(ctx, func() (err error) {
@@ -129,11 +129,11 @@ func (s *logStore) findDamage(ctx context.Context, pieces []segment, found []err
 		return err
 	})
 	for i, err := range found {
-		if err != nil && (pieces[i].Entry >= begin || !errors.Is(err, errMissing)) {
+		if err != nil && (segments[i].Entry >= begin || !errors.Is(err, errMissing)) {
 			wrong = append(wrong, err)
 		}
 	}
-	wrong = append(wrong, s.findGaps(pieces, begin)...)
+	wrong = append(wrong, s.findGaps(segments, begin)...)
 	if len(wrong) == 0 && errors.Is(err, ErrDamaged) {
 		wrong = []error{err}
 	}
@@ -183,11 +183,11 @@ func (p segment) inspectRecords() error {
 	return nil
 }
 
-// findGaps returns an error wherever a piece, after the begin of the log, does not follow another one.
-func (s *logStore) findGaps(pieces []segment, begin int) (wrong []error) {
-	pieces = slices.DeleteFunc(pieces, func(p segment) bool { return p.Entry < begin })
+// findGaps returns an error wherever a segment, after the begin of the log, does not follow another one.
+func (s *logStore) findGaps(segments []segment, begin int) (wrong []error) {
+	segments = slices.DeleteFunc(segments, func(p segment) bool { return p.Entry < begin })
 	ids := map[int]string{}
-	for _, p := range pieces {
+	for _, p := range segments {
 		for entry, id := range map[int]string{p.Entry: p.ID, p.entryBefore(): p.After} {
 			if was := cmp.Or(ids[entry], id); id != "" && was != id {
 				wrong = append(wrong, fmt.Errorf("%w: what follows entry %d belongs to another log", ErrDamaged, entry))
@@ -195,9 +195,9 @@ func (s *logStore) findGaps(pieces []segment, begin int) (wrong []error) {
 			ids[entry] = cmp.Or(ids[entry], id)
 		}
 	}
-	slices.SortFunc(pieces, func(a, b segment) int { return cmp.Compare(a.entryBefore(), b.entryBefore()) })
+	slices.SortFunc(segments, func(a, b segment) int { return cmp.Compare(a.entryBefore(), b.entryBefore()) })
 	covered := max(0, begin-1)
-	for _, p := range pieces {
+	for _, p := range segments {
 		if first := p.entryBefore(); first > covered {
 			wrong = append(wrong, fmt.Errorf("%w: %s is missing, the first of %d missing entries", ErrDamaged,
 				s.blobs.Location(entryFile(covered+1)), first-covered))

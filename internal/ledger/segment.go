@@ -25,8 +25,8 @@ import (
 const (
 	logDir            = "log"
 	newestFirst int64 = 9_999_999_999
-	maxPieces         = 6       // how many files have all that readers of the newest entry need
-	maxPiece          = 4 << 30 // bounds an unpacked file, in bytes
+	maxSegments       = 6       // how many files have all that readers of the newest entry need
+	maxUnpacked       = 4 << 30 // bounds an unpacked file, in bytes
 )
 
 // entryFile returns the path of an entry's file.
@@ -206,9 +206,18 @@ func unpackFile(content []byte) (*bufio.Reader, error) {
 		if err != nil {
 			return nil, asDamaged(err)
 		}
-		in = bufio.NewReader(io.LimitReader(zip, maxPiece))
+		in = bufio.NewReader(io.LimitReader(zip, maxUnpacked))
 	}
 	return in, nil
+}
+
+// readLine returns the next line, or nil after the last one.
+func readLine(in *bufio.Reader) []byte {
+	text, err := in.ReadBytes('\n')
+	if err != nil {
+		return nil
+	}
+	return text[:len(text)-1]
 }
 
 // decodeFile parses a file. The function next returns the next line, or nil after the last one.
@@ -217,13 +226,7 @@ func decodeFile(content []byte, parse func(next func() []byte) error) error {
 	if err != nil {
 		return err
 	}
-	err = parse(func() []byte {
-		text, err := in.ReadBytes('\n')
-		if err != nil {
-			return nil
-		}
-		return text[:len(text)-1]
-	})
+	err = parse(func() []byte { return readLine(in) })
 	left, broken := io.Copy(io.Discard, in)
 	if err == nil && left > 0 {
 		err = errors.New("content after the last record")
@@ -237,8 +240,7 @@ func decodeHead(content []byte, entry int) (p segment, err error) {
 	if err != nil {
 		return p, err
 	}
-	head, _ := in.ReadBytes('\n')
-	err = cmp.Or(decodeSealed(bytes.TrimSuffix(head, []byte("\n")), &p), p.checkHead(entry))
+	err = cmp.Or(decodeSealed(readLine(in), &p), p.checkHead(entry))
 	return p, asDamaged(err)
 }
 
