@@ -109,26 +109,27 @@ func explainField(ctx context.Context, run *Run, topic string, live bool) (doc r
 
 // addObjectValues adds what the topic's objects have in git, and in live. It reads the platform, and can do nothing else.
 func addObjectValues(ctx context.Context, run *Run, facts *view.FieldFacts, l config.LoadedProject, t view.Topic, live bool) (err error) {
-	var get func() (kind.LiveObject, error)
+	if t.Name == "" {
+		return nil
+	}
 	var all map[string]kind.LiveObject
-	if live && t.Name != "" {
+	if live {
 		w, err := run.Open(ctx, l.Project, l.Set)
 		if err != nil {
 			return err
 		}
 		defer w.Close()
-		get = func() (kind.LiveObject, error) { return w.Get(ctx, t.Kind, t.Name) }
+		name := t.Name
 		if t.IsPattern() {
-			if all, err = w.GetAll(ctx, t.Kind); err != nil {
-				return err
-			}
+			name = ""
+		}
+		if all, err = w.ReadObjects(ctx, t.Kind, name); err != nil {
+			return err
 		}
 	}
-	switch {
-	case t.IsPattern():
-		facts.Objects, err = t.ReadAllValues(l.Set, l.Project.Workspace, all)
-	case t.Name != "":
-		facts.Object, err = t.ReadValues(l.Set, l.Project.Workspace, get)
+	facts.Objects, err = t.ReadValues(l.Set, l.Project.Workspace, all)
+	if err == nil && !t.IsPattern() {
+		facts.Object, facts.Objects = facts.Objects[0], nil
 	}
 	return err
 }

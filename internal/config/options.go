@@ -183,17 +183,23 @@ func (w *Platform) Close() {
 // NewClient returns a client that can write; only apply asks for it.
 func (w *Platform) NewClient() *api.Client { return api.NewClient(w.API) }
 
-// Get reads one live object.
-func (w *Platform) Get(ctx context.Context, k *kind.Kind, name string) (kind.LiveObject, error) {
-	reader := api.NewReader(w.API)
-	defer reader.Close()
-	return reader.Get(ctx, k, name)
-}
-
-// GetAll reads all live objects of a kind, by name.
-func (w *Platform) GetAll(ctx context.Context, k *kind.Kind) (map[string]kind.LiveObject, error) {
+// ReadObjects reads the live objects of a kind, by name: all of them, or the one of that name if there is one.
+func (w *Platform) ReadObjects(ctx context.Context, k *kind.Kind, name string) (map[string]kind.LiveObject, error) {
 	reader, all := api.NewReader(w.API), map[string]kind.LiveObject{}
 	defer reader.Close()
+	if !k.Documents(kind.Get) {
+		return nil, fmt.Errorf("the platform has no way to read a %s", k.Name)
+	}
+	if name != "" {
+		o, err := reader.Get(ctx, k, name)
+		switch {
+		case err == nil:
+			all[name] = o
+		case !api.AsError(err).NotFound():
+			return nil, err
+		}
+		return all, nil
+	}
 	_, err := reader.List(ctx, k, func(o kind.LiveObject) (err error) {
 		if o.Spec == nil { // lists of some servers have names alone
 			o, err = reader.Get(ctx, k, o.Name)
