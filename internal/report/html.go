@@ -129,7 +129,7 @@ type htmlPageData struct {
 	Below         []htmlLink
 	FoundBelow    bool
 	Facts         []fact
-	Settings      []view.SettingView
+	Settings      []view.ObjectView
 	FoundOf       safeText
 	Output        []safeText
 	Found, Advice []equalFindings
@@ -175,7 +175,7 @@ func newHTMLPage(doc Document, opts view.TextOptions) *htmlPageData {
 		p.Ask = "trueup drift --target KIND/NAME"
 	}
 	for _, s := range p.Settings {
-		p.score.MarkShown(view.FactsOfRows(s.Rows)...)
+		p.score.MarkShown(view.FactsOfRows(s.Lines())...)
 	}
 	p.Found, p.MoreFound = firstFindings(p.Found)
 	p.Heading, p.Lede, p.Sub = summaryOf(doc)
@@ -205,19 +205,15 @@ func (p *htmlPageData) addPlan(pl *plan.Plan, opts view.TextOptions) {
 	}
 	p.Advice, p.MoreAdvice = firstFindings(p.Advice)
 	p.FoundBelow = len(p.Found) > 0 && !p.Findings.HasErrors()
-	for _, l := range []struct {
-		isThere bool
-		link    htmlLink
-	}{
-		{len(p.Requests.Lines) > 0, htmlLink{"requests", p.Requests.Title}},
-		{p.FoundBelow, htmlLink{"findings", safetext.Count(len(p.Findings), "finding")}},
-		{len(p.Notes) > 0, htmlLink{"notes", safetext.Count(len(p.Notes), "note")}},
-		{len(p.Advice) > 0, htmlLink{"advice", view.CountAdvice(len(pl.Advice))}},
-	} {
-		if l.isThere {
-			p.Below = append(p.Below, l.link)
+	addLink := func(isThere bool, id string, title safeText) {
+		if isThere {
+			p.Below = append(p.Below, htmlLink{id, title})
 		}
 	}
+	addLink(len(p.Requests.Lines) > 0, "requests", p.Requests.Title)
+	addLink(p.FoundBelow, "findings", safetext.Count(len(p.Findings), "finding"))
+	addLink(len(p.Notes) > 0, "notes", safetext.Count(len(p.Notes), "note"))
+	addLink(len(p.Advice) > 0, "advice", view.CountAdvice(len(pl.Advice)))
 	p.addList("Not in git", "object", diag.MapList(pl.Unmanaged, view.FormatKey))
 }
 

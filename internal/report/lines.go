@@ -2,7 +2,6 @@ package report
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -92,11 +91,7 @@ func (l LineWriter) Table(margin string, rows [][]string) error {
 
 // JSON writes v as JSON on several lines.
 func (l LineWriter) JSON(v any) error {
-	text, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return err
-	}
-	return l.Text(CleanJSON(text) + "\n")
+	return writeIndented(l.w, v, nil)
 }
 
 // JSONLine writes a JSON text without line breaks after a constant prefix.

@@ -142,7 +142,7 @@ func (f outputFormat) writeDocument(w io.Writer, doc Document, opts view.TextOpt
 		}
 	}
 	for _, s := range view.SettingsOf(doc.Plan) {
-		say(safeText{}, s.Rows)
+		say(safeText{}, s.Lines())
 	}
 	for _, o := range view.EveryObject(doc.Plan, view.TextOptions{}) {
 		say(safetext.F("%s: ", view.FormatKey(o.Key)), o.Lines())
@@ -172,7 +172,7 @@ func documentToJSON(doc Document) documentJSON {
 
 func writeJSON(w io.Writer, doc Document, _ view.TextOptions) error {
 	if doc.Data != nil {
-		return NewLineWriter(w).JSON(doc.Data)
+		return writeIndented(w, doc.Data, nil)
 	}
 	r := documentToJSON(doc)
 	if doc.Plan == nil {

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	"trueup/internal/diag"
 	"trueup/internal/kind"
@@ -32,10 +31,8 @@ func (f ChangeFact) id() string {
 	return f.Object.Project + "\x00" + f.Object.String() + "\x00" + strings.Join(f.Path, "\x00")
 }
 
-// FactTracker says which facts that must be shown a report has shown, which it has counted, and which are left. Formats may use
-// one from several goroutines.
+// FactTracker says which facts that must be shown a report has shown, which it has counted, and which are left.
 type FactTracker struct {
-	lock    sync.Mutex
 	left    map[string][]ChangeFact
 	counted map[string]int // by what they do
 }
@@ -59,8 +56,6 @@ func (s *FactTracker) MarkShown(facts ...ChangeFact) {
 	if s == nil {
 		return
 	}
-	s.lock.Lock()
-	defer s.lock.Unlock()
 	for _, f := range facts {
 		delete(s.left, f.id())
 	}
@@ -83,8 +78,6 @@ func (s *FactTracker) MarkCounted(facts ...ChangeFact) {
 	if s == nil {
 		return
 	}
-	s.lock.Lock()
-	defer s.lock.Unlock()
 	for _, f := range facts {
 		if left := s.left[f.id()]; slices.Equal(f.Path, []string{Deleted}) {
 			s.counted[cantUndo] += len(left)
@@ -123,7 +116,7 @@ func (s *FactTracker) Remaining() (all []ChangeFact) {
 func NewPlanScore(pl *plan.Plan, applied bool) *FactTracker {
 	var facts []ChangeFact
 	for _, s := range SettingsOf(pl) {
-		facts = append(facts, FactsOfRows(s.Rows)...)
+		facts = append(facts, FactsOfRows(s.Lines())...)
 	}
 	if pl != nil && !applied {
 		for _, item := range pl.Items {
