@@ -149,14 +149,14 @@ func writeRequests(out LineWriter, r routing.RequestResult, opts view.TextOption
 func markDifference(differs bool) string { return map[bool]string{true: "~"}[differs] }
 
 // sideText is what some sides have in common.
-type sideText struct{ sides, text string }
+type sideText struct {
+	sides []routing.SideMatches
+	text  string
+}
 
-// nameSides returns the names of the sides, or "" if all sides say the same.
-func (s sideText) nameSides(texts []sideText) string {
-	if len(texts) == 1 {
-		return ""
-	}
-	return s.sides
+// nameSides returns the names of the sides.
+func (s sideText) nameSides(sep string) string {
+	return strings.Join(diag.MapList(s.sides, func(f routing.SideMatches) string { return f.Side }), sep)
 }
 
 // groupSides returns what the sides say of a request, together where they say the same. It leaves out those that say nothing.
@@ -167,9 +167,9 @@ func groupSides(q routing.RequestAnswer, textOf func(routing.SideMatches) string
 		switch {
 		case text == "":
 		case same >= 0:
-			out[same].sides += ", " + f.Side
+			out[same].sides = append(out[same].sides, f)
 		default:
-			out = append(out, sideText{f.Side, text})
+			out = append(out, sideText{[]routing.SideMatches{f}, text})
 		}
 	}
 	return out
@@ -213,9 +213,12 @@ func propertyRows(q routing.RequestAnswer, properties []routing.Property, opts v
 			}
 		}
 		for _, s := range texts {
-			row := []string{differs, what, s.nameSides(texts), s.text + place}
-			if len(q.Sides) == 1 {
+			row := []string{differs, what, "", s.text + place}
+			switch {
+			case len(q.Sides) == 1:
 				row = slices.Delete(row, 2, 3)
+			case len(texts) > 1:
+				row[2] = s.nameSides(", ")
 			}
 			rows = append(rows, row)
 			what, differs, place = "", "", ""
@@ -226,28 +229,20 @@ func propertyRows(q routing.RequestAnswer, properties []routing.Property, opts v
 
 // writeMatching says which location wins against which others. Sides that agree share a table.
 func writeMatching(out LineWriter, q routing.RequestAnswer, rules int, opts view.TextOptions) {
-	tables := map[string][][]string{}
-	texts := groupSides(q, func(f routing.SideMatches) string {
-		if len(f.Matching) < 2 && len(f.Unclear) == 0 {
-			return ""
-		}
-		text := ""
-		rows := matchRows(f, rules)
-		for _, row := range rows {
-			text += row[1] + " " + row[3] + "\n" // only git has places
-		}
-		if tables[text] == nil {
-			tables[text] = rows
+	for _, s := range groupSides(q, func(f routing.SideMatches) (text string) {
+		if len(f.Matching) > 1 || len(f.Unclear) > 0 {
+			for _, row := range matchRows(f, rules) {
+				text += row[1] + " " + row[3] + "\n" // only git has places
+			}
 		}
 		return text
-	})
-	for _, s := range texts {
+	}) {
 		in := ""
-		if strings.Count(s.sides, ", ") < len(q.Sides)-1 {
-			in = " in " + strings.ReplaceAll(s.sides, ", ", " and ")
+		if len(s.sides) < len(q.Sides) {
+			in = " in " + s.nameSides(" and ")
 		}
 		_ = out.Printf("\nMatching locations%s, in their order:\n", in)
-		_ = out.MarkedTable(tables[s.text], opts)
+		_ = out.MarkedTable(matchRows(s.sides[0], rules), opts)
 	}
 }
 

@@ -3,7 +3,6 @@ package view
 import (
 	"cmp"
 	"slices"
-	"unicode"
 
 	"trueup/internal/apply"
 	"trueup/internal/diag"
@@ -16,12 +15,7 @@ import (
 func JoinSentences(texts ...safetext.Text) safetext.Text {
 	texts = safetext.NonEmpty(texts...)
 	for i := 1; i < len(texts); i++ {
-		texts[i] = texts[i].Map(func(at int, r rune) string {
-			if at == 0 {
-				r = unicode.ToUpper(r)
-			}
-			return string(r)
-		})
+		texts[i] = texts[i].Capitalize()
 	}
 	return safetext.Join(texts, " ")
 }
