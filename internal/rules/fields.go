@@ -24,29 +24,7 @@ const (
 // eachMapping yields the path and the value of every mapping at a place of the spec, such as
 // "upstreams[].servers[]"; "" is the spec itself. Values of other types are left to the schema.
 func (s *RuleSubject) eachMapping(place string) iter.Seq2[string, map[string]any] {
-	if s.found == nil {
-		s.found = map[string][]locatedMapping{}
-	}
-	found, known := s.found[place]
-	if !known { // several rules look at most places
-		for at, m := range mappingsAt("spec", s.Tree, place) {
-			found = append(found, locatedMapping{at, m})
-		}
-		s.found[place] = found
-	}
-	return func(yield func(string, map[string]any) bool) {
-		for _, l := range found {
-			if !yield(l.at, l.mapping) {
-				return
-			}
-		}
-	}
-}
-
-// locatedMapping is a mapping with its path.
-type locatedMapping struct {
-	at      string
-	mapping map[string]any
+	return mappingsAt("spec", s.Tree, place)
 }
 
 // mappingsAt yields the path and the value of every mapping at a place below v.
