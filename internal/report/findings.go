@@ -18,19 +18,8 @@ type equalFindings struct {
 }
 
 func groupEqualFindings(found diag.List) []equalFindings {
-	var all []equalFindings
-	at := map[[2]string]int{}
-	for _, f := range found {
-		text := [2]string{f.Rule, f.Message}
-		i, known := at[text]
-		if !known {
-			at[text] = len(all)
-			all = append(all, equalFindings{Finding: f})
-			continue
-		}
-		all[i].others = append(all[i].others, f)
-	}
-	return all
+	groups := diag.GroupBy(found, func(f diag.Finding) [2]string { return [2]string{f.Rule, f.Message} })
+	return diag.MapList(groups, func(g []diag.Finding) equalFindings { return equalFindings{Finding: g[0], others: g[1:]} })
 }
 
 // Also names the other places; empty for none.

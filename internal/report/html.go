@@ -271,27 +271,20 @@ type htmlFilter struct {
 
 // NamedObjects counts the objects of Named.
 func (p *htmlPageData) NamedObjects() int {
-	return sum(p.Named, func(i htmlItem) int { return max(len(i.Keys), 1) })
+	return sum(p.Named, htmlItem.objects)
 }
 
 func (p *htmlPageData) addFilters(pl *plan.Plan, opts view.TextOptions) {
-	filters := []htmlFilter{{"Cause", "why", view.CountCauses(pl, opts)}, {Name: "What", By: "op"}, {Name: "Kind", By: "kind"}}
-	for _, i := range p.Items {
-		n := max(len(i.Keys), 1)
-		filters[1].count(i.State, i.State, n)
-		filters[2].count(i.Kind().String(), i.Kind().String(), n)
+	count := func(of func(htmlItem) string) []view.Tally {
+		return diag.MapList(diag.GroupBy(p.Items, of), func(same []htmlItem) view.Tally {
+			return view.Tally{Class: "plain", Value: of(same[0]), Name: of(same[0]), N: sum(same, htmlItem.objects)}
+		})
+	}
+	filters := []htmlFilter{
+		{"Cause", "why", view.CountCauses(pl, opts)}, {"What", "op", count(func(i htmlItem) string { return i.State })},
+		{"Kind", "kind", count(func(i htmlItem) string { return i.Kind().String() })},
 	}
 	p.Filters = slices.DeleteFunc(filters, func(f htmlFilter) bool { return len(f.Choices) < 2 })
-}
-
-// count counts n objects with a value; choices are in the order of their first one.
-func (f *htmlFilter) count(value, name string, n int) {
-	i := slices.IndexFunc(f.Choices, func(t view.Tally) bool { return t.Value == value })
-	if i < 0 {
-		i = len(f.Choices)
-		f.Choices = append(f.Choices, view.Tally{Class: "plain", Value: value, Name: name})
-	}
-	f.Choices[i].N += n
 }
 
 // firstFindings returns the first findings, errors before others, and counts the rest.

@@ -47,6 +47,9 @@ func (i htmlItem) Whys() string {
 // Names are those of several objects.
 func (i htmlItem) Names() safeText { return safetext.Join(i.ObjectView.Names(), ", ") }
 
+// objects counts the objects.
+func (i htmlItem) objects() int { return max(len(i.Keys), 1) }
+
 // Kind is that of the object.
 func (i htmlItem) Kind() safeText { return clean(i.Key.Kind).Truncate(view.MaxPath) }
 

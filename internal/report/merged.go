@@ -54,40 +54,31 @@ func projectLines(projects []ProjectResult) []safeText {
 	return lines
 }
 
-// sharedSentences has sentences in the order in which they came, and the projects of each.
-type sharedSentences struct {
-	texts    []string
-	projects map[string][]string
+// inProject is something that a project says.
+type inProject[T any] struct {
+	what    T
+	project string
 }
 
-func (s *sharedSentences) addText(text, project string) {
-	if s.projects == nil {
-		s.projects = map[string][]string{}
-	}
-	if s.projects[text] == nil {
-		s.texts = append(s.texts, text)
-	}
-	s.projects[text] = append(s.projects[text], project)
-}
-
-// lines returns each sentence with its projects, of so many in all.
-func (s *sharedSentences) lines(all int) (lines []string) {
-	for _, text := range s.texts {
-		if projects := s.projects[text]; len(projects) > 1 {
-			lines = append(lines, text+" ("+describeProjects(projects, all)+")")
+// shareLines returns each sentence with its projects, of so many in all.
+func shareLines(said []inProject[string], all int) (lines []string) {
+	for _, same := range diag.GroupBy(said, func(s inProject[string]) string { return s.what }) {
+		if text := same[0].what; len(same) > 1 {
+			lines = append(lines, text+" ("+describeProjects(same, all)+")")
 		} else {
-			lines = append(lines, projects[0]+": "+text)
+			lines = append(lines, same[0].project+": "+text)
 		}
 	}
 	return lines
 }
 
 // describeProjects counts several projects, of so many in all, and names them.
-func describeProjects(projects []string, all int) string {
-	if len(projects) == all {
+func describeProjects[T any](said []inProject[T], all int) string {
+	if len(said) == all {
 		return "in all " + diag.Plural(all, "project", "projects")
 	}
-	return "in " + diag.Plural(len(projects), "project", "projects") + ": " + nameProjects(projects)
+	projects := diag.MapList(said, func(s inProject[T]) string { return s.project })
+	return "in " + diag.Plural(len(said), "project", "projects") + ": " + nameProjects(projects)
 }
 
 // PlaceInFleet makes the result of a project one of many: places start from where the search of projects began, objects have
@@ -157,7 +148,7 @@ func MergeResults(shard ShardHead, docs []Document) Document {
 // mergeResults joins results. wrong says what can't be merged. The exit code is the worst of all.
 func mergeResults(f FleetFacts, docs []Document, wrong []string) Document {
 	all := Document{Command: f.Command, Projects: []ProjectResult{}, Fleet: &f}
-	var failures, notes sharedSentences
+	var failures, notes []inProject[string]
 	for _, doc := range docs {
 		at := doc.Project.Path
 		switch {
@@ -176,12 +167,12 @@ func mergeResults(f FleetFacts, docs []Document, wrong []string) Document {
 		all.Silenced = append(all.Silenced, doc.Silenced...)
 		all.Messages = append(all.Messages, doc.Messages...)
 		for _, e := range doc.Errors {
-			failures.addText(e, at)
+			failures = append(failures, inProject[string]{e, at})
 		}
 		all.Apply, all.Tests = addApply(all.Apply, doc.Apply), addTests(all.Tests, doc.Tests)
 	}
 	slices.Sort(f.NotReached)
-	all.Errors = slices.Concat(f.Missing, wrong, failures.lines(len(docs)))
+	all.Errors = slices.Concat(f.Missing, wrong, shareLines(failures, len(docs)))
 	all.ExitCode = diag.WorstExit(all.ExitCode, f.exitCode())
 	if len(wrong) > 0 {
 		all.ExitCode = diag.WorstExit(all.ExitCode, diag.ExitError)
@@ -190,7 +181,7 @@ func mergeResults(f FleetFacts, docs []Document, wrong []string) Document {
 	all.Findings = append(all.Findings, f.warnings()...)
 	if pl := all.Plan; pl != nil {
 		pl.Settings, pl.Requests = mergeSettings(docs), routing.MergeLines(pl.Requests, false)
-		pl.Notes = slices.Concat(f.lines(), noteElsewhere(pl), notes.lines(len(docs)))
+		pl.Notes = slices.Concat(f.lines(), noteElsewhere(pl), shareLines(notes, len(docs)))
 		all.Findings = append(all.Findings, movedObjectWarnings(pl.Items)...)
 	} else {
 		all.Messages = append(f.lines(), all.Messages...)
@@ -199,7 +190,7 @@ func mergeResults(f FleetFacts, docs []Document, wrong []string) Document {
 }
 
 // addPlan adds the plan of a project.
-func addPlan(all, pl *plan.Plan, at string, notes *sharedSentences) *plan.Plan {
+func addPlan(all, pl *plan.Plan, at string, notes *[]inProject[string]) *plan.Plan {
 	if all == nil {
 		all = &plan.Plan{Format: pl.Format, Tool: pl.Tool, Blame: pl.Blame, Target: plan.Destination{Origins: pl.Target.Origins}}
 	}
@@ -216,14 +207,14 @@ func addPlan(all, pl *plan.Plan, at string, notes *sharedSentences) *plan.Plan {
 			all.Blame = &plan.ComparedCommits{Problem: a.Problem, Fix: a.Fix}
 		}
 		if b.Problem != "" {
-			notes.addText("base: "+strings.TrimSuffix(b.Problem+" - fix: "+b.Fix, " - fix: "), at)
+			*notes = append(*notes, inProject[string]{"base: " + strings.TrimSuffix(b.Problem+" - fix: "+b.Fix, " - fix: "), at})
 		}
 	}
 	all.Items, all.Requests = append(all.Items, pl.Items...), append(all.Requests, pl.Requests...)
 	all.HidesRequests = all.HidesRequests || pl.HidesRequests
 	all.Unmanaged = append(all.Unmanaged, pl.Unmanaged...)
 	for _, n := range pl.Notes {
-		notes.addText(n, at)
+		*notes = append(*notes, inProject[string]{n, at})
 	}
 	all.Advice, all.Silenced = append(all.Advice, pl.Advice...), append(all.Silenced, pl.Silenced...)
 	all.Summary.Add(pl.Summary)
@@ -233,25 +224,26 @@ func addPlan(all, pl *plan.Plan, at string, notes *sharedSentences) *plan.Plan {
 // mergeSettings returns the settings that differ from the base. An equal one of another project is named with the first, unless it hides
 // something, which belongs to one project.
 func mergeSettings(docs []Document) (list []plan.ChangedSetting) {
-	var same sharedSentences
+	var all []inProject[plan.ChangedSetting]
 	for _, doc := range docs {
-		if doc.Plan == nil {
-			continue
-		}
-		for _, s := range doc.Plan.Settings {
-			key := fmt.Sprintf("%q %#v %#v %q", s.Field, s.Was, s.Now, s.Consequence)
-			if s.Hides != nil {
-				key += s.Path
-			}
-			if same.addText(key, doc.Project.Path); len(same.projects[key]) == 1 {
-				list = append(list, s)
+		if doc.Plan != nil {
+			for _, s := range doc.Plan.Settings {
+				all = append(all, inProject[plan.ChangedSetting]{s, doc.Project.Path})
 			}
 		}
 	}
-	for i, key := range same.texts {
-		if projects := same.projects[key]; len(projects) > 1 {
-			list[i].Consequence = strings.TrimPrefix(list[i].Consequence+"; "+describeProjects(projects, len(docs)), "; ")
+	for _, same := range diag.GroupBy(all, func(s inProject[plan.ChangedSetting]) string {
+		key := fmt.Sprintf("%q %#v %#v %q", s.what.Field, s.what.Was, s.what.Now, s.what.Consequence)
+		if s.what.Hides != nil {
+			key += s.what.Path
 		}
+		return key
+	}) {
+		setting := same[0].what
+		if len(same) > 1 {
+			setting.Consequence = strings.TrimPrefix(setting.Consequence+"; "+describeProjects(same, len(docs)), "; ")
+		}
+		list = append(list, setting)
 	}
 	return list
 }
