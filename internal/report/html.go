@@ -229,13 +229,8 @@ func (p *htmlPageData) addManifestSummary() {
 }
 
 func (p *htmlPageData) collectOutcomes() {
-	for _, o := range p.Apply.Outcomes {
-		if isUntouched(o) {
-			p.Untouched++
-		} else {
-			p.Outcomes = append(p.Outcomes, o)
-		}
-	}
+	p.Outcomes = slices.DeleteFunc(slices.Clone(p.Apply.Outcomes), isUntouched)
+	p.Untouched = len(p.Apply.Outcomes) - len(p.Outcomes)
 	slices.SortStableFunc(p.Outcomes, func(a, b apply.ItemOutcome) int {
 		_, rankA := view.OutcomeKindOf(a)
 		_, rankB := view.OutcomeKindOf(b)

@@ -12,7 +12,6 @@ import (
 
 	"trueup/internal/apply"
 	"trueup/internal/diag"
-	"trueup/internal/kind"
 	"trueup/internal/plan"
 	"trueup/internal/requesttest"
 	"trueup/internal/safetext"
@@ -76,13 +75,11 @@ func (f SideReport) title() safeText {
 // FormatOptions change how much of a plan a report shows, and how it looks.
 type FormatOptions = view.TextOptions
 
-type writeFunc func(io.Writer, Document, view.TextOptions) error
-
 // outputFormat is a form of a Document. Unless it is for programs alone, Write holds it to all that a plan must show: rest appends what
 // write left out, and without rest that is an error.
 type outputFormat struct {
 	name     string
-	write    writeFunc
+	write    func(io.Writer, Document, view.TextOptions) error
 	rest     func(io.Writer, []safeText) error
 	programs bool
 }
@@ -131,7 +128,7 @@ func (f outputFormat) writeDocument(w io.Writer, doc Document, opts view.TextOpt
 	case len(left) == 0:
 		return nil
 	case f.rest == nil:
-		return fmt.Errorf("it leaves out %s, the first is %s of %s", safetext.Count(len(left), "grave change"), kind.JoinSteps(left[0].Path), left[0].Object)
+		return fmt.Errorf("it leaves out %s, the first is %s of %s", safetext.Count(len(left), "grave change"), left[0].Path, left[0].Object)
 	}
 	var lines []safeText
 	say := func(before safeText, rows []view.Row) {

@@ -119,7 +119,7 @@ func SettingsOf(pl *plan.Plan) []ObjectView {
 	}
 	all := make([]ObjectView, len(pl.Settings))
 	for i, s := range pl.Settings {
-		r := Row{Path: clean(s.Field), Field: s.Field, Mark: MarkChange, Alarm: true, Facts: []ChangeFact{{Path: []string{s.Field}, Risk: kind.RiskServes}}}
+		r := Row{Path: clean(s.Field), Field: s.Field, Mark: MarkChange, Alarm: true, Facts: []ChangeFact{{Path: s.Field, Risk: kind.RiskServes}}}
 		switch {
 		case s.Was != nil && s.Now != nil:
 			r.Before, r.After = FormatPair(s.Was, s.Now, true)
@@ -146,7 +146,7 @@ func hiddenRows(pl *plan.Plan, s plan.ChangedSetting) []Row {
 		risk := max(riskAt(h.Kind, h.Path, h.Live), riskAt(h.Kind, h.Path, h.Git))
 		must := MustShow(risk)
 		text := safetext.F("hidden: %s %s: %s %s, %s %s", FormatKey(h.Key), CollapseSpaces(clean(h.Path)), before, FormatValue(h.Live, must), after, FormatValue(h.Git, must))
-		hides[i] = Row{Text: text, Facts: []ChangeFact{{Object: h.Key, Path: kind.PathSteps(h.Path), Risk: risk}}}
+		hides[i] = Row{Text: text, Facts: []ChangeFact{{Object: h.Key, Path: h.Path, Risk: risk}}}
 		grave += OneIf(must)
 	}
 	slices.SortStableFunc(hides, func(a, b Row) int { return cmp.Compare(b.Facts[0].Risk, a.Facts[0].Risk) })
