@@ -87,11 +87,7 @@ type CDNConfig struct {
 }
 
 // ReadConfig returns the config of a decoded spec. What has an unexpected type is a value like any other.
-func ReadConfig(spec map[string]any) *CDNConfig { return new(CDNConfig).ReadChanged(nil, spec) }
-
-// ReadChanged returns the config of a spec, which may share parts with one that c is the config of: these are not read again.
-func (c *CDNConfig) ReadChanged(was, spec map[string]any) *CDNConfig {
-	isKept := func(field string) bool { return canon.AreIdentical(was[field], spec[field]) }
+func ReadConfig(spec map[string]any) *CDNConfig {
 	known := []string{"hostname", "tls", "secureLink", "firewall"}
 	listOf := func(field string) []any {
 		list, isList := spec[field].([]any)
@@ -100,45 +96,35 @@ func (c *CDNConfig) ReadChanged(was, spec map[string]any) *CDNConfig {
 		}
 		return list
 	}
-	next := &CDNConfig{Hostname: kind.HostKey(textOf(spec["hostname"])), hosts: map[string][]*Location{}}
+	c := &CDNConfig{Hostname: kind.HostKey(textOf(spec["hostname"])), hosts: map[string][]*Location{}}
 	named := map[string][]map[string]any{}
 	for _, v := range listOf("upstreams") {
 		u, _ := v.(map[string]any)
 		name := textOf(u["name"])
-		next.Upstreams, named[name] = append(next.Upstreams, name), append(named[name], u)
+		c.Upstreams, named[name] = append(c.Upstreams, name), append(named[name], u)
 	}
-	servers := map[string][2]ServedValue{}
-	locations := listOf("locations")
-	next.Behaviour = Behaviour{TLS: valueOf(spec["tls"]), SecureLink: valueOf(spec["secureLink"]), OtherOfCDN: remainderOf(spec, known...)}
-	if next.Behaviour[Firewall], next.Behaviour[namedFirewall] = c.Behaviour[Firewall], c.Behaviour[namedFirewall]; !isKept("firewall") {
-		firewall := reduceDisabled(spec["firewall"])
-		next.Behaviour[Firewall], next.Behaviour[namedFirewall] = valueOf(withoutNames(firewall)), valueOf(firewall)
+	locations, firewall, servers := listOf("locations"), reduceDisabled(spec["firewall"]), map[string][2]ServedValue{}
+	c.Behaviour = Behaviour{
+		TLS: valueOf(spec["tls"]), SecureLink: valueOf(spec["secureLink"]), OtherOfCDN: remainderOf(spec, known...),
+		Firewall: valueOf(withoutNames(firewall)), namedFirewall: valueOf(firewall),
 	}
-	next.Locations = make([]Location, len(locations))
-	keepsLocations := isKept("locations")
-	keepsOrigins := keepsLocations && isKept("upstreams")
+	c.Locations = make([]Location, len(locations))
 	for i, v := range locations {
-		l := &next.Locations[i]
-		if keepsLocations {
-			*l = c.Locations[i]
-		} else {
-			*l = readLocation(v, i)
-		}
-		if _, isRead := servers[l.Upstream]; !isRead && keepsOrigins {
-			servers[l.Upstream] = [2]ServedValue{l.Behaviour[Origin], l.Behaviour[Connection]}
-		} else if !isRead {
+		l := &c.Locations[i]
+		*l = readLocation(v, i)
+		if _, isRead := servers[l.Upstream]; !isRead {
 			servers[l.Upstream] = readOrigin(l.Upstream, named[l.Upstream])
 		}
 		l.Behaviour[Origin], l.Behaviour[Connection] = servers[l.Upstream][0], servers[l.Upstream][1]
-		copy(l.Behaviour[ofCDN:], next.Behaviour[ofCDN:])
+		copy(l.Behaviour[ofCDN:], c.Behaviour[ofCDN:])
 		if l.isUnclear {
-			next.unclear = append(next.unclear, l)
+			c.unclear = append(c.unclear, l)
 		}
 		if !strings.Contains(strings.TrimPrefix(l.Host, "*."), "*") {
-			next.hosts[l.Host] = append(next.hosts[l.Host], l)
+			c.hosts[l.Host] = append(c.hosts[l.Host], l)
 		}
 	}
-	return next
+	return c
 }
 
 // readPattern reads which requests a location matches.
