@@ -3,7 +3,6 @@
 package routing
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"slices"
@@ -286,64 +285,42 @@ func remainderOf(m map[string]any, known ...string) ServedValue {
 	return valueOf(rest)
 }
 
-// textOf returns a value as text: as it is, or as canonical JSON in which numbers and booleans are text, and absent fields of
-// objects are left out.
+// textOf returns a value as text: as it is, or as canonical JSON of its normal form.
 func textOf(v any) string {
-	switch v := v.(type) {
-	case string:
-		return v
-	case map[string]any, []any:
-		return string(appendTidy(make([]byte, 0, 128), v))
+	switch v := NormalizeValue(v).(type) {
 	case nil:
 		return ""
+	case string:
+		return v
+	default:
+		return string(canon.Encode(v))
 	}
-	return string(canon.Encode(v))
 }
 
 // NormalizeValue returns a value in which numbers and booleans are text, and absent fields of objects are left out.
 func NormalizeValue(v any) any {
-	if _, isText := v.(string); isText {
-		return v
-	}
-	return valueOf(v).Tree()
-}
-
-// appendTidy appends the JSON of textOf, or nothing for an absent value.
-func appendTidy(b []byte, v any) []byte {
-	begin := len(b)
 	switch v := v.(type) {
-	case nil:
-		return b
+	case nil, string:
+		return v
 	case map[string]any:
-		b = append(b, '{')
-		for _, name := range canon.SortedKeys(v) {
-			field := len(b)
-			b = append(canon.Append(b, name), ':')
-			value := len(b)
-			if b = append(appendTidy(b, v[name]), ','); len(b) == value+1 {
-				b = b[:field]
+		fields := make(map[string]any, len(v))
+		for name, field := range v {
+			if field = NormalizeValue(field); field != nil {
+				fields[name] = field
 			}
 		}
-		if len(b) == begin+1 {
-			return b[:begin]
+		if len(fields) == 0 {
+			return nil
 		}
-		b[len(b)-1] = '}'
+		return fields
 	case []any:
-		b = append(b, '[')
-		for _, element := range v {
-			value := len(b)
-			if b = appendTidy(b, element); len(b) == value {
-				b = append(b, "null"...)
-			}
-			b = append(b, ',')
+		list := make([]any, len(v))
+		for i, e := range v {
+			list[i] = NormalizeValue(e)
 		}
-		b = append(bytes.TrimSuffix(b, []byte{','}), ']')
-	case string:
-		return canon.Append(b, v)
-	default:
-		b = append(canon.Append(append(b, '"'), v), '"')
+		return list
 	}
-	return b
+	return string(canon.Encode(v))
 }
 
 // HiddenLocations are locations that answer no request if the first one in the list that matches does, because By takes all
