@@ -186,9 +186,8 @@ func outputsOf(doc Document) [][2]string {
 	if doc.Plan == nil || doc.Findings.HasErrors() || len(doc.Projects) > 0 && len(doc.Errors) > 0 {
 		return list
 	}
-	yes := func(b bool) string { return [...]string{"false", "true"}[view.OneIf(b)] }
-	list = append(list, [2]string{"changes", yes(doc.Plan.HasDifferences())}, [2]string{"digest", wordOnly(doc.Plan.Digest)}, [2]string{"offline", yes(doc.Plan.Offline)},
-		[2]string{"whole", yes(fitsInComment(doc))})
+	list = append(list, [2]string{"changes", strconv.FormatBool(doc.Plan.HasDifferences())}, [2]string{"digest", wordOnly(doc.Plan.Digest)}, [2]string{"offline", strconv.FormatBool(doc.Plan.Offline)},
+		[2]string{"whole", strconv.FormatBool(fitsInComment(doc))})
 	s := doc.Plan.Summary
 	return append(list, [][2]string{
 		{"create", strconv.Itoa(s.Create)},

@@ -198,10 +198,10 @@ func (p *htmlPageData) addPlan(pl *plan.Plan, opts view.TextOptions) {
 	p.Notices, p.Facts, p.Notes = view.Notices(pl), factsOfRun(p.Document), view.NotesOf(pl, view.TextOptions{})
 	p.addObjects(pl, opts)
 	p.Requests = view.NewRequestSection(pl, view.TextOptions{})
-	manifests := view.ManifestsOf(pl)
+	itemAt := view.ItemFinder(pl)
 	p.Advice = groupEqualFindings(pl.Advice)
 	for i, a := range p.Advice {
-		p.Advice[i].Link = p.links[manifests.ObjectAt(a.Path, a.Line)]
+		p.Advice[i].Link = p.links[itemAt(a.Path, a.Line).Key]
 	}
 	p.Advice, p.MoreAdvice = firstFindings(p.Advice)
 	p.FoundBelow = len(p.Found) > 0 && !p.Findings.HasErrors()
