@@ -109,21 +109,6 @@ func summarizeRest(doc Document, l view.Level, rest []remark) remark {
 	return last
 }
 
-// writeRestOfGitHub writes one more annotation, with the lines that fit.
-func writeRestOfGitHub(w io.Writer, lines []safeText) error {
-	r := remark{rule: ofRun, Level: view.WarningLevel, text: clean("changes that no other annotation shows")}
-	room := maxAnnotation
-	for i, line := range lines {
-		if room -= len(escapeCommandData(line).String()) + len("%0A"); room < 0 {
-			r.more = append(r.more, safetext.F("and %d more", len(lines)-i))
-			break
-		}
-		r.more = append(r.more, line)
-	}
-	_, err := io.WriteString(w, r.command("").String()+"\n")
-	return err
-}
-
 // nameOtherReports names the reports that have everything.
 func nameOtherReports(doc Document) safeText {
 	var places []safeText

@@ -90,7 +90,7 @@ var formats = []outputFormat{
 	{name: "markdown", write: writeMarkdown},
 	{name: "json", write: writeJSON, programs: true},
 	{name: "html", write: writeHTML},
-	{name: "github", write: writeGitHub, rest: writeRestOfGitHub},
+	{name: "github", write: writeGitHub},
 	{name: "outputs", write: writeOutputs, programs: true},
 	{name: "sarif", write: writeSARIF},
 	{name: "junit", write: writeJUnit},
@@ -131,18 +131,12 @@ func (f outputFormat) writeDocument(w io.Writer, doc Document, opts view.TextOpt
 		return fmt.Errorf("it leaves out %s, the first is %s of %s", safetext.Count(len(left), "grave change"), left[0].Path, left[0].Object)
 	}
 	var lines []safeText
-	say := func(before safeText, rows []view.Row) {
-		for _, r := range rows {
+	for _, o := range view.EveryObject(doc.Plan, view.TextOptions{}) {
+		for _, r := range o.Lines() {
 			if doc.score.HasRemaining(r.Facts) {
-				lines = append(lines, safetext.F("%s%s", before, view.FullRowSentence(r)))
+				lines = append(lines, safetext.F("%s: %s", view.FormatKey(o.Key), view.FullRowSentence(r)))
 			}
 		}
-	}
-	for _, s := range view.SettingsOf(doc.Plan) {
-		say(safeText{}, s.Lines())
-	}
-	for _, o := range view.EveryObject(doc.Plan, view.TextOptions{}) {
-		say(safetext.F("%s: ", view.FormatKey(o.Key)), o.Lines())
 	}
 	return f.rest(w, lines)
 }

@@ -74,9 +74,6 @@ func (s *FactTracker) CountRemaining() (total int) {
 
 // MarkCounted notes that the report counts those of the facts that it has not shown.
 func (s *FactTracker) MarkCounted(facts ...ChangeFact) {
-	if s == nil {
-		return
-	}
 	for _, f := range facts {
 		if left := s.left[f.id()]; f.Path == Deleted {
 			s.counted[cantUndo] += len(left)
