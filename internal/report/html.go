@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bufio"
 	"bytes"
 	"crypto/sha256"
 	"embed"
@@ -63,15 +62,12 @@ func writeHTML(w io.Writer, doc Document, opts view.TextOptions) error {
 	}
 	// Workflow runners look for these anywhere in a log; a browser sees no difference.
 	commands := strings.NewReplacer("##[", "#&#35;[", "##vso[", "#&#35;vso[")
-	lines := &lineTransformer{w: w, change: commands.Replace}
-	out := bufio.NewWriterSize(lines, 32<<10)
-	if err := page.write(out, tmpl); err != nil {
+	var text bytes.Buffer
+	if err := page.write(&text, tmpl); err != nil {
 		return err
 	}
-	if err := out.Flush(); err != nil {
-		return err
-	}
-	return lines.end()
+	_, err = commands.WriteString(w, text.String())
+	return err
 }
 
 // write writes the page. If the details of all objects are too large, the last objects are Named.

@@ -146,12 +146,6 @@ func (l *lineTransformer) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// end writes a last line without a line break.
-func (l *lineTransformer) end() error {
-	_, err := io.WriteString(l.w, l.change(string(l.pending)))
-	return err
-}
-
 // ProgressLine renders an event as one line, without a newline.
 func ProgressLine(e apply.Event) string {
 	text := safetext.F("%s  %s", view.FormatKey(e.Key), view.CleanMessage(e.Phase))

@@ -198,12 +198,10 @@ type Site struct {
 func NewSite(cdns ...*CDN) *Site {
 	cdns = slices.DeleteFunc(cdns, func(c *CDN) bool { return c == nil })
 	s := &Site{cdns: cdns, hosts: make(map[string][]*CDN, len(cdns)), shared: map[kind.Key]bool{}}
-	for i, c := range cdns {
+	for _, c := range cdns {
 		for _, host := range c.Claims {
 			s.hasWild = s.hasWild || strings.HasPrefix(host, "*")
-			if at := s.hosts[host]; len(at) == 0 {
-				s.hosts[host] = cdns[i : i+1 : i+1] // few have several
-			} else if at[len(at)-1] != c {
+			if at := s.hosts[host]; len(at) == 0 || at[len(at)-1] != c {
 				s.hosts[host] = append(at, c)
 			}
 		}
