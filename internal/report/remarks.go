@@ -10,6 +10,7 @@ import (
 
 	"trueup/internal/diag"
 	"trueup/internal/kind"
+	"trueup/internal/plan"
 	"trueup/internal/safetext"
 	"trueup/internal/view"
 )
@@ -121,15 +122,20 @@ func findingRemark(f diag.Finding, at FolderInRepo) remark {
 }
 
 func applyRemarks(doc Document) []remark {
-	objects := objectsByKey(doc)
+	items := map[kind.Key]plan.Item{}
+	if doc.Plan != nil {
+		for _, item := range doc.Plan.Items {
+			items[item.Key] = item
+		}
+	}
 	var found []remark
 	for _, o := range doc.Apply.Outcomes {
 		rule := view.OutcomeRule(o)
 		if rule == "" {
 			continue
 		}
-		of := objects[o.Key]
-		of.Key = o.Key
+		item := items[o.Key]
+		of := view.ObjectView{Key: o.Key, Path: item.Path, Line: item.Line, Waits: item.Waits}
 		r := remarkOf(of, rule, doc.Place, view.CleanMessage(o.Message))
 		if r.file != "" && o.Line > 0 {
 			r.Line, r.Column, r.field = o.Line, max(o.Column, 0), o.Field
@@ -141,14 +147,6 @@ func applyRemarks(doc Document) []remark {
 		found = append(found, r)
 	}
 	return found
-}
-
-func objectsByKey(doc Document) map[kind.Key]view.ObjectView {
-	objects := map[kind.Key]view.ObjectView{}
-	for _, o := range view.EveryObject(doc.Plan, view.TextOptions{}) {
-		objects[o.Key] = o
-	}
-	return objects
 }
 
 // settingRemarks returns a remark for each setting that differs from the base.
