@@ -72,12 +72,12 @@ func (f *Field) RiskRowOf(before, after, around any) RiskRow {
 	case before == nil && after == nil:
 		return RiskRow{}
 	case !f.documentsAll(before) || !f.documentsAll(after):
-		return undocumented
+		return undocumented()
 	}
 	return f.documentedRiskRow(before, after, around)
 }
 
-var undocumented = RiskRow{Risk: RiskServes, Reason: "the platform does not document it"}
+func undocumented() RiskRow { return RiskRow{Risk: RiskServes, Reason: "the platform does not document it"} }
 
 // documentedRiskRow is RiskRowOf for values of which the platform documents all.
 func (f *Field) documentedRiskRow(before, after, around any) RiskRow {
@@ -86,7 +86,7 @@ func (f *Field) documentedRiskRow(before, after, around any) RiskRow {
 	case before == nil && after == nil:
 		return RiskRow{}
 	case i < 0:
-		return undocumented
+		return undocumented()
 	case f.rows[i].Change != "any":
 		return graverRow(f.rows[i], f.valueRisk(after, around))
 	}

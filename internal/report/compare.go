@@ -105,8 +105,10 @@ func alignLines(before, after string) (lines []safeText) {
 	head, tail := diag.SharedEnds(x, y)
 	was, is := x[head:len(x)-tail], y[head:len(y)-tail]
 	runs := []diffmatchpatch.Diff{
-		{Type: diffmatchpatch.DiffEqual, Text: string(x[:head])}, {Type: diffmatchpatch.DiffDelete, Text: string(was)},
-		{Type: diffmatchpatch.DiffInsert, Text: string(is)}, {Type: diffmatchpatch.DiffEqual, Text: string(x[len(x)-tail:])},
+		{Type: diffmatchpatch.DiffEqual, Text: string(x[:head])},
+		{Type: diffmatchpatch.DiffDelete, Text: string(was)},
+		{Type: diffmatchpatch.DiffInsert, Text: string(is)},
+		{Type: diffmatchpatch.DiffEqual, Text: string(x[len(x)-tail:])},
 	}
 	if max(len(was), len(is)) <= maxCompared {
 		runs = differ.DiffMainRunes(x, y, false)

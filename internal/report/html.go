@@ -272,7 +272,8 @@ func (p *htmlPageData) addFilters(pl *plan.Plan, opts view.TextOptions) {
 		})
 	}
 	filters := []htmlFilter{
-		{"Cause", "why", view.CountCauses(pl, opts)}, {"What", "op", count(func(i htmlItem) string { return i.State })},
+		{"Cause", "why", view.CountCauses(pl, opts)},
+		{"What", "op", count(func(i htmlItem) string { return i.State })},
 		{"Kind", "kind", count(func(i htmlItem) string { return i.Kind().String() })},
 	}
 	p.Filters = slices.DeleteFunc(filters, func(f htmlFilter) bool { return len(f.Choices) < 2 })
