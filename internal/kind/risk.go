@@ -77,7 +77,9 @@ func (f *Field) RiskRowOf(before, after, around any) RiskRow {
 	return f.documentedRiskRow(before, after, around)
 }
 
-func undocumented() RiskRow { return RiskRow{Risk: RiskServes, Reason: "the platform does not document it"} }
+func undocumented() RiskRow {
+	return RiskRow{Risk: RiskServes, Reason: "the platform does not document it"}
+}
 
 // documentedRiskRow is RiskRowOf for values of which the platform documents all.
 func (f *Field) documentedRiskRow(before, after, around any) RiskRow {

@@ -19,27 +19,22 @@ import (
 	"trueup/internal/view"
 )
 
-// projectResults counts the projects by their results; empty if all are ok.
+// projectResults counts the projects by their results, the worst first; empty if all are ok.
 func projectResults(projects []ProjectResult) safeText {
-	counts, codes := map[string]int{}, map[string]int{}
-	for _, p := range projects {
-		result := cmp.Or(diag.ExitName(p.ExitCode), diag.ExitName(diag.ExitError))
+	resultOf := func(p ProjectResult) string {
 		if p.Result == NotStarted {
-			result = NotStarted
+			return NotStarted
 		}
-		counts[result]++
-		codes[result] = p.ExitCode
+		return cmp.Or(diag.ExitName(p.ExitCode), diag.ExitName(diag.ExitError))
 	}
-	if len(projects) == counts[diag.ExitName(diag.ExitOK)] {
+	groups := diag.GroupBy(projects, resultOf)
+	slices.SortFunc(groups, func(a, b []ProjectResult) int {
+		return cmp.Or(diag.ExitRank(a[0].ExitCode)-diag.ExitRank(b[0].ExitCode), strings.Compare(resultOf(a[0]), resultOf(b[0])))
+	})
+	if len(groups) == 0 || len(groups) == 1 && resultOf(projects[0]) == diag.ExitName(diag.ExitOK) {
 		return safeText{}
 	}
-	byCode := func(a, b string) int {
-		return cmp.Or(diag.ExitRank(codes[a])-diag.ExitRank(codes[b]), strings.Compare(a, b))
-	}
-	var parts []safeText
-	for _, result := range slices.SortedFunc(maps.Keys(counts), byCode) {
-		parts = append(parts, safetext.F("%d %s", counts[result], clean(result)))
-	}
+	parts := diag.MapList(groups, func(same []ProjectResult) safeText { return safetext.F("%d %s", len(same), resultOf(same[0])) })
 	return safetext.F("Results of the projects: %s.", safetext.Join(parts, ", "))
 }
 
@@ -282,23 +277,22 @@ func addTests(all, t *requesttest.TestResults) *requesttest.TestResults {
 
 // noteElsewhere counts what waits in each project that this change is not about, if it is known what it is about.
 func noteElsewhere(pl *plan.Plan) []string {
-	of := map[string]*plan.Plan{}
+	var elsewhere []plan.Item
 	for i := range pl.Items {
 		item := &pl.Items[i]
 		if item.Elsewhere = item.Elsewhere && pl.Blame != nil && pl.Blame.Base != ""; item.Elsewhere {
-			of[item.Project] = cmp.Or(of[item.Project], &plan.Plan{})
-			of[item.Project].Items = append(of[item.Project].Items, *item)
+			elsewhere = append(elsewhere, *item)
 		}
 	}
 	var waiting []string
-	for _, project := range slices.Sorted(maps.Keys(of)) {
-		one := of[project]
+	for _, items := range diag.GroupBy(elsewhere, func(item plan.Item) string { return item.Project }) {
+		one := &plan.Plan{Items: items}
 		one.Summary = one.CountItems()
 		counts := view.CountSentence("", view.CountPlan(one))
 		if one.Summary.Drifted > 0 {
 			counts = view.JoinSentences(counts, view.CountSentence("", view.CountDrift(one)))
 		}
-		waiting = append(waiting, project+": "+strings.TrimSuffix(counts.String(), "."))
+		waiting = append(waiting, items[0].Project+": "+strings.TrimSuffix(counts.String(), "."))
 	}
 	if waiting == nil {
 		return nil
