@@ -260,7 +260,7 @@ func (c *siteComparison) addUnnamedHosts(change CDNChange, told map[string]bool)
 
 // addUnclear adds the locations of a changed CDN of which no document says what they match, if any location differs.
 func (c *siteComparison) addUnclear(change CDNChange) {
-	configs := diag.MapList(change.cdns(), (*CDN).Config)
+	configs := diag.MapList(change.cdns(), func(c *CDN) *CDNConfig { return c.Config() })
 	isSame := func(a, b Location) bool {
 		copy(a.Behaviour[ofCDN:], b.Behaviour[ofCDN:])
 		return a == b
