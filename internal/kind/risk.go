@@ -68,10 +68,7 @@ func (f *Field) RiskOf(before, after, around any) Risk {
 
 // RiskRowOf is RiskOf with the reason. It is the row of the gravest change in an object or a list.
 func (f *Field) RiskRowOf(before, after, around any) RiskRow {
-	switch {
-	case before == nil && after == nil:
-		return RiskRow{}
-	case !f.documentsAll(before) || !f.documentsAll(after):
+	if isChange := before != nil || after != nil; isChange && (!f.documentsAll(before) || !f.documentsAll(after)) {
 		return undocumented()
 	}
 	return f.documentedRiskRow(before, after, around)
