@@ -3,7 +3,7 @@ package report
 import (
 	"bytes"
 	"crypto/sha256"
-	"embed"
+	_ "embed"
 	"encoding/base64"
 	"fmt"
 	"html/template"
@@ -19,20 +19,24 @@ import (
 	"trueup/internal/view"
 )
 
-// Text from outside enters the page only through html/template.
-//
-//go:embed html/page.tmpl html/style.css html/script.js
-var htmlFiles embed.FS
+// The parts of the page. Text from outside enters it only through html/template.
+var (
+	//go:embed html/page.tmpl
+	htmlTemplate string
+	//go:embed html/style.css
+	htmlStyle string
+	//go:embed html/script.js
+	htmlScript string
+)
 
 // writeHTML renders a page that loads and sends nothing, which its policy enforces. It can
 // be read without the script, which only filters and folds.
 func writeHTML(w io.Writer, doc Document, opts view.TextOptions) error {
 	page := newHTMLPage(doc, opts)
-	style, script := embeddedFile("style.css"), embeddedFile("script.js")
-	page.Style, page.Script = template.CSS(style), template.JS(script)
+	page.Style, page.Script = template.CSS(htmlStyle), template.JS(htmlScript)
 	// It forbids everything except this style and this script.
-	page.Policy = "default-src 'none'; style-src '" + cspHash(style) + "'; script-src '" + cspHash(script) + "'; base-uri 'none'; form-action 'none'"
-	tmpl, err := template.New("page.tmpl").Funcs(template.FuncMap{
+	page.Policy = "default-src 'none'; style-src '" + cspHash(htmlStyle) + "'; script-src '" + cspHash(htmlScript) + "'; base-uri 'none'; form-action 'none'"
+	tmpl, err := template.New("").Funcs(template.FuncMap{
 		"sandboxBanner": func() string { return Banner },
 		"offlineBanner": func() string { return offlineBanner },
 		"settingsTitle": func() string { return view.SettingsTitle },
@@ -56,7 +60,7 @@ func writeHTML(w io.Writer, doc Document, opts view.TextOptions) error {
 		"mismatches": mismatchLines,
 		"below":      func(r view.Row) []safeText { return wrapTokens(r.Details, markdownColumns, r.Whole) },
 		"elementsOf": func(r view.Row) string { return safetext.Join(r.Names, ", ").String() },
-	}).ParseFS(htmlFiles, "html/page.tmpl")
+	}).Parse(htmlTemplate)
 	if err != nil {
 		return err
 	}
@@ -95,14 +99,6 @@ func (p *htmlPageData) write(w io.Writer, tmpl *template.Template) error {
 		p.score.MarkShown(view.FactsOfRows(i.Grave())...)
 	}
 	return tmpl.ExecuteTemplate(w, "end", p)
-}
-
-func embeddedFile(name string) string {
-	text, err := htmlFiles.ReadFile("html/" + name)
-	if err != nil {
-		panic(err) // it is part of the program
-	}
-	return string(text)
 }
 
 // cspHash returns a hash in the form of a content security policy.
