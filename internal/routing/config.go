@@ -3,6 +3,7 @@
 package routing
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"slices"
@@ -285,42 +286,64 @@ func remainderOf(m map[string]any, known ...string) ServedValue {
 	return valueOf(rest)
 }
 
-// textOf returns a value as text: as it is, or as canonical JSON of its normal form.
+// textOf returns a value as text: as it is, or as canonical JSON in which numbers and booleans are text, and absent fields of
+// objects are left out.
 func textOf(v any) string {
-	switch v := NormalizeValue(v).(type) {
-	case nil:
-		return ""
+	switch v := v.(type) {
 	case string:
 		return v
-	default:
-		return string(canon.Encode(v))
+	case map[string]any, []any:
+		return string(appendTidy(make([]byte, 0, 128), v))
+	case nil:
+		return ""
 	}
+	return string(canon.Encode(v))
 }
 
 // NormalizeValue returns a value in which numbers and booleans are text, and absent fields of objects are left out.
 func NormalizeValue(v any) any {
-	switch v := v.(type) {
-	case nil, string:
+	if _, isText := v.(string); isText {
 		return v
+	}
+	return valueOf(v).Tree()
+}
+
+// appendTidy appends the JSON of textOf, or nothing for an absent value.
+func appendTidy(b []byte, v any) []byte {
+	begin := len(b)
+	switch v := v.(type) {
+	case nil:
+		return b
 	case map[string]any:
-		fields := make(map[string]any, len(v))
-		for name, field := range v {
-			if field = NormalizeValue(field); field != nil {
-				fields[name] = field
+		b = append(b, '{')
+		for _, name := range canon.SortedKeys(v) {
+			field := len(b)
+			b = append(canon.Append(b, name), ':')
+			value := len(b)
+			if b = append(appendTidy(b, v[name]), ','); len(b) == value+1 {
+				b = b[:field]
 			}
 		}
-		if len(fields) == 0 {
-			return nil
+		if len(b) == begin+1 {
+			return b[:begin]
 		}
-		return fields
+		b[len(b)-1] = '}'
 	case []any:
-		list := make([]any, len(v))
-		for i, e := range v {
-			list[i] = NormalizeValue(e)
+		b = append(b, '[')
+		for _, element := range v {
+			value := len(b)
+			if b = appendTidy(b, element); len(b) == value {
+				b = append(b, "null"...)
+			}
+			b = append(b, ',')
 		}
-		return list
+		b = append(bytes.TrimSuffix(b, []byte{','}), ']')
+	case string:
+		return canon.Append(b, v)
+	default:
+		b = append(canon.Append(append(b, '"'), v), '"')
 	}
-	return string(canon.Encode(v))
+	return b
 }
 
 // HiddenLocations are locations that answer no request if the first one in the list that matches does, because By takes all
