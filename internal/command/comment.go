@@ -69,7 +69,7 @@ func runComment(ctx context.Context, run *Run, opts commentOptions, file string)
 	if name := run.FindTokenVariable(body, forge.TokenVariables()...); name != "" {
 		return doc, fmt.Errorf("%s: it contains the token of %s, so trueup does not post it: find out how it got there, and replace the token", file, name)
 	}
-	ci, err := forge.Detect(run.Getenv, readEventFile)
+	ci, err := forge.Detect(run.Getenv)
 	if err != nil {
 		run.Log(slog.LevelWarn, err.Error())
 	}
@@ -133,8 +133,8 @@ func (o commentOptions) check() error {
 // folderKey returns the folder of -C as it was written: it is the same in each run of a pipeline,
 // wherever a runner checks out.
 func folderKey(run *Run) string {
-	key := filepath.ToSlash(filepath.Clean(run.chdir))
-	if rel, err := filepath.Rel(run.Cwd, run.chdir); err == nil && filepath.IsAbs(run.chdir) {
+	key := filepath.ToSlash(filepath.Clean(run.Chdir))
+	if rel, err := filepath.Rel(run.Cwd, run.Chdir); err == nil && filepath.IsAbs(run.Chdir) {
 		key = filepath.ToSlash(rel)
 	}
 	return key
@@ -148,7 +148,7 @@ const maxPost = 4 << 20
 func readPostText(run *Run, file string) (string, error) {
 	var r io.Reader
 	if file == "-" {
-		r = run.stdin("the Markdown to post")
+		r = run.OpenStdin("the Markdown to post")
 	} else {
 		full := run.FullPath(file)
 		info, err := os.Lstat(full)
@@ -170,11 +170,6 @@ func readPostText(run *Run, file string) (string, error) {
 		err = errors.New("it is empty: write it with plan --report markdown=FILE")
 	}
 	return string(body), err
-}
-
-func readEventFile(name string) ([]byte, error) {
-	data, _, err := files.Read(name, forge.MaxEvent)
-	return data, err
 }
 
 // openCodeHost opens the client of the host that CI names.

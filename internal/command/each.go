@@ -24,6 +24,7 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/files"
 	"trueup/internal/kind"
+	"trueup/internal/reconcile"
 	"trueup/internal/report"
 )
 
@@ -124,7 +125,7 @@ func runEach(ctx context.Context, run *Run, o eachOptions, line projectCommandLi
 			return false
 		}
 		p := found.Projects[i]
-		keep(i, runInProject(ctx, run, &projectRun{of: run, path: p.Path, warnings: p.Warnings}, p, line))
+		keep(i, runInProject(ctx, run, &projectRun{of: run, path: p.Path}, p, line))
 		return true
 	})
 	why := whyNotStarted(ctx, o.maxFailures)
@@ -152,9 +153,9 @@ func findFleet(ctx context.Context, run *Run, o eachOptions, line projectCommand
 	info, err := os.Stat(run.Dir)
 	switch {
 	case err != nil:
-		return found, fmt.Errorf("-C %s: %w", run.chdir, files.WithoutPath(err))
+		return found, fmt.Errorf("-C %s: %w", run.Chdir, files.WithoutPath(err))
 	case !info.IsDir():
-		return found, fmt.Errorf("-C %s is not a folder: name the folder that has the projects", run.chdir)
+		return found, fmt.Errorf("-C %s is not a folder: name the folder that has the projects", run.Chdir)
 	}
 	dir, err := filepath.EvalSymlinks(run.Dir) // a search follows no link
 	if err != nil {
@@ -163,7 +164,7 @@ func findFleet(ctx context.Context, run *Run, o eachOptions, line projectCommand
 	base, isCompared := "", line.base != nil || line.command == "drift"
 	if isCompared {
 		ref := *cmp.Or(line.base, new(string))
-		past := run.commitReader(config.LoadedProject{}, nil).ReadPast(ctx, ref, false).Blame
+		past := reconcile.NewCommitReader(run.Options, config.LoadedProject{}, nil).ReadPast(ctx, ref, false).Blame
 		if base = past.Base; ref == "" && (base == "" || base == past.Head) {
 			base = "HEAD^" // what the newest commit removed counts everywhere
 		}

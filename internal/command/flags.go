@@ -101,7 +101,7 @@ type dirFlag struct{ run *Run }
 
 // Set sets the folder of the run.
 func (f *dirFlag) Set(dir string) error {
-	f.run.chdir, f.run.Dir = dir, files.AbsolutePath(f.run.Cwd, dir)
+	f.run.Chdir, f.run.Dir = dir, files.AbsolutePath(f.run.Cwd, dir)
 	return nil
 }
 
@@ -110,7 +110,7 @@ func (f *dirFlag) String() string {
 	if f.run == nil { // pflag asks an empty value
 		return ""
 	}
-	return f.run.chdir
+	return f.run.Chdir
 }
 
 // Type names the value for help texts.

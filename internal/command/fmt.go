@@ -96,7 +96,7 @@ func formatFiles(ctx context.Context, run *Run, opts fmtOptions, paths []string)
 	if err != nil {
 		return nil, nil, err
 	}
-	texts, unread, err := run.readFileTexts(ctx, p, paths)
+	texts, unread, err := run.ReadFileTexts(ctx, p, paths)
 	if err != nil {
 		return nil, nil, err
 	}

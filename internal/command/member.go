@@ -21,10 +21,9 @@ import (
 
 // projectRun is what the run of one of many projects shares with trueup each.
 type projectRun struct {
-	of       *Run // trueup each
-	path     string
-	warnings diag.List // about what other projects have, too
-	result   *report.Document
+	of     *Run // trueup each
+	path   string
+	result *report.Document
 }
 
 // memberCommands returns the commands that trueup each runs.
@@ -61,7 +60,7 @@ func runInProject(ctx context.Context, run *Run, m *projectRun, p config.Project
 		Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard,
 		Getenv: run.Getenv, Now: run.Now, Sleep: run.Sleep, Hurry: run.Hurry, Retry: run.Retry, Cwd: p.Dir,
 	})
-	one.member, one.Shared, one.API.Budget = m, run.Shared, run.Shared.Budget
+	one.member, one.Shared, one.Warnings, one.API.Budget = m, run.Shared, p.Warnings, run.Shared.Budget
 	code, err := one.Execute(ctx, newMemberRoot(one), line.words)
 	doc := report.Document{Command: line.command}
 	if m.result != nil {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -14,7 +13,6 @@ import (
 	"trueup/internal/config"
 	"trueup/internal/diag"
 	"trueup/internal/files"
-	"trueup/internal/forge"
 	"trueup/internal/report"
 )
 
@@ -69,9 +67,7 @@ func (run *Run) stdoutFormatOptions() report.FormatOptions {
 // run and the report files.
 func (run *Run) withRunInfo(doc report.Document) report.Document {
 	doc.Result, doc.Sandbox, doc.Place = diag.ExitName(doc.ExitCode), doc.Sandbox || run.Sandbox, run.folderInRepo()
-	// The environment has the page of the run, so don't read the event file.
-	ci, _ := forge.Detect(run.Getenv, func(string) ([]byte, error) { return nil, fs.ErrNotExist })
-	doc.RunURL, doc.Files = ci.RunURL, nil
+	doc.RunURL, doc.Files = run.NewClaim().RunURL, nil
 	for _, r := range run.Reports {
 		if format, file, _ := strings.Cut(r, "="); file != onStdout {
 			if run.isSharedFile(file) {
@@ -93,7 +89,7 @@ func (run *Run) folderInRepo() report.FolderInRepo {
 		dir = run.Dir
 	}
 	var place report.FolderInRepo
-	if file, ok := files.FindAbove(dir, config.ProjectFile); ok && (run.chdir == "" || filepath.Dir(file) == dir) {
+	if file, ok := files.FindAbove(dir, config.ProjectFile); ok && (run.Chdir == "" || filepath.Dir(file) == dir) {
 		place.Project = filepath.ToSlash(files.ShownPath(dir, file))
 	}
 	if entry, ok := files.FindAbove(dir, ".git"); ok {

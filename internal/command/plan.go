@@ -47,26 +47,20 @@ func acceptHelp() string {
 	return text
 }
 
-// ReconcileEnv returns the dependencies of package reconcile for this run.
-func (run *Run) ReconcileEnv(l config.LoadedProject, paths []string) reconcile.SessionEnv {
-	return reconcile.SessionEnv{
-		Options: run.Options, Paths: paths, History: run.commitReader(l, paths), Report: run.logApplyEvent,
-	}
-}
-
 // withPlan loads the manifests, makes the plan, and calls do with both unless an error among the findings stops the run.
 func (run *Run) withPlan(
 	ctx context.Context, opts reconcile.Options, args []string, do func(*reconcile.Session, *report.Document) error,
 ) (doc report.Document, err error) {
-	paths, objects := run.splitObjects(args)
+	paths, objects := run.SplitObjects(args)
 	opts.Patterns = slices.Concat(opts.Patterns, objects)
 	opts.PastErrors = opts.PastErrors || opts.ReadOnly && len(opts.Patterns) > 0
 	l, err := run.loadForPlan(ctx, opts, paths)
 	if err != nil {
 		return doc, err
 	}
+	opts.Paths, opts.Report = paths, run.logApplyEvent
 	opts.Whole = len(l.Set.Tests) > 0 // they ask for any hostname
-	s, err := reconcile.PrepareSession(ctx, run.ReconcileEnv(l, paths), l, opts)
+	s, err := reconcile.PrepareSession(ctx, run.Options, l, opts)
 	if err != nil {
 		return doc, err
 	}
@@ -157,10 +151,10 @@ func planOffline(ctx context.Context, run *Run, cmd *cobra.Command, opts reconci
 			return report.Document{}, fmt.Errorf("--offline compares git with git, so --%s would do nothing: remove one of them", name)
 		}
 	}
-	paths, objects := run.splitObjects(args)
+	paths, objects := run.SplitObjects(args)
 	opts.Patterns = slices.Concat(opts.Patterns, objects)
 	l, err := run.loadForPlan(ctx, opts, paths)
-	if err == nil && run.chdir != "" && !l.Project.Exists() {
+	if err == nil && run.Chdir != "" && !l.Project.Exists() {
 		err = run.noProjectError()
 	}
 	if err != nil {
@@ -171,7 +165,8 @@ func planOffline(ctx context.Context, run *Run, cmd *cobra.Command, opts reconci
 	if doc.ExitCode != diag.ExitOK {
 		return doc, nil
 	}
-	p, err := reconcile.PlanOffline(ctx, run.ReconcileEnv(l, paths), l, opts, run.LedgerConfig(l.Project).Store)
+	opts.Paths = paths
+	p, err := reconcile.PlanOffline(ctx, run.Options, l, opts)
 	if err != nil {
 		return report.Document{}, err
 	}

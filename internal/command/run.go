@@ -35,9 +35,8 @@ type Run struct {
 	Quiet   bool
 	Reports []string // FORMAT=FILE
 	// Name is the command, such as new purge, and code the exit code if it has no error.
-	Name  string
-	code  int
-	chdir string
+	Name string
+	code int
 	// timeout limits the run; 0 means no limit. No command runs if settingsErr says that a setting is wrong.
 	timeout     time.Duration
 	settingsErr error

@@ -191,7 +191,7 @@ func faultHelp() string {
 
 func newSandboxSeed(run *Run) *cobra.Command {
 	return newCommand(run, "seed PATH...", func(ctx context.Context, paths []string) (doc report.Document, err error) {
-		l, err := run.loadValid(ctx, paths, "nothing was put on the sandbox")
+		l, err := run.LoadValid(ctx, paths, "nothing was put on the sandbox")
 		if err != nil {
 			return doc, err
 		}

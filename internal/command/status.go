@@ -28,11 +28,11 @@ func newStatus(run *Run) *cobra.Command {
 func newStatusPurge(run *Run) *cobra.Command {
 	var all bool
 	cmd := newCommand(run, "purge [PATH|KIND/NAME...]", func(ctx context.Context, paths []string) (doc report.Document, err error) {
-		l, err := run.loadValid(ctx, paths, "nothing is listed")
+		l, err := run.LoadValid(ctx, paths, "nothing is listed")
 		if err != nil {
 			return doc, err
 		}
-		list := generate.ListPurges(ctx, newPurgeEnv(run, l), paths, all)
+		list := generate.ListPurges(ctx, generate.PurgeEnv{Options: run.Options, LoadedProject: l}, paths, all)
 		return report.Document{Data: list, Text: func(out report.LineWriter, opts report.FormatOptions) { writePurges(out, list, opts) }}, nil
 	})
 	cmd.Flags().BoolVar(&all, "all", false, "also list old purges that are only in the ledger")

@@ -92,17 +92,9 @@ func failedCheck(code int, says, fix string) DoctorCheck {
 	return DoctorCheck{Status: CheckFailed, code: code, Says: says, Fix: fix}
 }
 
-// DoctorSettings say what to check, and what only the command knows.
-type DoctorSettings struct {
-	Options
-	FindProject func() (Project, error)
-	Load        func(context.Context) (LoadedProject, error) // reads the project with its manifests
-	Searched    string                                       // where the project was searched
-}
-
 // doctorChecker makes the checks. If something is wrong, it checks the rest.
 type doctorChecker struct {
-	DoctorSettings
+	Options
 	project    Project
 	projectErr error
 	set        *manifest.Set // nil if the manifests can't be read
@@ -120,14 +112,14 @@ type doctorChecker struct {
 }
 
 // RunDoctor makes all checks.
-func RunDoctor(ctx context.Context, s DoctorSettings) DoctorReport {
-	e := &doctorChecker{DoctorSettings: s, report: DoctorReport{
-		Format: "trueup.doctor/v1", Sandbox: s.Sandbox, Settings: []EffectiveSetting{},
+func RunDoctor(ctx context.Context, o Options) DoctorReport {
+	e := &doctorChecker{Options: o, report: DoctorReport{
+		Format: "trueup.doctor/v1", Sandbox: o.Sandbox, Settings: []EffectiveSetting{},
 		Origins: map[kind.Area]string{}, Proofs: map[kind.Area]ledger.DuplicateProof{},
 	}}
-	if e.project, e.projectErr = s.FindProject(); e.project.Exists() {
+	if e.project, e.projectErr = o.FindProject(); e.project.Exists() {
 		var l LoadedProject
-		l, e.setErr = s.Load(ctx)
+		l, e.setErr = o.LoadProject(ctx, nil)
 		e.set, e.findings = l.Set, l.Findings
 	}
 	r := &e.report
@@ -188,7 +180,7 @@ func (e *doctorChecker) checkProject() DoctorCheck {
 	case e.Sandbox:
 		return skippedCheck("none; the sandbox does not need one")
 	}
-	return failedCheck(diag.ExitError, "there is no trueup.yaml "+e.Searched+", so trueup does not know the workspace", "run trueup init, or try --sandbox")
+	return failedCheck(diag.ExitError, e.LackOfProject()+" does not know the workspace", "run trueup init, or try --sandbox")
 }
 
 func (e *doctorChecker) checkManifests() DoctorCheck {

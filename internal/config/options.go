@@ -54,12 +54,14 @@ type Env struct {
 // Options are what a run takes from its flags and from its process.
 type Options struct {
 	Env
-	Dir           string // the folder that trueup works in (-C)
+	Dir           string // the folder that trueup works in, and Chdir what -C names
+	Chdir         string
 	Log           func(slog.Level, string)
 	Verbose       bool
 	Clean         func(string) string // makes control characters of a text visible
 	Profile       string              // a flag
 	Shared        *SharedState        // nil for a single project
+	Warnings      diag.List           // about what other projects have, too
 	Writes        bool                // the command sends requests that change something
 	PinnedProfile string              // the profile that the pin of the project names
 	Sandbox       bool
@@ -124,9 +126,8 @@ func (o Options) xdgFolder(variable, usual string) string {
 func (o Options) NewClaim() ledger.Claim {
 	env := o.Getenv
 	host, _ := os.Hostname() // "" if it is unknown
-	runURL := env("CI_JOB_URL")
-	if env("GITHUB_RUN_ID") != "" {
-		run := env("GITHUB_RUN_ID")
+	runURL := cmp.Or(env("CI_JOB_URL"), env("CI_PIPELINE_URL"))
+	if run := env("GITHUB_RUN_ID"); run != "" && env("GITHUB_SERVER_URL") != "" {
 		if env("FORGEJO_ACTIONS") == "true" {
 			run = env("GITHUB_RUN_NUMBER") // its pages have that number
 		}

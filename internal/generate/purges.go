@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path"
@@ -30,7 +29,7 @@ import (
 // all about every request. It also returns the time by the platform's clock, and asks the platform nothing.
 func (e PurgeEnv) readRequests(ctx context.Context, more []kind.Key, all bool) (view ledger.View, at time.Time, err error) {
 	if !e.Project.Exists() && !e.Sandbox {
-		view.Problem, view.Fix = "there is no trueup.yaml "+e.Searched+", so trueup knows none", "run trueup init, or try --sandbox"
+		view.Problem, view.Fix = e.LackOfProject()+" knows none", "run trueup init, or try --sandbox"
 		return view, at, nil
 	}
 	keys := slices.Clone(more)
@@ -93,10 +92,10 @@ type manifestMaker struct {
 	made     []*requestManifest
 }
 
-// WritePurges names and writes manifests of what the arguments and the options purge, for the command by. stdin is the
-// list that the argument - stands for. For ToStdout, the result has the text of the manifests.
-func WritePurges(ctx context.Context, env PurgeEnv, o PurgeOptions, by string, args []string, stdin func() io.Reader) (WrittenPurges, error) {
-	src, err := gatherSource(ctx, env, o, args, stdin)
+// WritePurges names and writes manifests of what the arguments and the options purge, for the command by. For ToStdout, the
+// result has the text of the manifests.
+func WritePurges(ctx context.Context, env PurgeEnv, o PurgeOptions, by string, args []string) (WrittenPurges, error) {
+	src, err := gatherSource(ctx, env, o, args)
 	if err != nil {
 		return WrittenPurges{}, err
 	}
@@ -283,7 +282,7 @@ func (m *manifestMaker) draftManifests(ctx context.Context) (err error) {
 		source := manifest.PathSource{Data: r.file.Content, Display: m.folder.ShownPath(r.fileName())}
 		sources, isNew[source.Display] = append(sources, source), true
 	}
-	l, err := m.Load(ctx, sources...)
+	l, err := m.LoadProject(ctx, nil, sources...)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"maps"
 	"os"
@@ -19,7 +18,6 @@ import (
 	"trueup/internal/files"
 	"trueup/internal/git"
 	"trueup/internal/kind"
-	"trueup/internal/manifest"
 	"trueup/internal/purge"
 )
 
@@ -54,10 +52,6 @@ func (o PurgeOptions) CheckValues() error {
 type PurgeEnv struct {
 	config.Options
 	config.LoadedProject
-	// Searched says where the project was looked for.
-	Searched string
-	// Load reads the manifests of the project with more beside them.
-	Load func(ctx context.Context, more ...manifest.PathSource) (config.LoadedProject, error)
 }
 
 func (e PurgeEnv) logInfo(format string, args ...any) {
@@ -94,8 +88,8 @@ type gatherer struct {
 	beside  map[string]string // the subdomains that are purged together with their hostname
 }
 
-// gatherSource collects what the arguments and the options name. stdin is the list that the argument - stands for.
-func gatherSource(ctx context.Context, env PurgeEnv, o PurgeOptions, args []string, stdin func() io.Reader) (purgeSource, error) {
+// gatherSource collects what the arguments and the options name.
+func gatherSource(ctx context.Context, env PurgeEnv, o PurgeOptions, args []string) (purgeSource, error) {
 	g := &gatherer{PurgeEnv: env, PurgeOptions: o, beside: map[string]string{}}
 	seen := map[string]bool{"": true}
 	for _, o := range env.Set.Objects {
@@ -110,7 +104,7 @@ func gatherSource(ctx context.Context, env PurgeEnv, o PurgeOptions, args []stri
 	if err := cmp.Or(g.checkSources(args), g.chooseDefaultSource()); err != nil {
 		return g.purgeSource, err
 	}
-	if err := g.addArgs(args, stdin); err != nil {
+	if err := g.addArgs(args); err != nil {
 		return g.purgeSource, err
 	}
 	if g.FromGit != "" {
@@ -164,7 +158,7 @@ func (g *gatherer) chooseDefaultSource() error {
 	return nil
 }
 
-func (g *gatherer) addArgs(args []string, stdin func() io.Reader) error {
+func (g *gatherer) addArgs(args []string) error {
 	list := false
 	for _, arg := range args {
 		if arg != ToStdout {
@@ -175,7 +169,7 @@ func (g *gatherer) addArgs(args []string, stdin func() io.Reader) error {
 			return errors.New("- is given twice, and there is only one standard input: name it once")
 		}
 		list = true
-		lines, err := purge.ReadLines(files.LimitReader(stdin(), maxList))
+		lines, err := purge.ReadLines(files.LimitReader(g.OpenStdin("paths"), maxList))
 		if err != nil {
 			return fmt.Errorf("standard input: %w", err)
 		}

@@ -47,7 +47,7 @@ func (s *Session) ApplyPlan(ctx context.Context) (apply.Result, int) {
 		},
 		Spec:     s.managedSpec,
 		Rules:    func(k *kind.Kind) *merge.Rules { return s.planner.RulesOf(k) },
-		Report:   s.env.Report,
+		Report:   s.options.Report,
 		Progress: progress,
 		Hurry:    s.env.Hurry,
 		Sleep:    s.env.Sleep,
@@ -192,7 +192,7 @@ func (s *Session) SendProbe(ctx context.Context, p PurgeProbe) (proof ledger.Dup
 
 // compareCommit compares what is checked out with what the ledger says was applied. It asks no remote and no platform.
 func (s *Session) compareCommit(ctx context.Context) CommitOrder {
-	return s.env.History.CompareWithApplied(ctx, appliedCommit(s.inputs.Ledger.Head), !s.options.ReadOnly)
+	return s.history.CompareWithApplied(ctx, appliedCommit(s.inputs.Ledger.Head), !s.options.ReadOnly)
 }
 
 func appliedCommit(h *ledger.ApplyHead) AppliedCommit {
@@ -255,14 +255,14 @@ func (s *Session) BeginRun(ctx context.Context) {
 	case head.Commit == applied.Commit:
 		head.Ancestors = applied.Ancestors
 	default:
-		head.Ancestors = s.order.AddOlder(s.env.History.Ancestors(ctx), applied)
+		head.Ancestors = s.order.AddOlder(s.history.Ancestors(ctx), applied)
 	}
 	var one sync.Mutex
 	s.Ledger.BeginRun(s.inputs.Ledger.Head, head, s.inputs.At, func(ctx context.Context, recorded *ledger.ApplyHead) ([]string, bool) {
 		one.Lock()
 		defer one.Unlock()
-		order := s.env.History.CompareWithApplied(ctx, appliedCommit(recorded), true)
-		return order.AddOlder(s.env.History.Ancestors(ctx), appliedCommit(recorded)), s.options.accepts(olderCommit) || !order.IsOlder()
+		order := s.history.CompareWithApplied(ctx, appliedCommit(recorded), true)
+		return order.AddOlder(s.history.Ancestors(ctx), appliedCommit(recorded)), s.options.accepts(olderCommit) || !order.IsOlder()
 	})
 }
 

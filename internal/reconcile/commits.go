@@ -125,10 +125,10 @@ func (r *CommitReader) compareCommits(ctx context.Context, applied string) (isAn
 // hasUncommitted reports whether a file that the project reads is not as in the commit, or git can't tell.
 func (r *CommitReader) hasUncommitted(ctx context.Context) bool {
 	paths, read := slices.Clone(r.names), map[string]bool{}
-	if name, err := filepath.Rel(r.dir, filepath.Join(r.cfg.Project.Dir, config.ProjectFile)); err == nil && r.cfg.Project.Dir != "" {
+	if name, err := filepath.Rel(r.dir, filepath.Join(r.Project.Dir, config.ProjectFile)); err == nil && r.Project.Dir != "" {
 		paths, read[path.Clean(filepath.ToSlash(name))] = append(paths, filepath.ToSlash(name)), true
 	}
-	for _, o := range r.cfg.Set.Objects {
+	for _, o := range r.Set.Objects {
 		read[r.fileOf(o.Path)] = true
 	}
 	changed, added, err := r.repository.UncommittedNames(ctx, paths)
@@ -155,14 +155,14 @@ func (r *CommitReader) findBase(ctx context.Context, ref string) plan.ComparedCo
 	if b, ok := r.baseFromMergeCommit(ctx); ok {
 		return b
 	}
-	if r.cfg.CI.BaseRef != "" {
+	if r.ci.BaseRef != "" {
 		return r.baseFromTargetBranch(ctx)
 	}
 	mainline, err := r.findMainline(ctx)
 	switch {
 	case err != nil:
 		return unreadableBase(err)
-	case r.cfg.InCI && r.isOnMainline(ctx, mainline):
+	case config.InCI(r.env.Getenv) && r.isOnMainline(ctx, mainline):
 		return r.baseFromPush(ctx)
 	case mainline == "":
 		problem := "the remote origin has no default branch to compare with"
@@ -177,10 +177,10 @@ func (r *CommitReader) findBase(ctx context.Context, ref string) plan.ComparedCo
 // findMainline returns the remote's default branch, empty if it is not here. It trusts CI first,
 // because a clone may only have another branch with a usual name.
 func (r *CommitReader) findMainline(ctx context.Context) (string, error) {
-	if r.cfg.CI.DefaultBranch == "" {
+	if r.ci.DefaultBranch == "" {
 		return r.repository.DefaultBranch(ctx)
 	}
-	name := "origin/" + r.cfg.CI.DefaultBranch
+	name := "origin/" + r.ci.DefaultBranch
 	if _, err := r.repository.ResolveCommit(ctx, "refs/remotes/"+name); err == nil {
 		return name, nil
 	}
@@ -191,32 +191,32 @@ func (r *CommitReader) findMainline(ctx context.Context) (string, error) {
 // parent, the target branch at that time: a later commit would show other people's merges as
 // reverted, an earlier one as changes of this pull request.
 func (r *CommitReader) baseFromMergeCommit(ctx context.Context) (plan.ComparedCommits, bool) {
-	if r.cfg.CI.PullRequest == 0 || r.head == r.cfg.CI.HeadCommit {
+	if r.ci.PullRequest == 0 || r.head == r.ci.HeadCommit {
 		return plan.ComparedCommits{}, false
 	}
 	// A job may have checked out the branch itself, which can end in a merge as well.
 	parents, err := r.repository.Parents(ctx, r.head)
-	if err != nil || len(parents) != 2 || r.head != r.cfg.CI.MergeCommit && parents[1] != r.cfg.CI.HeadCommit {
+	if err != nil || len(parents) != 2 || r.head != r.ci.MergeCommit && parents[1] != r.ci.HeadCommit {
 		return plan.ComparedCommits{}, false
 	}
 	b := plan.ComparedCommits{Ref: "the target branch", Merge: true}
-	if r.cfg.CI.BaseRef != "" {
-		b.Ref = "origin/" + r.cfg.CI.BaseRef
+	if r.ci.BaseRef != "" {
+		b.Ref = "origin/" + r.ci.BaseRef
 	}
 	return r.baseFromCommit(ctx, b, parents[0], "the commit that the pull request is merged into"), true
 }
 
 // baseFromTargetBranch compares with the target branch of a pull request, or in a merge queue with the commit before this one.
 func (r *CommitReader) baseFromTargetBranch(ctx context.Context) plan.ComparedCommits {
-	shown := "origin/" + r.cfg.CI.BaseRef
-	if r.cfg.CI.PullRequest == 0 && r.cfg.CI.BaseCommit != "" {
-		return r.baseFromCommit(ctx, plan.ComparedCommits{Ref: shown}, r.cfg.CI.BaseCommit, "the commit before this one in the merge queue")
+	shown := "origin/" + r.ci.BaseRef
+	if r.ci.PullRequest == 0 && r.ci.BaseCommit != "" {
+		return r.baseFromCommit(ctx, plan.ComparedCommits{Ref: shown}, r.ci.BaseCommit, "the commit before this one in the merge queue")
 	}
 	if _, err := r.repository.ResolveCommit(ctx, "refs/remotes/"+shown); err == nil {
 		return r.baseFromMergeBase(ctx, shown, "refs/remotes/"+shown)
 	}
-	if r.cfg.CI.BaseCommit != "" {
-		return r.baseFromMergeBase(ctx, shown, r.cfg.CI.BaseCommit)
+	if r.ci.BaseCommit != "" {
+		return r.baseFromMergeBase(ctx, shown, r.ci.BaseCommit)
 	}
 	return r.missingCommit(plan.ComparedCommits{}, shown)
 }
@@ -232,7 +232,7 @@ func (r *CommitReader) isOnMainline(ctx context.Context, mainline string) bool {
 
 // baseFromPush compares with the branch before the push, if CI says so, else before the commit.
 func (r *CommitReader) baseFromPush(ctx context.Context) plan.ComparedCommits {
-	if before := r.cfg.CI.BaseCommit; before != "" {
+	if before := r.ci.BaseCommit; before != "" {
 		b := r.baseFromCommit(ctx, plan.ComparedCommits{Ref: "the branch before the push"}, before, "the branch before the push")
 		if b.Base == "" && !r.repository.Shallow {
 			b.Problem += ": the branch was probably force-pushed"

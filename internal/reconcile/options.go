@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"trueup/internal/apply"
 	"trueup/internal/canon"
 	"trueup/internal/config"
 	"trueup/internal/diag"
@@ -27,6 +28,8 @@ type Options struct {
 	PastErrors  bool                  // go on with the files that have no errors; for commands that change nothing
 	Whole       bool                  // keep the specs of live objects that are not in git
 	More        []manifest.PathSource // manifests that are not in git
+	Paths       []string              // the PATH arguments
+	Report      func(apply.Event)     // gets the events of apply
 	Accept      []string              // what a person accepts, in the forms of Acceptances
 	BaseRef     string
 	DespiteHold string        // why the apply goes on despite a hold; empty if it does not
@@ -100,7 +103,7 @@ func (o Options) CheckMatches(set *manifest.Set) error {
 			return fmt.Errorf("--accept %s names no manifest%s", value, diag.DidYouMean(name, diag.MapList(kind.KeysOf(set.Objects), kind.Key.String)))
 		}
 	}
-	return CheckPatterns(o.Patterns, set)
+	return config.CheckPatterns(o.Patterns, set)
 }
 
 // leaveOutBroken returns the manifests of files without errors, and the files that have some. There are no such files if
@@ -119,21 +122,10 @@ func (o Options) leaveOutBroken(l config.LoadedProject) (sound *manifest.Set, br
 		}
 	}
 	sound = l.Set.WithoutFiles(broken)
-	if len(sound.Objects) == 0 || CheckPatterns(o.Patterns, sound) != nil {
+	if len(sound.Objects) == 0 || config.CheckPatterns(o.Patterns, sound) != nil {
 		return nil, nil
 	}
 	return sound, broken
-}
-
-// CheckPatterns rejects a pattern that matches no manifest.
-func CheckPatterns(patterns []string, set *manifest.Set) error {
-	for _, pattern := range patterns {
-		filter, _ := kind.ParseFilter(pattern) // the caller has read it
-		if !slices.ContainsFunc(set.Objects, func(obj *manifest.Object) bool { return filter(obj.Key()) }) {
-			return fmt.Errorf("%s matches no manifest%s", pattern, diag.DidYouMean(pattern, diag.MapList(kind.KeysOf(set.Objects), kind.Key.String)))
-		}
-	}
-	return nil
 }
 
 // ParseKeys returns the objects that a flag names.

@@ -104,7 +104,7 @@ func (r *CommitReader) openRepository(ctx context.Context) plan.ComparedCommits 
 	if slices.Contains(r.names, "-") {
 		return plan.ComparedCommits{Problem: "standard input is not in git"}
 	}
-	if _, found := files.FindAbove(r.dir, ".git"); !found && !r.cfg.GitDir {
+	if _, found := files.FindAbove(r.dir, ".git"); !found && r.env.Getenv("GIT_DIR") == "" {
 		return plan.ComparedCommits{Problem: "this is not a git repository", Fix: "run trueup in a clone of the repository"}
 	}
 	repository, err := git.OpenRepository(ctx, r.dir)
@@ -160,8 +160,8 @@ func (r *CommitReader) readManifests(ctx context.Context, commit string, then *p
 		return plan.BaseState{}, fmt.Errorf("read folder: %w", files.WithoutPath(err))
 	}
 	defer func() { _ = root.Close() }()
-	if then != nil && r.dir == r.cfg.Project.Dir {
-		if then.Workspace.UUID != r.cfg.Project.Workspace.UUID {
+	if then != nil && r.dir == r.Project.Dir {
+		if then.Workspace.UUID != r.Project.Workspace.UUID {
 			return plan.BaseState{Set: &manifest.Set{}}, nil // this workspace had no manifests
 		}
 		r.addNames(then)
@@ -170,13 +170,13 @@ func (r *CommitReader) readManifests(ctx context.Context, commit string, then *p
 	if err != nil {
 		return plan.BaseState{}, err
 	}
-	set, findings, err := r.names.parseTree(ctx, manifest.PathSource{FS: tree}, r.cfg.Options)
+	set, findings, err := r.names.parseTree(ctx, manifest.PathSource{FS: tree}, r.options)
 	return plan.BaseState{Set: set, Same: r.same, Unclear: findings.HasErrors()}, err
 }
 
 // readProject returns the project of a commit, nil if the commit has none in this folder that can be read.
 func (r *CommitReader) readProject(ctx context.Context, commit string) (*plan.ProjectSettings, error) {
-	now := r.cfg.Project
+	now := r.Project
 	if now.Dir == "" {
 		return nil, nil
 	}
@@ -203,7 +203,7 @@ func (r *CommitReader) addNames(then *plan.ProjectSettings) {
 		clean := path.Clean(filepath.ToSlash(name))
 		if r.configured && filepath.IsLocal(name) && !slices.Contains(r.names, clean) {
 			r.names = append(r.names, clean)
-			r.shown = append(r.shown, r.cfg.Project.ShownPath(r.cfg.Cwd, name))
+			r.shown = append(r.shown, r.Project.ShownPath(r.env.Dir, name))
 		}
 	}
 }

@@ -18,24 +18,13 @@ import (
 	"trueup/internal/plan"
 )
 
-// CommitReaderConfig says what a run reads, and where it runs.
-type CommitReaderConfig struct {
-	// Cwd is the directory of the run. It reads Paths, or without them the manifests that the
-	// project names, or else all below Cwd.
-	Cwd   string
-	Paths []string
-	// Loaded has the project and the manifests as they are now.
-	config.LoadedProject
-	Options manifest.LoadSettings
-	// CI is what the CI service says of the run. InCI is true in an unknown service, too.
-	CI     forge.CIContext
-	InCI   bool
-	GitDir bool // reports whether the environment names the repository
-}
-
 // CommitReader reads the manifests of commits, in the places where the run reads them now. It reads a commit once.
 type CommitReader struct {
-	cfg        CommitReaderConfig
+	env config.Options
+	// LoadedProject has the project and the manifests as they are now.
+	config.LoadedProject
+	options    manifest.LoadSettings
+	ci         forge.CIContext // what the CI service says of the run
 	repository git.Repository
 	dir        string        // the folder of names
 	names      manifestPaths // the files and folders to read
@@ -50,16 +39,19 @@ type CommitReader struct {
 	head    string // the commit that is checked out, or empty before it was asked for
 }
 
-// NewCommitReader returns the reader of a run.
-func NewCommitReader(cfg CommitReaderConfig) *CommitReader {
-	r := &CommitReader{cfg: cfg, dir: cfg.Cwd, shown: cfg.Paths, sets: map[string]plan.BaseState{}}
-	p := cfg.Project
+// NewCommitReader returns the reader of a run with these PATHs.
+func NewCommitReader(env config.Options, l config.LoadedProject, paths []string) *CommitReader {
+	p := l.Project
+	r := &CommitReader{
+		env: env, LoadedProject: l, options: p.ManifestOptions(env.API.Parallelism), dir: env.Dir, shown: paths, sets: map[string]plan.BaseState{},
+	}
+	r.ci, _ = forge.Detect(env.Getenv) // without its event file, it is incomplete
 	switch {
-	case len(cfg.Paths) > 0:
+	case len(paths) > 0:
 	case len(p.Manifests) > 0:
 		r.dir, r.configured = p.Dir, true
 		for _, name := range p.Manifests {
-			r.shown = append(r.shown, p.ShownPath(cfg.Cwd, name))
+			r.shown = append(r.shown, p.ShownPath(env.Dir, name))
 		}
 	default:
 		r.shown = []string{"."}
@@ -95,7 +87,7 @@ func (r *CommitReader) ReadBase(ctx context.Context, ref string) plan.PruneBase 
 		base = r.readTrees(ctx, ref)
 		base.Newer = newer
 	}
-	if base.Elsewhere, err = r.findMovedManifests(ctx, RemovedKeys(base, r.cfg.Set)); err != nil {
+	if base.Elsewhere, err = r.findMovedManifests(ctx, RemovedKeys(base, r.Set)); err != nil {
 		return plan.PruneBase{Problem: "trueup can't tell what else it contains: " + err.Error(), Fix: "fix that"}
 	}
 	return base
@@ -153,7 +145,7 @@ func (r *CommitReader) readSet(ctx context.Context, ref string) (*manifest.Set, 
 	if err != nil {
 		return nil, err
 	}
-	set, findings, err := r.names.parseTree(ctx, manifest.PathSource{FS: tree, Display: ref}, r.cfg.Options)
+	set, findings, err := r.names.parseTree(ctx, manifest.PathSource{FS: tree, Display: ref}, r.options)
 	if err == nil {
 		r.sets[commit] = plan.BaseState{Set: set, Unclear: findings.HasErrors()}
 	}
@@ -170,7 +162,7 @@ func (r *CommitReader) findMovedManifests(ctx context.Context, removed []kind.Ke
 	if err != nil {
 		return nil, err
 	}
-	ws := r.cfg.Project.Workspace
+	ws := r.Project.Workspace
 	tree, err := r.repository.InFolder(top).ReadTree(ctx, "HEAD", func(name, _ string) bool {
 		if !manifest.IsFile(name) || r.names.coversFile(folder, name) {
 			return false
@@ -181,7 +173,7 @@ func (r *CommitReader) findMovedManifests(ctx context.Context, removed []kind.Ke
 	if err != nil {
 		return nil, err
 	}
-	set, _, err := manifest.Load(ctx, []manifest.PathSource{{FS: tree, Path: "."}}, r.cfg.Options)
+	set, _, err := manifest.Load(ctx, []manifest.PathSource{{FS: tree, Path: "."}}, r.options)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,6 @@ import (
 	"sync"
 
 	"trueup/internal/api"
-	"trueup/internal/apply"
 	"trueup/internal/config"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
@@ -21,14 +20,6 @@ import (
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
 )
-
-// SessionEnv is the environment of a run.
-type SessionEnv struct {
-	config.Options
-	Paths   []string // the PATH arguments
-	History *CommitReader
-	Report  func(apply.Event) // Report gets the events of apply.
-}
 
 // Session is a run from manifests to plan and apply.
 type Session struct {
@@ -41,7 +32,8 @@ type Session struct {
 	Skipped *ledger.ApplyHead
 
 	settles      bool // Apply finishes open requests, and sends nothing else
-	env          SessionEnv
+	env          config.Options
+	history      *CommitReader
 	options      Options
 	inputs       plan.Inputs
 	planner      *plan.Planner
@@ -50,8 +42,8 @@ type Session struct {
 }
 
 // PrepareSession makes the plan. If findings are errors, the session has none.
-func PrepareSession(ctx context.Context, env SessionEnv, l config.LoadedProject, o Options) (*Session, error) {
-	s := &Session{env: env, Loaded: l, options: o}
+func PrepareSession(ctx context.Context, env config.Options, l config.LoadedProject, o Options) (*Session, error) {
+	s := &Session{env: env, Loaded: l, options: o, history: NewCommitReader(env, l, o.Paths)}
 	var broken []string
 	if l.Findings.HasErrors() {
 		if l.Set, broken = o.leaveOutBroken(l); broken == nil {
@@ -69,7 +61,7 @@ func PrepareSession(ctx context.Context, env SessionEnv, l config.LoadedProject,
 	if s.Platform, err = env.Open(ctx, l.Project, l.Set); err != nil {
 		return nil, err
 	}
-	if len(env.Paths) == 0 {
+	if len(o.Paths) == 0 {
 		WarnIfNoManifests(l, env.Log)
 	}
 	options := &s.inputs.Options
@@ -78,7 +70,7 @@ func PrepareSession(ctx context.Context, env SessionEnv, l config.LoadedProject,
 	s.inputs.Target = plan.Destination{Origins: s.Platform.Origins, Workspace: s.Platform.Workspace}
 	s.inputs.LedgerStore = s.Platform.Ledger.Store
 	if o.Prune {
-		s.inputs.Base = env.History.ReadBase(ctx, o.BaseRef)
+		s.inputs.Base = s.history.ReadBase(ctx, o.BaseRef)
 	}
 	if err := s.readAndPlan(ctx); err != nil {
 		s.Close()
@@ -91,12 +83,12 @@ func PrepareSession(ctx context.Context, env SessionEnv, l config.LoadedProject,
 }
 
 // planInputs returns what a plan is made of, without what only the platform has.
-func (o Options) planInputs(env SessionEnv, l config.LoadedProject) (plan.Inputs, error) {
+func (o Options) planInputs(env config.Options, l config.LoadedProject) (plan.Inputs, error) {
 	options, err := o.planOptions()
 	if err == nil {
 		err = o.CheckMatches(l.Set)
 	}
-	options.Overrides, options.PartOfTree = l.Project.Overrides, l.Project.ReadsPartly(env.Dir, env.Paths)
+	options.Overrides, options.PartOfTree = l.Project.Overrides, l.Project.ReadsPartly(env.Dir, o.Paths)
 	options.MaxCreates, options.MaxDeletes = l.Project.MaxCreates, l.Project.DeletesAllowed()
 	return plan.Inputs{
 		Tool: env.Tool, Sandbox: env.Sandbox, Set: l.Set, Options: options, Project: l.Project.PlanSettings(env.Dir), ReadOnly: o.ReadOnly,
@@ -195,18 +187,18 @@ func (s *Session) readAndPlan(ctx context.Context) error {
 func (s *Session) makePlan(ctx context.Context) {
 	past, isLarge := plan.BaseState{}, len(s.inputs.Set.Objects) > large
 	if isLarge {
-		past = s.env.History.ReadPast(ctx, s.options.BaseRef, false)
+		past = s.history.ReadPast(ctx, s.options.BaseRef, false)
 		s.inputs.Release = !s.options.Whole && !past.ChangesOverrides(s.inputs)
 	}
 	s.planner = plan.NewPlanner(s.inputs)
 	made, findings := s.planner.MakePlan()
 	s.Plan, s.Loaded.Findings = made, append(s.Loaded.Findings, findings...)
 	if asks := made.NeedsGitHistory() || s.Loaded.Set.HasSilences(); !isLarge || asks && past.Blame.Base != "" {
-		past = s.env.History.ReadPast(ctx, s.options.BaseRef, asks)
+		past = s.history.ReadPast(ctx, s.options.BaseRef, asks)
 	}
 	s.planner.ExplainPlan(made, past)
 	if keys := made.ObjectsWithoutCommit(); len(keys) > 0 {
-		s.planner.AddCommits(made, s.env.History.ReadTrails(ctx, keys))
+		s.planner.AddCommits(made, s.history.ReadTrails(ctx, keys))
 	}
 	s.order = s.compareCommit(ctx)
 	s.Plan.Commit, s.Plan.OrderNote, s.Plan.Older = s.order.Commit, s.orderNote(), s.order.IsOlder()
@@ -315,17 +307,16 @@ func (s *Session) canRead(area kind.Area) bool {
 	return e.Base != nil && (!e.Token.IsZero() || e.Ask != nil)
 }
 
-// PlanOffline returns the plan of what git changed since the base. It needs no token, platform or ledger; store is
-// that of the project.
-func PlanOffline(ctx context.Context, env SessionEnv, l config.LoadedProject, o Options, store string) (*plan.Plan, error) {
+// PlanOffline returns the plan of what git changed since the base. It needs no token, platform or ledger.
+func PlanOffline(ctx context.Context, env config.Options, l config.LoadedProject, o Options) (*plan.Plan, error) {
 	inputs, err := o.planInputs(env, l)
 	if err != nil {
 		return nil, err
 	}
-	past := env.History.ReadPast(ctx, o.BaseRef, true)
+	past := NewCommitReader(env, l, o.Paths).ReadPast(ctx, o.BaseRef, true)
 	if past.Set == nil {
 		return nil, fmt.Errorf("--offline has nothing to compare with: %s (%s)", past.Blame.Problem, cmp.Or(past.Blame.Fix, "plan compares with live"))
 	}
-	inputs.Target, inputs.LedgerStore = plan.Destination{Workspace: l.Project.Workspace}, store
+	inputs.Target, inputs.LedgerStore = plan.Destination{Workspace: l.Project.Workspace}, env.LedgerConfig(l.Project).Store
 	return plan.MakeOffline(inputs, past), nil
 }

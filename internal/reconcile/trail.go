@@ -63,7 +63,7 @@ func (r *CommitReader) ReadTrails(ctx context.Context, keys []kind.Key) map[kind
 	files := map[string][]kind.Key{}
 	var gone []kind.Key
 	for _, key := range keys {
-		if o := r.cfg.Set.Find(key); o == nil {
+		if o := r.Set.Find(key); o == nil {
 			gone = append(gone, key)
 		} else if name := t.fileOf(o.Path); name != "" {
 			files[name] = append(files[name], key)
@@ -276,7 +276,7 @@ func (t *versionReader) readContents(ctx context.Context, ids []string) error {
 	if err != nil {
 		return err
 	}
-	options := t.cfg.Options
+	options := t.options
 	options.Progress, options.Strict = nil, false
 	for _, id := range ids {
 		set, findings, err := manifest.Load(ctx, []manifest.PathSource{{FS: tree, Path: id + ".yaml"}}, options)
