@@ -1,19 +1,18 @@
 package command
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
@@ -100,7 +99,7 @@ func runEach(ctx context.Context, run *Run, o eachOptions, line projectCommandLi
 	if err != nil {
 		shard.Error = err.Error() // the merged result says it
 	}
-	out, failed := createResultsFile(run, o.results, shard)
+	out, failed := createResults(run, o.results, shard)
 	if err = errors.Join(err, failed); err != nil {
 		return doc, errors.Join(err, out.close())
 	}
@@ -113,8 +112,8 @@ func runEach(ctx context.Context, run *Run, o eachOptions, line projectCommandLi
 	keep := func(i int, doc report.Document) {
 		p := found.Projects[i]
 		doc = report.ResultOf(p.Path, p.Settings.Workspace.UUID, doc)
-		out.writeResult(doc)
-		if report.PlaceInFleet(&doc); doc.ExitCode != diag.ExitOK && doc.ExitCode != diag.ExitChanges { // which is what the run found
+		_ = report.WriteLine(out, doc)                                       // close returns the error
+		if doc.ExitCode != diag.ExitOK && doc.ExitCode != diag.ExitChanges { // which is what the run found
 			failures.Add(1)
 		}
 		results[i] = doc
@@ -139,7 +138,8 @@ func runEach(ctx context.Context, run *Run, o eachOptions, line projectCommandLi
 	}
 	doc = report.MergeResults(shard, results)
 	if err := out.close(); err != nil {
-		doc.Errors, doc.ExitCode = append(doc.Errors, err.Error()), diag.WorstExit(doc.ExitCode, diag.ExitError)
+		doc.Errors = append(doc.Errors, "--results: "+files.WithoutPath(err).Error())
+		doc.ExitCode = diag.WorstExit(doc.ExitCode, diag.ExitError)
 	}
 	doc.ExitCode = diag.OrInterrupted(ctx, doc.ExitCode)
 	return doc, nil
@@ -201,16 +201,14 @@ func checkPins(run *Run, o eachOptions, found *config.Fleet, isLocal bool) error
 func newShard(ctx context.Context, run *Run, o eachOptions, found config.Fleet, line projectCommandLine) report.ShardHead {
 	part := o.Shard
 	shard := report.ShardHead{
-		Format: report.ShardFormat, Shard: max(part.Index, 1), Started: run.Now().UTC(), Projects: []string{}, Facts: found.FleetChanges,
+		Format: report.ShardFormat, Shard: max(part.Index, 1), Started: run.Now().UTC(), Facts: found.FleetChanges,
+		Projects: diag.MapList(found.Projects, func(p *config.ProjectFolder) string { return p.Path }),
 		FleetRun: report.FleetRun{
 			Command: line.command, Flags: line.flags, Selection: o.Describe(found.Since), Tool: toolName(), Shards: max(part.Of, 1),
 		},
 	}
 	if found.Root != "" {
 		shard.Commit = found.Commit(ctx)
-	}
-	for _, p := range found.Projects {
-		shard.Projects = append(shard.Projects, p.Path)
 	}
 	return shard
 }
@@ -226,71 +224,35 @@ func whyNotStarted(ctx context.Context, bound int) string {
 	return fmt.Sprintf("more than %d failed (--max-failures)", bound)
 }
 
-// resultsFile is the file of the results of a shard, with a line for each; nil writes none.
-type resultsFile struct {
-	lock sync.Mutex
-	file *os.File
-	err  error // of the first line that was not written whole: nothing follows it
-}
-
-// createResultsFile begins the file of the results of a shard, without what an earlier run left.
-func createResultsFile(run *Run, name string, shard report.ShardHead) (*resultsFile, error) {
+// createResults begins the file of the results of a shard, without what an earlier run left. Without a name, it keeps nothing.
+// Results of another number of shards may not be beside it.
+func createResults(run *Run, name string, shard report.ShardHead) (out *outputWriter, err error) {
+	out = &outputWriter{w: io.Discard}
 	if name == "" {
-		return nil, nil
+		return out, nil
 	}
-	r := &resultsFile{}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("--results %s: %w", name, files.WithoutPath(err))
+		}
+	}()
 	root, err := files.FolderAt(run.Dir, name).OpenOrCreate()
-	if err == nil {
-		err = errors.Join(r.open(root, shard), root.Close())
+	if err != nil {
+		return out, err
 	}
-	if err == nil {
-		r.writeLine(shard)
-		return r, nil
-	}
-	return nil, fmt.Errorf("--results %s: %w", name, files.WithoutPath(err))
-}
-
-// open opens the file. Results of another number of shards may not be beside it.
-func (r *resultsFile) open(root *os.Root, shard report.ShardHead) (err error) {
-	names, _ := fs.Glob(root.FS(), report.ShardNames) // the pattern is valid
-	for _, name := range names {
-		if !strings.HasSuffix(name, fmt.Sprintf("-of-%d.jsonl", shard.Shards)) {
-			return fmt.Errorf("it has results of another number of shards: name another folder, or remove %s", name)
+	defer func() { err = errors.Join(err, root.Close()) }()
+	others, _ := fs.Glob(root.FS(), report.ShardNames) // the pattern is valid
+	for _, other := range others {
+		if !strings.HasSuffix(other, fmt.Sprintf("-of-%d.jsonl", shard.Shards)) {
+			return out, fmt.Errorf("it has results of another number of shards: name another folder, or remove %s", other)
 		}
 	}
-	r.file, err = root.OpenFile(shard.FileName(), os.O_WRONLY|os.O_CREATE|os.O_TRUNC|files.NoWait, 0o644)
-	return err
-}
-
-// writeResult writes the result of a project.
-func (r *resultsFile) writeResult(doc report.Document) {
-	if r == nil {
-		return
+	file, err := root.OpenFile(shard.FileName(), os.O_WRONLY|os.O_CREATE|os.O_TRUNC|files.NoWait, 0o644)
+	if err == nil {
+		out.w = file
+		_ = json.NewEncoder(out).Encode(shard) // close returns the error
 	}
-	var text bytes.Buffer
-	_ = report.Write(&text, "json", doc, report.FormatOptions{}) // a part of it is no JSON, which is an error below
-	r.writeLine(json.RawMessage(text.Bytes()))
-}
-
-func (r *resultsFile) writeLine(v any) {
-	line, err := json.Marshal(v)
-	r.lock.Lock()
-	defer r.lock.Unlock()
-	if r.err == nil && err == nil {
-		_, err = r.file.Write(append(line, '\n'))
-	}
-	r.err = cmp.Or(r.err, err)
-}
-
-// close closes the file, and returns why it lacks results.
-func (r *resultsFile) close() error {
-	if r == nil {
-		return nil
-	}
-	if err := errors.Join(r.err, r.file.Close()); err != nil {
-		return fmt.Errorf("--results: %w", files.WithoutPath(err))
-	}
-	return nil
+	return out, err
 }
 
 // listedProject is a project in JSON (schemas/projects.schema.json).

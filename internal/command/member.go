@@ -51,7 +51,7 @@ func newMemberRoot(run *Run) *cobra.Command {
 
 // runInProject runs the command line in a project, as in a process of its own with that folder, and returns its result.
 // Nobody can answer a question there.
-func runInProject(ctx context.Context, run *Run, m *projectRun, p config.ProjectFolder, line projectCommandLine) report.Document {
+func runInProject(ctx context.Context, run *Run, m *projectRun, p *config.ProjectFolder, line projectCommandLine) report.Document {
 	if p.Err != nil {
 		code := diag.ExitOf(p.Err)
 		return report.Document{Command: line.command, ExitCode: code, Result: diag.ExitName(code), Errors: []string{p.Err.Error()}}

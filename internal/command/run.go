@@ -40,7 +40,7 @@ type Run struct {
 	// timeout limits the run; 0 means no limit. No command runs if settingsErr says that a setting is wrong.
 	timeout     time.Duration
 	settingsErr error
-	stdout      *stdoutWriter
+	stdout      *outputWriter
 	out         report.LineWriter
 	// answers may have read a part of the next answer.
 	answers *bufio.Reader
@@ -58,7 +58,7 @@ type Run struct {
 
 // NewRun returns a run of the process that env describes.
 func NewRun(env config.Env) *Run {
-	run := &Run{cancel: func() {}, stdout: &stdoutWriter{w: env.Stdout}}
+	run := &Run{cancel: func() {}, stdout: &outputWriter{w: env.Stdout}}
 	run.Options = config.Options{
 		Env: env, Dir: env.Cwd, Clean: report.Clean, Shared: &config.SharedState{}, Tool: toolName(),
 		Log: run.log, Open: run.openPlatform,

@@ -90,11 +90,16 @@ func describeProjects(projects []string, all int) string {
 	return "in " + diag.Plural(len(projects), "project", "projects") + ": " + nameProjects(projects)
 }
 
-// PlaceInFleet makes the result of a project one of many: places start from where the search of projects began, objects have
-// their project, and what needs no action is only counted.
-func PlaceInFleet(doc *Document) {
-	at, pl, tests := doc.Project.Path, cmp.Or(doc.Plan, &plan.Plan{}), cmp.Or(doc.Tests, &requesttest.TestResults{})
-	doc.Project.Digest = pl.Digest
+// ResultOf returns the document of one of many projects: places start from where the search of projects began, objects have
+// their project, and what needs no action is only counted. A command with a form of its own, such as status, becomes a message
+// that counts what it has.
+func ResultOf(at, workspace string, doc Document) Document {
+	if s, ok := doc.Data.(statusDocument); ok {
+		doc.Messages = append(doc.Messages, s.counts)
+	}
+	doc.Data, doc.Text = nil, nil
+	pl, tests := cmp.Or(doc.Plan, &plan.Plan{}), cmp.Or(doc.Tests, &requesttest.TestResults{})
+	doc.Project = &ProjectResult{Path: at, Workspace: workspace, Result: doc.Result, ExitCode: doc.ExitCode, Digest: pl.Digest}
 	for _, list := range []*diag.List{&doc.Findings, &doc.Silenced, &pl.Advice, &pl.Silenced} {
 		*list = slices.Clone(*list) // the plan has some of the run
 		for i := range *list {
@@ -141,6 +146,7 @@ func PlaceInFleet(doc *Document) {
 			tests.Coverage.Missing[i].File = fileInProject(at, tests.Coverage.Missing[i].File)
 		}
 	}
+	return doc
 }
 
 func placeKeys(project string, keys []kind.Key) {
@@ -149,7 +155,7 @@ func placeKeys(project string, keys []kind.Key) {
 	}
 }
 
-// MergeResults joins the results of the projects of a shard, in the order of their paths. Each is placed in the fleet.
+// MergeResults joins the results of the projects of a shard, in the order of their paths.
 func MergeResults(shard ShardHead, docs []Document) Document {
 	return mergeResults(FleetFacts{FleetRun: shard.FleetRun, FleetChanges: shard.Facts}, docs, nil)
 }
