@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"trueup/internal/config"
 	"trueup/internal/diag"
@@ -33,7 +34,8 @@ const mostDoubt = 10 * time.Second
 
 func newInit(run *Run) *cobra.Command {
 	var o initOptions
-	cmd := newCommand(run, "init", func(ctx context.Context, _ []string) (doc report.Document, err error) {
+	var cmd *cobra.Command
+	cmd = newCommand(run, "init", func(ctx context.Context, _ []string) (doc report.Document, err error) {
 		s, err := prepareSetup(ctx, run, &o)
 		if err != nil {
 			return doc, err
@@ -43,7 +45,13 @@ func newInit(run *Run) *cobra.Command {
 			return nothingToSetUp(ctx, run, s)
 		}
 		if doc, err = setUp(ctx, run, s, o); err != nil && run.StdinIsTTY && s.IsNew {
-			run.Log(slog.LevelInfo, "to give these answers again: "+o.commandLine())
+			line := "trueup init"
+			cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+				if answer := f.Value.String(); answer != "" && f.Value.Type() == "string" {
+					line += " --" + f.Name + " " + ledger.ShellQuote(answer)
+				}
+			})
+			run.Log(slog.LevelInfo, "to give these answers again: "+line)
 		}
 		return doc, err
 	})
@@ -110,26 +118,6 @@ func setUp(ctx context.Context, run *Run, s *generate.Setup, o initOptions) (doc
 		return doc, ready()
 	}
 	return initFromLive(ctx, run, s, doc.Messages, ready)
-}
-
-// commandLine returns the command line that has the answers.
-func (o initOptions) commandLine() string {
-	text := "trueup init"
-	for _, f := range [][2]string{
-		{"workspace", o.Workspace},
-		{"uuid", o.UUID},
-		{"ledger", o.Ledger},
-		{"adopt", o.Adopt},
-		{"manifests", o.Manifests},
-		{"ci", o.CI},
-		{"trueup", o.Source},
-		{"branch", o.Branch},
-	} {
-		if f[1] != "" {
-			text += " --" + f[0] + " " + ledger.ShellQuote(f[1])
-		}
-	}
-	return text
 }
 
 // nothingToSetUp is the result of an init that has nothing to do. The ledger may still lack an address.
@@ -227,7 +215,7 @@ func confirmSetup(run *Run, s *generate.Setup) (doc report.Document, err error) 
 		}
 	}
 	if s.FromLive {
-		addMessage(&doc, "  write manifests of what is live in workspace %s", s.Workspace.Name)
+		addMessage(&doc, "  write manifests of what is live in workspace %s", s.Project.Workspace.Name)
 	}
 	if !run.StdinIsTTY {
 		return doc, errors.New("nothing was written, because there is no terminal to ask on: add --auto-approve")

@@ -203,16 +203,15 @@ func newSandboxSeed(run *Run) *cobra.Command {
 		if err != nil {
 			return doc, err
 		}
-		seeded, err := run.SeedSandbox(ctx, dir, ws, func(yield func([]byte, error) bool) {
-			for _, o := range l.Set.Objects {
-				if !o.Kind.IsRequestOnly() && !yield(o.Kind.MakeEnvelope(ws, o.Name, o.Spec), nil) {
-					return
-				}
+		var objects []json.RawMessage
+		for _, o := range l.Set.Objects {
+			if !o.Kind.IsRequestOnly() {
+				objects = append(objects, o.Kind.MakeEnvelope(ws, o.Name, o.Spec))
 			}
-		})
-		if err != nil {
+		}
+		if err := run.SeedSandbox(ctx, dir, ws, objects); err != nil {
 			return doc, err
 		}
-		return messageDocument("%s live in the sandbox, in workspace %s", diag.Plural(seeded, "object is", "objects are"), ws.Name), nil
+		return messageDocument("%s live in the sandbox, in workspace %s", diag.Plural(len(objects), "object is", "objects are"), ws.Name), nil
 	})
 }

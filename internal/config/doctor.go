@@ -269,14 +269,8 @@ func (e *doctorChecker) openAll(ctx context.Context) {
 			return
 		}
 	} else {
-		pin, err := e.FindPin(e.project)
-		e.PinnedProfile = pin.Profile
-		e.settings, e.settingsErr = e.ResolveSettings()
-		e.settingsErr = errors.Join(err, e.settingsErr)
-		roots, err := e.settings.RootCAs()
-		e.settingsErr = errors.Join(e.settingsErr, err)
+		e.settings, e.settingsErr = e.ResolveSettings(e.project)
 		e.platform, e.addressErrs = e.RealPlatform(e.settings, e.project)
-		e.platform.API.RootCAs = roots
 	}
 	e.ledger, e.ledgerErr = e.platform.OpenLedger(ctx)
 }

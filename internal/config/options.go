@@ -63,7 +63,6 @@ type Options struct {
 	Shared        *SharedState        // nil for a single project
 	Warnings      diag.List           // about what other projects have, too
 	Writes        bool                // the command sends requests that change something
-	PinnedProfile string              // the profile that the pin of the project names
 	Sandbox       bool
 	SandboxFaults []string
 	DiskIsKept    bool             // the runner of CI keeps its disk, and so a ledger in a file
@@ -207,43 +206,29 @@ func (w *Platform) GetAll(ctx context.Context, k *kind.Kind) (map[string]kind.Li
 
 // OpenPlatform finds the real platform. It reads nothing of it.
 func (o Options) OpenPlatform(p Project) (*Platform, error) {
-	pin, err := o.FindPin(p)
-	if err = cmp.Or(err, o.checkWrite(pin)); err != nil {
-		return nil, err
-	}
-	o.PinnedProfile = pin.Profile
-	s, err := o.ResolveSettings()
-	if err != nil {
+	s, err := o.ResolveSettings(p)
+	if err = cmp.Or(s.pinErr, o.checkWrite(s.Pin), err); err != nil {
 		return nil, err
 	}
 	for _, text := range s.OverriddenVariables() {
 		o.Log(slog.LevelWarn, text+": unset it to use the profile's")
 	}
-	roots, err := s.RootCAs()
-	if err != nil {
-		return nil, err
-	}
 	w, wrong := o.RealPlatform(s, p)
-	if err := cmp.Or(w.Pin.CheckWorkspace(w.Workspace), wrong[kind.Compute], wrong[kind.Delivery]); err != nil {
-		return nil, err
-	}
-	w.API.RootCAs = roots
-	return w, nil
+	return w, cmp.Or(w.Pin.CheckWorkspace(w.Workspace), wrong[kind.Compute], wrong[kind.Delivery])
 }
 
 // RealPlatform returns the real platform, and which addresses are wrong.
 func (o Options) RealPlatform(s Settings, p Project) (w *Platform, wrong map[kind.Area]error) {
-	pin, err := o.FindPin(p)
 	w = &Platform{
 		Workspace: p.Workspace, Origins: map[kind.Area]string{}, API: o.apiConfig(p.Workspace),
-		Pin: pin, Profile: s.Profile,
+		Pin: s.Pin, Profile: s.Profile,
 	}
 	w.API.Endpoints, w.API.Proxy, w.API.Duplicate = map[kind.Area]api.Endpoint{}, s.ProxyFor, p.DuplicateAnswer()
-	w.API.ReadOnly = o.ReadOnly
+	w.API.ReadOnly, w.API.RootCAs = o.ReadOnly, s.roots
 	wrong = map[kind.Area]error{}
 	for _, area := range kind.Areas() {
-		if err != nil {
-			wrong[area] = err
+		if s.pinErr != nil {
+			wrong[area] = s.pinErr
 			continue
 		}
 		url := s.URLs[area]

@@ -44,14 +44,17 @@ type SetupChoices struct {
 
 // Setup is a project and the edits to its files.
 type Setup struct {
-	ProjectFileEdit
-	Project   config.Project // the project as it will be
-	Root, Top *os.Root       // Root is the directory of the project. Top is that of the repository.
-	Remote    string         // Remote is the address of the remote origin. It may hold a password.
-	InGit     bool           // reports whether there is a repository
-	FromLive  bool           // reports whether to write manifests of live objects
-	Edits     []*FileEdit
-	next      string // what to do for CI
+	Project      config.Project // the project as it will be
+	IsNew        bool
+	Store, ID    string   // Store is that of a ledger to create, empty for none, and ID its id once it is created
+	StoreFromEnv bool     // the environment names the store, which then stays out of the file
+	Waits        bool     // the store is on a git remote that does not exist yet: the file gets no ID
+	Root, Top    *os.Root // Root is the directory of the project. Top is that of the repository.
+	Remote       string   // Remote is the address of the remote origin. It may hold a password.
+	InGit        bool     // reports whether there is a repository
+	FromLive     bool     // reports whether to write manifests of live objects
+	Edits        []*FileEdit
+	next         string // what to do for CI
 
 	cfg        config.Options
 	repository git.Repository
@@ -122,7 +125,7 @@ func (s *Setup) ProposeManifests() string {
 }
 
 func (s *Setup) knowsAddress() bool {
-	settings, err := s.cfg.ResolveSettings()
+	settings, err := s.cfg.ResolveSettings(s.Project)
 	return err == nil && slices.ContainsFunc(kind.Areas(), func(area kind.Area) bool { return settings.URLs[area].Value != "" })
 }
 
@@ -156,7 +159,7 @@ func (s *Setup) ChooseOptions(ctx context.Context, o SetupChoices) error {
 	if err := s.CheckStore(s.Store); err != nil {
 		return err
 	}
-	s.Workspace, s.FromLive = s.Project.Workspace, o.Manifests == FromLive
+	s.FromLive = o.Manifests == FromLive
 	if remote := ledger.GitRemote(s.Store); remote != "" && !s.StoreFromEnv { // which may not exist yet
 		s.Waits = !s.InGit || s.repository.RemoteURL(ctx, remote) == ""
 	}
@@ -364,7 +367,7 @@ func (s *Setup) nextStepsForCI(branch, text string) string {
 	if store == "" || strings.HasPrefix(store, "file:") {
 		store = "the store of a ledger that CI can use, once you have one"
 	}
-	return note + strings.NewReplacer("BRANCH", branch, "UUID", s.Workspace.UUID, "STORE", store).Replace(text)
+	return note + strings.NewReplacer("BRANCH", branch, "UUID", s.Project.Workspace.UUID, "STORE", store).Replace(text)
 }
 
 // plainName matches a name that needs no care in YAML, in an expression of a host or in a shell.
