@@ -51,14 +51,12 @@ func acceptHelp() string {
 func (run *Run) withPlan(
 	ctx context.Context, opts reconcile.Options, args []string, do func(*reconcile.Session, *report.Document) error,
 ) (doc report.Document, err error) {
-	paths, objects := run.SplitObjects(args)
-	opts.Patterns = slices.Concat(opts.Patterns, objects)
-	opts.PastErrors = opts.PastErrors || opts.ReadOnly && len(opts.Patterns) > 0
-	l, err := run.loadForPlan(ctx, opts, paths)
+	l, err := run.loadForPlan(ctx, &opts, args)
 	if err != nil {
 		return doc, err
 	}
-	opts.Paths, opts.Report = paths, run.logApplyEvent
+	opts.PastErrors = opts.PastErrors || opts.ReadOnly && len(opts.Patterns) > 0
+	opts.Report = run.logApplyEvent
 	opts.Whole = len(l.Set.Tests) > 0 // they ask for any hostname
 	s, err := reconcile.PrepareSession(ctx, run.Options, l, opts)
 	if err != nil {
@@ -71,9 +69,11 @@ func (run *Run) withPlan(
 	return doc, err
 }
 
-// loadForPlan checks the options and loads the manifests. It rejects a saved plan among the paths.
-func (run *Run) loadForPlan(ctx context.Context, opts reconcile.Options, paths []string) (config.LoadedProject, error) {
-	if err := opts.CheckValues(); err != nil {
+// loadForPlan completes the options with the arguments, and loads the manifests. It rejects a saved plan among the paths.
+func (run *Run) loadForPlan(ctx context.Context, opts *reconcile.Options, args []string) (config.LoadedProject, error) {
+	paths, objects := run.SplitObjects(args)
+	opts.Paths, opts.Patterns = paths, slices.Concat(opts.Patterns, objects)
+	if err := opts.ParseNames(); err != nil {
 		return config.LoadedProject{}, err
 	}
 	for _, path := range paths {
@@ -151,9 +151,7 @@ func planOffline(ctx context.Context, run *Run, cmd *cobra.Command, opts reconci
 			return report.Document{}, fmt.Errorf("--offline compares git with git, so --%s would do nothing: remove one of them", name)
 		}
 	}
-	paths, objects := run.SplitObjects(args)
-	opts.Patterns = slices.Concat(opts.Patterns, objects)
-	l, err := run.loadForPlan(ctx, opts, paths)
+	l, err := run.loadForPlan(ctx, &opts, args)
 	if err == nil && run.Chdir != "" && !l.Project.Exists() {
 		err = run.noProjectError()
 	}
@@ -165,7 +163,6 @@ func planOffline(ctx context.Context, run *Run, cmd *cobra.Command, opts reconci
 	if doc.ExitCode != diag.ExitOK {
 		return doc, nil
 	}
-	opts.Paths = paths
 	p, err := reconcile.PlanOffline(ctx, run.Options, l, opts)
 	if err != nil {
 		return report.Document{}, err

@@ -271,6 +271,9 @@ func (e *doctorChecker) openAll(ctx context.Context) {
 	} else {
 		e.settings, e.settingsErr = e.ResolveSettings(e.project)
 		e.platform, e.addressErrs = e.RealPlatform(e.settings, e.project)
+		var err error
+		e.platform.API.RootCAs, err = e.settings.RootCAs()
+		e.settingsErr = errors.Join(e.settingsErr, err)
 	}
 	e.ledger, e.ledgerErr = e.platform.OpenLedger(ctx)
 }

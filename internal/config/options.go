@@ -214,7 +214,8 @@ func (o Options) OpenPlatform(p Project) (*Platform, error) {
 		o.Log(slog.LevelWarn, text+": unset it to use the profile's")
 	}
 	w, wrong := o.RealPlatform(s, p)
-	return w, cmp.Or(w.Pin.CheckWorkspace(w.Workspace), wrong[kind.Compute], wrong[kind.Delivery])
+	w.API.RootCAs, err = s.RootCAs()
+	return w, cmp.Or(err, w.Pin.CheckWorkspace(w.Workspace), wrong[kind.Compute], wrong[kind.Delivery])
 }
 
 // RealPlatform returns the real platform, and which addresses are wrong.
@@ -224,7 +225,7 @@ func (o Options) RealPlatform(s Settings, p Project) (w *Platform, wrong map[kin
 		Pin: s.Pin, Profile: s.Profile,
 	}
 	w.API.Endpoints, w.API.Proxy, w.API.Duplicate = map[kind.Area]api.Endpoint{}, s.ProxyFor, p.DuplicateAnswer()
-	w.API.ReadOnly, w.API.RootCAs = o.ReadOnly, s.roots
+	w.API.ReadOnly = o.ReadOnly
 	wrong = map[kind.Area]error{}
 	for _, area := range kind.Areas() {
 		if s.pinErr != nil {

@@ -37,8 +37,7 @@ type Settings struct {
 	URLs        map[kind.Area]Setting
 	Tokens      map[kind.Area]TokenSetting
 	CAFile      Setting
-	roots       *x509.CertPool // the system's certificates and those of CAFile; nil without one
-	Proxy       Setting        // Proxy is without its password. ProxyFor returns the proxy of a request.
+	Proxy       Setting // Proxy is without its password. ProxyFor returns the proxy of a request.
 	ProxyFor    func(*http.Request) (*url.URL, error)
 }
 
@@ -73,8 +72,6 @@ func (o Options) networkSettings(pinnedProfile string) (s Settings, err error) {
 	s.Profile, s.ProfileFrom, err = o.readProfile(pinnedProfile)
 	s.CAFile = firstSetting(Setting{absolutePath(o.Cwd, o.Getenv("TRUEUP_CA_FILE")), "TRUEUP_CA_FILE"},
 		Setting{s.Profile.filePath(s.Profile.CAFile), s.Profile.origin()})
-	roots, wrong := s.CAFile.readRoots()
-	s.roots, err = roots, errors.Join(err, wrong)
 	// Requests to loopback use no proxy, so only https goes through one: plain http is for loopback.
 	chosen := firstSetting(Setting{o.Getenv("https_proxy"), "https_proxy"}, Setting{o.Getenv("HTTPS_PROXY"), "HTTPS_PROXY"},
 		Setting{s.Profile.Proxy, s.Profile.origin()})
@@ -127,8 +124,9 @@ func IsReadOnly(getenv func(string) string) bool {
 // CodeHostTransport returns the transport of requests to a code host, with the proxy and the certificates of the settings.
 func (o Options) CodeHostTransport() (*http.Transport, error) {
 	s, err := o.networkSettings("")
-	trust := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: s.roots}
-	return &http.Transport{Proxy: s.ProxyFor, DialContext: api.Dial, TLSClientConfig: trust}, err
+	roots, wrong := s.RootCAs()
+	trust := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}
+	return &http.Transport{Proxy: s.ProxyFor, DialContext: api.Dial, TLSClientConfig: trust}, errors.Join(err, wrong)
 }
 
 func (o Options) tokenSetting(p Profile, area kind.Area) TokenSetting {
@@ -163,8 +161,9 @@ func (s Settings) refuseForeignToken(area kind.Area, token TokenSetting) error {
 		s.URLs[area].Origin, s.Profile.Name, api.VariableName(area, "TOKEN"))
 }
 
-// readRoots returns the system's certificates and those of the file; nil if there is no file.
-func (file Setting) readRoots() (*x509.CertPool, error) {
+// RootCAs returns the system's certificates and those of the user's file; nil if there is no file.
+func (s Settings) RootCAs() (*x509.CertPool, error) {
+	file := s.CAFile
 	if file.Value == "" {
 		return nil, nil
 	}

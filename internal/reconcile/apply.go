@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -192,14 +193,7 @@ func (s *Session) SendProbe(ctx context.Context, p PurgeProbe) (proof ledger.Dup
 
 // compareCommit compares what is checked out with what the ledger says was applied. It asks no remote and no platform.
 func (s *Session) compareCommit(ctx context.Context) CommitOrder {
-	return s.history.CompareWithApplied(ctx, appliedCommit(s.inputs.Ledger.Head), !s.options.ReadOnly)
-}
-
-func appliedCommit(h *ledger.ApplyHead) AppliedCommit {
-	if h == nil {
-		return AppliedCommit{}
-	}
-	return AppliedCommit{Commit: h.NewestCommit(), Ancestors: h.Ancestors}
+	return s.history.CompareWithApplied(ctx, s.inputs.Ledger.Head, !s.options.ReadOnly)
 }
 
 // orderNote says that the commit is older than the one that was applied, or that nothing shows whether it is. It is
@@ -243,7 +237,7 @@ func (s *Session) BeginRun(ctx context.Context) {
 	if s.inputs.Ledger.Problem != "" {
 		return
 	}
-	applied := appliedCommit(s.inputs.Ledger.Head)
+	applied := cmp.Or(s.inputs.Ledger.Head, &ledger.ApplyHead{})
 	head := ledger.ApplyHead{Claim: s.env.NewClaim(), OlderCommit: s.order.IsOlder(), Areas: s.inputs.Set.Areas()}
 	if len(ledger.ActiveHolds(s.inputs.Ledger.Holds, s.inputs.At.Early)) > 0 {
 		head.DespiteHold = s.options.DespiteHold
@@ -251,8 +245,8 @@ func (s *Session) BeginRun(ctx context.Context) {
 	head.Dirty = s.order.Dirty
 	switch head.Commit = s.order.Commit; {
 	case head.Commit == "", s.order.Ancestor && s.order.Dirty:
-		head.After, head.Ancestors = applied.Commit, applied.Ancestors // what is older stays older
-	case head.Commit == applied.Commit:
+		head.After, head.Ancestors = applied.NewestCommit(), applied.Ancestors // what is older stays older
+	case head.Commit == applied.NewestCommit():
 		head.Ancestors = applied.Ancestors
 	default:
 		head.Ancestors = s.order.AddOlder(s.history.Ancestors(ctx), applied)
@@ -261,8 +255,8 @@ func (s *Session) BeginRun(ctx context.Context) {
 	s.Ledger.BeginRun(s.inputs.Ledger.Head, head, s.inputs.At, func(ctx context.Context, recorded *ledger.ApplyHead) ([]string, bool) {
 		one.Lock()
 		defer one.Unlock()
-		order := s.history.CompareWithApplied(ctx, appliedCommit(recorded), true)
-		return order.AddOlder(s.history.Ancestors(ctx), appliedCommit(recorded)), s.options.accepts(olderCommit) || !order.IsOlder()
+		order := s.history.CompareWithApplied(ctx, recorded, true)
+		return order.AddOlder(s.history.Ancestors(ctx), recorded), s.options.accepts(olderCommit) || !order.IsOlder()
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 	"trueup/internal/config"
 	"trueup/internal/diag"
 	"trueup/internal/git"
+	"trueup/internal/ledger"
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
 )
@@ -30,25 +31,20 @@ type CommitOrder struct {
 // IsOlder reports whether the files of the run are certainly older than those of the commit that was applied.
 func (o CommitOrder) IsOlder() bool { return o.Ancestor && !o.Dirty }
 
-// AppliedCommit is a commit that was applied, which may be empty, and abbreviated ancestors of it: a clone may lack the commit.
-type AppliedCommit struct {
-	Commit    string
-	Ancestors []string
-}
-
 // maxOlder limits the commits that the ledger knows to be older.
 const maxOlder = 200
 
 // AddOlder adds, to the ancestors of the commit that is checked out, those that an apply of it must keep older: what was
 // applied before, if that is older, and what was older then. A commit that a person chose to go back to forgets the latter.
-func (o CommitOrder) AddOlder(ancestors []string, applied AppliedCommit) []string {
+func (o CommitOrder) AddOlder(ancestors []string, applied *ledger.ApplyHead) []string {
 	var more []string
+	applied = cmp.Or(applied, &ledger.ApplyHead{})
 	switch {
 	case o.Ancestor:
 	case o.Unclear != "":
 		more = applied.Ancestors
-	case applied.Commit != "":
-		more = append([]string{ShortID(applied.Commit)}, applied.Ancestors...)
+	case applied.NewestCommit() != "":
+		more = append([]string{ShortID(applied.NewestCommit())}, applied.Ancestors...)
 	}
 	for _, id := range more {
 		if !slices.Contains(ancestors, id) && id != ShortID(o.Commit) {
@@ -58,8 +54,8 @@ func (o CommitOrder) AddOlder(ancestors []string, applied AppliedCommit) []strin
 	return ancestors[:min(len(ancestors), maxOlder)]
 }
 
-// CompareWithApplied compares the commit that is checked out with the one that was applied. It never fails a run.
-func (r *CommitReader) CompareWithApplied(ctx context.Context, applied AppliedCommit, withDirty bool) CommitOrder {
+// CompareWithApplied compares the commit that is checked out with the one that was applied; nil is none. It never fails a run.
+func (r *CommitReader) CompareWithApplied(ctx context.Context, applied *ledger.ApplyHead, withDirty bool) CommitOrder {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	p, problem := r.withRepository(ctx)
@@ -73,11 +69,11 @@ func (r *CommitReader) CompareWithApplied(ctx context.Context, applied AppliedCo
 	switch {
 	case o.Commit == "":
 		return CommitOrder{Unclear: "the repository has no commit yet"}
-	case applied.Commit == "" || applied.Commit == o.Commit:
-	case slices.Contains(applied.Ancestors, ShortID(o.Commit)):
+	case applied.NewestCommit() == "" || applied.NewestCommit() == o.Commit:
+	case slices.Contains(applied.Ancestors, ShortID(o.Commit)): // a clone may lack the commit
 		o.Ancestor = true
 	default:
-		o.Ancestor, o.Unclear = p.compareCommits(ctx, applied.Commit)
+		o.Ancestor, o.Unclear = p.compareCommits(ctx, applied.NewestCommit())
 	}
 	if withDirty || o.Ancestor {
 		o.Dirty = p.hasUncommitted(ctx)

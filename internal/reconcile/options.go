@@ -20,7 +20,7 @@ import (
 
 // Options choose what to plan. Most are flags.
 type Options struct {
-	// Options are those that need no manifests; PrepareSession adds the rest.
+	// Options are those that need no manifests, in part of ParseNames; PrepareSession adds the rest.
 	plan.Options
 	ReadOnly    bool                  // set by commands that change nothing
 	All         bool                  // also list the kinds that no manifest is of
@@ -63,17 +63,10 @@ func Acceptances() []AcceptOption {
 // accepts reports whether a person accepts something that is about no object.
 func (o Options) accepts(what string) bool { return slices.Contains(o.Accept, what) }
 
-// CheckValues returns an error for a value that no manifest could match.
-func (o Options) CheckValues() error {
-	_, err := o.planOptions()
-	return err
-}
-
-// planOptions returns the options of a plan, with what --target and --accept name.
-func (o Options) planOptions() (all plan.Options, err error) {
-	all = o.Options
-	if all.Targets, err = kind.ParseFilter(o.Patterns...); err != nil {
-		return all, fmt.Errorf("--target is %w", err)
+// ParseNames reads what --target and --accept name.
+func (o *Options) ParseNames() (err error) {
+	if o.Targets, err = kind.ParseFilter(o.Patterns...); err != nil {
+		return fmt.Errorf("--target is %w", err)
 	}
 	named := map[string][]string{}
 	for _, value := range o.Accept {
@@ -83,15 +76,15 @@ func (o Options) planOptions() (all plan.Options, err error) {
 			form += "=KIND/NAME"
 		}
 		if !slices.ContainsFunc(Acceptances(), func(a AcceptOption) bool { return a.Form == form }) {
-			return all, fmt.Errorf("--accept is %q: write %s=KIND/NAME, %s=KIND/NAME, %s, %s or %s", value, takeOver, recreate, emptyLive, normalised, olderCommit)
+			return fmt.Errorf("--accept is %q: write %s=KIND/NAME, %s=KIND/NAME, %s, %s or %s", value, takeOver, recreate, emptyLive, normalised, olderCommit)
 		}
 	}
-	if all.TakeOver, err = ParseKeys("--accept "+takeOver, named[takeOver]); err != nil {
-		return all, err
+	if o.TakeOver, err = ParseKeys("--accept "+takeOver, named[takeOver]); err != nil {
+		return err
 	}
-	all.AllowEmptyLive = o.accepts(emptyLive)
-	all.AllowRecreate, err = ParseKeys("--accept "+recreate, named[recreate])
-	return all, err
+	o.AllowEmptyLive = o.accepts(emptyLive)
+	o.AllowRecreate, err = ParseKeys("--accept "+recreate, named[recreate])
+	return err
 }
 
 // CheckMatches rejects an option that names no manifest: with a typing error, trueup must not report that
@@ -99,7 +92,7 @@ func (o Options) planOptions() (all plan.Options, err error) {
 func (o Options) CheckMatches(set *manifest.Set) error {
 	for _, value := range o.Accept {
 		_, name, named := strings.Cut(value, "=")
-		if key, _ := kind.ParseKey(name); named && set.Find(key) == nil { // CheckValues has read it
+		if key, _ := kind.ParseKey(name); named && set.Find(key) == nil { // ParseNames has read it
 			return fmt.Errorf("--accept %s names no manifest%s", value, diag.DidYouMean(name, diag.MapList(kind.KeysOf(set.Objects), kind.Key.String)))
 		}
 	}
