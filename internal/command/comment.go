@@ -158,7 +158,7 @@ func readPostText(run *Run, file string) (string, error) {
 		if info.Mode()&fs.ModeSymlink != 0 {
 			return "", errors.New("it is a symbolic link, which could publish any file: name the file itself")
 		}
-		f, err := files.OpenInside(run.Dir, file, full, os.O_RDONLY|files.NoWait)
+		f, err := files.OpenInside(run.Dir(), file, full, os.O_RDONLY|files.NoWait)
 		if err != nil {
 			return "", files.WithoutPath(err)
 		}

@@ -136,7 +136,7 @@ func runEach(ctx context.Context, run *Run, o eachOptions, line projectCommandLi
 			})
 		}
 	}
-	doc = report.MergeResults(shard, results)
+	doc = report.MergeResults(report.FleetFacts{FleetRun: shard.FleetRun, FleetChanges: shard.Facts}, results, nil)
 	if err := out.close(); err != nil {
 		doc.Errors = append(doc.Errors, "--results: "+files.WithoutPath(err).Error())
 		doc.ExitCode = diag.WorstExit(doc.ExitCode, diag.ExitError)
@@ -150,14 +150,14 @@ const listCommand = ""
 
 // findFleet returns the projects that the command runs in, and what is known of all.
 func findFleet(ctx context.Context, run *Run, o eachOptions, line projectCommandLine) (found config.Fleet, err error) {
-	info, err := os.Stat(run.Dir)
+	info, err := os.Stat(run.Dir())
 	switch {
 	case err != nil:
 		return found, fmt.Errorf("-C %s: %w", run.Chdir, files.WithoutPath(err))
 	case !info.IsDir():
 		return found, fmt.Errorf("-C %s is not a folder: name the folder that has the projects", run.Chdir)
 	}
-	dir, err := filepath.EvalSymlinks(run.Dir) // a search follows no link
+	dir, err := filepath.EvalSymlinks(run.Dir()) // a search follows no link
 	if err != nil {
 		return found, err
 	}
@@ -236,7 +236,7 @@ func createResults(run *Run, name string, shard report.ShardHead) (out *outputWr
 			err = fmt.Errorf("--results %s: %w", name, files.WithoutPath(err))
 		}
 	}()
-	root, err := files.FolderAt(run.Dir, name).OpenOrCreate()
+	root, err := files.FolderAt(run.Dir(), name).OpenOrCreate()
 	if err != nil {
 		return out, err
 	}

@@ -253,7 +253,7 @@ func confirmWorkspace(ctx context.Context, run *Run, s *generate.Setup, yes bool
 
 // addSetupMessages lists the files with what init did, and shows what to add to files that it left alone.
 func addSetupMessages(run *Run, doc *report.Document, s *generate.Setup) error {
-	if s.Project.Dir != run.Dir {
+	if s.Project.Dir != run.Dir() {
 		addMessage(doc, "the project file is %s", s.Project.Dir)
 	}
 	var kept []string

@@ -84,9 +84,9 @@ func (run *Run) withRunInfo(doc report.Document) report.Document {
 // folderInRepo returns where in its repository the run is. The repository is the nearest folder with an
 // entry .git, which no commit can have.
 func (run *Run) folderInRepo() report.FolderInRepo {
-	dir, err := filepath.EvalSymlinks(run.Dir)
+	dir, err := filepath.EvalSymlinks(run.Dir())
 	if err != nil {
-		dir = run.Dir
+		dir = run.Dir()
 	}
 	var place report.FolderInRepo
 	if file, ok := files.FindAbove(dir, config.ProjectFile); ok && (run.Chdir == "" || filepath.Dir(file) == dir) {
@@ -137,7 +137,7 @@ func (run *Run) writeReport(format, file string, doc report.Document) error {
 	if isShared {
 		how = os.O_APPEND
 	}
-	f, err := files.OpenOutput(run.Dir, file, how)
+	f, err := files.OpenOutput(run.Dir(), file, how)
 	if err != nil {
 		return err
 	}

@@ -188,7 +188,7 @@ func openPlanFile(run *Run, name string) (*os.File, error) {
 			return nil, fmt.Errorf("both --out and --report %s write that file: name two", r)
 		}
 	}
-	f, err := files.OpenOutput(run.Dir, name, os.O_TRUNC)
+	f, err := files.OpenOutput(run.Dir(), name, os.O_TRUNC)
 	if err != nil {
 		return nil, fmt.Errorf("--out: %w", err)
 	}

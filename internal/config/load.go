@@ -19,12 +19,12 @@ import (
 // folder and those above it.
 func (o Options) FindProject() (Project, error) {
 	if o.Chdir == "" {
-		return FindProject(o.Dir)
+		return FindProject(o.Dir())
 	}
-	if _, err := os.Stat(o.Dir); err != nil {
+	if _, err := os.Stat(o.Dir()); err != nil {
 		return Project{}, fmt.Errorf("-C %s: %w", o.Chdir, files.WithoutPath(err))
 	}
-	return ReadProject(o.Dir)
+	return ReadProject(o.Dir())
 }
 
 // LackOfProject says that no project was found, and where it was searched.
@@ -37,7 +37,7 @@ func (o Options) LackOfProject() string {
 }
 
 // FullPath returns the absolute path of a file that the user named. A relative name starts in the folder of -C.
-func (o Options) FullPath(name string) string { return files.AbsolutePath(o.Dir, name) }
+func (o Options) FullPath(name string) string { return files.AbsolutePath(o.Dir(), name) }
 
 // OpenStdin returns standard input. At a terminal it logs that it waits.
 func (o Options) OpenStdin(what string) io.Reader {
@@ -49,7 +49,7 @@ func (o Options) OpenStdin(what string) io.Reader {
 
 // OpenSources opens PATHs, or else the manifests of the project.
 func (o Options) OpenSources(p Project, paths []string) ([]manifest.PathSource, error) {
-	return p.OpenSources(o.Dir, paths, func() io.Reader { return o.OpenStdin("manifests") })
+	return p.OpenSources(o.Dir(), paths, func() io.Reader { return o.OpenStdin("manifests") })
 }
 
 // SplitObjects separates PATHs from names of objects, KIND/NAME with wildcards. A name of a file is a PATH.

@@ -20,6 +20,7 @@ import (
 
 	"trueup/internal/api"
 	"trueup/internal/diag"
+	"trueup/internal/files"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
@@ -54,8 +55,7 @@ type Env struct {
 // Options are what a run takes from its flags and from its process.
 type Options struct {
 	Env
-	Dir           string // the folder that trueup works in, and Chdir what -C names
-	Chdir         string
+	Chdir         string // what -C names
 	Log           func(slog.Level, string)
 	Verbose       bool
 	Clean         func(string) string // makes control characters of a text visible
@@ -73,6 +73,9 @@ type Options struct {
 	Open  func(context.Context, Project, *manifest.Set) (*Platform, error)
 	Begin func(doing string) (progress func(done, of int), end func())
 }
+
+// Dir returns the folder that trueup works in.
+func (o Options) Dir() string { return files.AbsolutePath(o.Cwd, o.Chdir) }
 
 // InCI reports whether CI made the machine of the run.
 func InCI(getenv func(string) string) bool { return getenv("CI") != "" && getenv("CI") != "false" }
@@ -92,7 +95,7 @@ func (o Options) LedgerConfig(p Project) ledger.Config {
 		Workspace:    p.Workspace,
 		// Another workspace is refused before the ledger is asked for anything.
 		WorkspaceFromEnv: pin.Workspace != "",
-		Dir:              cmp.Or(p.Dir, o.Dir),
+		Dir:              cmp.Or(p.Dir, o.Dir()),
 		LosesDisk:        InCI(o.Getenv) && !o.DiskIsKept,
 		ReadOnly:         o.ReadOnly,
 		Now:              o.Now,

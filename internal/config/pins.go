@@ -53,7 +53,7 @@ func (o Options) FindPin(p Project) (ProjectPin, error) {
 	case !o.Sandbox && one.Workspace+one.Ledger != "":
 		return one, fmt.Errorf("%s has the pins of all projects: unset %s and %s", ProjectsPin, WorkspacePin, LedgerPin)
 	}
-	dir := resolveLinks(cmp.Or(p.Dir, o.Dir))
+	dir := resolveLinks(cmp.Or(p.Dir, o.Dir()))
 	top, list, err := o.allPins(dir)
 	if err != nil || o.Sandbox { // which no pin restricts
 		return one, err

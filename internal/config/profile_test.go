@@ -40,7 +40,7 @@ func userOptions(t *testing.T, text string, vars map[string]string) (o Options, 
 			}
 			return vars[name]
 		}},
-		Dir: dir, Clean: func(s string) string { return safetext.Clean(s).EscapeCommands().String() }, Log: func(_ slog.Level, text string) { said.WriteString(text + "\n") },
+		Clean: func(s string) string { return safetext.Clean(s).EscapeCommands().String() }, Log: func(_ slog.Level, text string) { said.WriteString(text + "\n") },
 	}, said, file
 }
 

@@ -32,7 +32,7 @@ const sandboxOrigin = "http://sandbox.invalid"
 
 // SandboxDir returns the folder of the sandbox and its ledger.
 func (o Options) SandboxDir(p Project) (string, error) {
-	return files.OwnFolder(cmp.Or(p.Dir, o.Dir), ".trueup/sandbox")
+	return files.OwnFolder(cmp.Or(p.Dir, o.Dir()), ".trueup/sandbox")
 }
 
 // SandboxUUID returns the identifier of a workspace of the sandbox.

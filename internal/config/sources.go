@@ -179,7 +179,7 @@ func (o Options) ReadOwnRules(p Project) (all []rules.OwnRule, err error) {
 			return nil, fmt.Errorf("%s: %w", rulesVariable, err)
 		}
 	}
-	src, ok, err := p.OpenRules(o.Dir)
+	src, ok, err := p.OpenRules(o.Dir())
 	if err == nil && ok {
 		var added []rules.OwnRule
 		added, err = readRules(src.FS, src.Display)

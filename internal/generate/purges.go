@@ -77,9 +77,7 @@ type requestManifest struct {
 const sentAlready = "sent already"
 
 type manifestMaker struct {
-	PurgeEnv
-	PurgeOptions
-	purgeSource
+	*purgeSource
 	WrittenPurges
 	by       string // the command, for a comment in the manifest
 	kind     *kind.Kind
@@ -99,8 +97,8 @@ func WritePurges(ctx context.Context, env PurgeEnv, o PurgeOptions, by string, a
 	if err != nil {
 		return WrittenPurges{}, err
 	}
-	m := &manifestMaker{PurgeEnv: env, PurgeOptions: o, purgeSource: src, by: by, kind: kind.RequestKind(), fallback: purgesFolder, WrittenPurges: WrittenPurges{
-		Format: resultFormat, Sandbox: env.Sandbox, Manifests: []PurgeManifest{}, Unplaced: src.Unplaced,
+	m := &manifestMaker{purgeSource: src, by: by, kind: kind.RequestKind(), fallback: purgesFolder, WrittenPurges: WrittenPurges{
+		Format: resultFormat, Sandbox: env.Sandbox, Manifests: []PurgeManifest{}, Unplaced: src.unplaced,
 	}}
 	if err := m.findFolder(); err != nil {
 		return m.WrittenPurges, fmt.Errorf("--dir: %w", err)
@@ -131,7 +129,7 @@ func (m *manifestMaker) findFolder() error {
 		m.folder = m.defaultFolder()
 		return nil
 	}
-	m.folder = files.FolderAt(m.PurgeEnv.Dir, m.Dir)
+	m.folder = files.FolderAt(m.PurgeEnv.Dir(), m.Dir)
 	if info, err := os.Stat(m.folder.Base); err != nil || !info.IsDir() {
 		return fmt.Errorf("%s is not a folder: create it first", m.Dir)
 	}
@@ -148,20 +146,20 @@ func (m *manifestMaker) defaultFolder() files.Folder {
 	}
 	switch folders := slices.Sorted(maps.Keys(counts)); {
 	case len(folders) > 0:
-		return files.FolderAt(m.PurgeEnv.Dir, slices.MaxFunc(folders, func(a, b string) int { return counts[a] - counts[b] }))
+		return files.FolderAt(m.PurgeEnv.Dir(), slices.MaxFunc(folders, func(a, b string) int { return counts[a] - counts[b] }))
 	case !m.Project.Exists():
-		return files.FolderAt(m.PurgeEnv.Dir, m.fallback)
+		return files.FolderAt(m.PurgeEnv.Dir(), m.fallback)
 	}
 	for _, name := range m.Project.Manifests {
 		if info, err := os.Stat(filepath.Join(m.Project.Dir, name)); err == nil && info.IsDir() {
-			return m.Project.FolderInside(m.PurgeEnv.Dir, filepath.Join(name, m.fallback))
+			return m.Project.FolderInside(m.PurgeEnv.Dir(), filepath.Join(name, m.fallback))
 		}
 	}
-	return m.Project.FolderInside(m.PurgeEnv.Dir, m.fallback)
+	return m.Project.FolderInside(m.PurgeEnv.Dir(), m.fallback)
 }
 
 func (m *manifestMaker) composeRequests() {
-	m.composed = purge.ComposeRequests(m.Wanted)
+	m.composed = purge.ComposeRequests(m.wanted)
 	for _, c := range m.composed {
 		for _, part := range c.SplitByLimits(purge.HostLimits()) {
 			tree := part.Tree()
@@ -318,7 +316,7 @@ func (m *manifestMaker) writeManifests(context.Context) error {
 		if r.Status, err = files.WriteManifest(root, r.file); err != nil {
 			return fmt.Errorf("%s: %w", r.File, files.WithoutPath(err))
 		}
-		if !m.Project.ReadsFile(m.PurgeEnv.Dir, m.folder.FullPath(r.fileName())) {
+		if !m.Project.ReadsFile(m.PurgeEnv.Dir(), m.folder.FullPath(r.fileName())) {
 			m.logWarning("%s is not in a folder that plan and apply read: name it as a PATH, or choose another --dir", r.File)
 		}
 	}
@@ -343,7 +341,7 @@ type WrittenSnapshot struct {
 // count; the name is by default that of the disk and the date.
 func WriteSnapshot(ctx context.Context, env PurgeEnv, o PurgeOptions, by, disk string) (WrittenSnapshot, error) {
 	kinds := kind.AllKinds()
-	m := &manifestMaker{PurgeEnv: env, PurgeOptions: o, by: by, fallback: snapshotsFolder, purgeSource: purgeSource{head: []string{"of the disk " + disk}}}
+	m := &manifestMaker{by: by, fallback: snapshotsFolder, purgeSource: &purgeSource{PurgeEnv: env, PurgeOptions: o, head: []string{"of the disk " + disk}}}
 	m.kind = kinds[slices.IndexFunc(kinds, func(k *kind.Kind) bool { return k.IsCreateOnly() && len(k.DiskField) > 0 })]
 	if m.Name == "" {
 		m.Name = sanitizeName(disk) + m.Now().UTC().Format("-2006-01-02")

@@ -210,7 +210,7 @@ func ListPurges(ctx context.Context, env PurgeEnv, paths []string, all bool) Pur
 	if err != nil {
 		view = ledger.UnreadableView(err)
 	}
-	partOfTree := env.Project.ReadsPartly(env.Dir, paths)
+	partOfTree := env.Project.ReadsPartly(env.Dir(), paths)
 	l := PurgeListing{
 		Format: listingFormat, Sandbox: env.Sandbox, PartOfTree: partOfTree, Ledger: view.ID, At: at,
 		Problem: view.Problem, Fix: view.Fix, Purges: []PurgeListEntry{}, Hosts: []HostUsage{},

@@ -62,18 +62,18 @@ type Setup struct {
 	folder     string // Root below Top
 }
 
-// OpenSetup returns the Setup of the project near, or of a new project in cfg.Dir if near does not exist or
-// is outside the repository of cfg.Dir. Call Close.
+// OpenSetup returns the Setup of the project near, or of a new project in cfg.Dir() if near does not exist or
+// is outside the repository of cfg.Dir(). Call Close.
 func OpenSetup(ctx context.Context, cfg config.Options, near config.Project) (*Setup, error) {
 	s := &Setup{Project: near, cfg: cfg, folder: "."}
 	top := ""
-	if s.repository, s.gitErr = git.OpenRepository(ctx, cfg.Dir); s.gitErr == nil {
+	if s.repository, s.gitErr = git.OpenRepository(ctx, cfg.Dir()); s.gitErr == nil {
 		var err error
 		if top, s.folder, err = s.repository.TopFolder(ctx); err != nil {
 			return nil, err
 		}
 		s.InGit, s.Remote = true, s.repository.RemoteURL(ctx, "origin")
-		if near.Exists() && near.Dir != cfg.Dir {
+		if near.Exists() && near.Dir != cfg.Dir() {
 			dir, err := filepath.EvalSymlinks(near.Dir)
 			if err != nil {
 				return nil, err
@@ -86,7 +86,7 @@ func OpenSetup(ctx context.Context, cfg config.Options, near config.Project) (*S
 		}
 	}
 	if s.IsNew = !s.Project.Exists(); s.IsNew {
-		s.Project.Dir = cfg.Dir
+		s.Project.Dir = cfg.Dir()
 	}
 	s.StoreFromEnv = cfg.Getenv("TRUEUP_LEDGER") != ""
 	var err error

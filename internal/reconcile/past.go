@@ -203,7 +203,7 @@ func (r *CommitReader) addNames(then *plan.ProjectSettings) {
 		clean := path.Clean(filepath.ToSlash(name))
 		if r.configured && filepath.IsLocal(name) && !slices.Contains(r.names, clean) {
 			r.names = append(r.names, clean)
-			r.shown = append(r.shown, r.Project.ShownPath(r.env.Dir, name))
+			r.shown = append(r.shown, r.Project.ShownPath(r.env.Dir(), name))
 		}
 	}
 }

@@ -43,7 +43,7 @@ type CommitReader struct {
 func NewCommitReader(env config.Options, l config.LoadedProject, paths []string) *CommitReader {
 	p := l.Project
 	r := &CommitReader{
-		env: env, LoadedProject: l, options: p.ManifestOptions(env.API.Parallelism), dir: env.Dir, shown: paths, sets: map[string]plan.BaseState{},
+		env: env, LoadedProject: l, options: p.ManifestOptions(env.API.Parallelism), dir: env.Dir(), shown: paths, sets: map[string]plan.BaseState{},
 	}
 	r.ci, _ = forge.Detect(env.Getenv) // without its event file, it is incomplete
 	switch {
@@ -51,7 +51,7 @@ func NewCommitReader(env config.Options, l config.LoadedProject, paths []string)
 	case len(p.Manifests) > 0:
 		r.dir, r.configured = p.Dir, true
 		for _, name := range p.Manifests {
-			r.shown = append(r.shown, p.ShownPath(env.Dir, name))
+			r.shown = append(r.shown, p.ShownPath(env.Dir(), name))
 		}
 	default:
 		r.shown = []string{"."}

@@ -321,7 +321,7 @@ func CollectResults(fsys fs.FS, tool string) (Document, error) {
 		}
 	}
 	slices.SortFunc(docs, func(a, b Document) int { return strings.Compare(a.Project.Path, b.Project.Path) })
-	return mergeResults(facts, docs, wrong), nil
+	return MergeResults(facts, docs, wrong), nil
 }
 
 // findShards reads the files of results, and says what is wrong with those that can't be read. The newest is the last.

@@ -155,13 +155,9 @@ func placeKeys(project string, keys []kind.Key) {
 	}
 }
 
-// MergeResults joins the results of the projects of a shard, in the order of their paths.
-func MergeResults(shard ShardHead, docs []Document) Document {
-	return mergeResults(FleetFacts{FleetRun: shard.FleetRun, FleetChanges: shard.Facts}, docs, nil)
-}
-
-// mergeResults joins results. wrong says what can't be merged. The exit code is the worst of all.
-func mergeResults(f FleetFacts, docs []Document, wrong []string) Document {
+// MergeResults joins the results of projects, in the order of their paths. wrong says what can't be merged. The exit code is the
+// worst of all.
+func MergeResults(f FleetFacts, docs []Document, wrong []string) Document {
 	all := Document{Command: f.Command, Projects: []ProjectResult{}, Fleet: &f}
 	var failures, notes sharedSentences
 	for _, doc := range docs {
@@ -206,9 +202,7 @@ func mergeResults(f FleetFacts, docs []Document, wrong []string) Document {
 
 // addPlan adds the plan of a project.
 func addPlan(all, pl *plan.Plan, at string, notes *sharedSentences) *plan.Plan {
-	if all == nil {
-		all = &plan.Plan{Format: pl.Format, Tool: pl.Tool, Blame: pl.Blame, Target: plan.Destination{Origins: pl.Target.Origins}}
-	}
+	all = cmp.Or(all, &plan.Plan{Format: pl.Format, Tool: pl.Tool, Blame: pl.Blame, Target: plan.Destination{Origins: pl.Target.Origins}})
 	all.Sandbox, all.Offline = all.Sandbox || pl.Sandbox, all.Offline || pl.Offline
 	if !maps.Equal(all.Target.Origins, pl.Target.Origins) {
 		all.Target.Origins = nil
@@ -266,9 +260,7 @@ func addApply(all, r *apply.Result) *apply.Result {
 	if r == nil {
 		return all
 	}
-	if all == nil {
-		all = &apply.Result{Outcomes: []apply.ItemOutcome{}, Summary: map[string]int{}}
-	}
+	all = cmp.Or(all, &apply.Result{Outcomes: []apply.ItemOutcome{}, Summary: map[string]int{}})
 	for what, n := range r.Summary {
 		all.Summary[what] += n
 	}
@@ -280,9 +272,7 @@ func addTests(all, t *requesttest.TestResults) *requesttest.TestResults {
 	if t == nil {
 		return all
 	}
-	if all == nil {
-		all = &requesttest.TestResults{Cases: []requesttest.Case{}}
-	}
+	all = cmp.Or(all, &requesttest.TestResults{Cases: []requesttest.Case{}})
 	all.Passed, all.Failed = all.Passed+t.Passed, all.Failed+t.Failed
 	all.Cases = append(all.Cases, t.Cases...)
 	if t.Coverage != nil {

@@ -32,7 +32,7 @@ func merged(docs map[string]Document) Document {
 		doc.Result = diag.ExitName(doc.ExitCode)
 		placed = append(placed, ResultOf(at, "", doc))
 	}
-	return MergeResults(ShardHead{FleetRun: FleetRun{Tool: testTool, Commit: "8a6c09fc", Shards: 1}}, placed)
+	return MergeResults(FleetFacts{FleetRun: FleetRun{Tool: testTool, Commit: "8a6c09fc", Shards: 1}}, placed, nil)
 }
 
 // cachedLonger is a plan of one equal change and of unchanged objects.
@@ -152,7 +152,7 @@ func FuzzReadResult(f *testing.F) {
 		for _, format := range Formats() {
 			write(t, format, doc, FormatOptions{Verbose: true, ShowUnmanaged: true})
 		}
-		all := MergeResults(ShardHead{}, []Document{ResultOf("a", "", doc)})
+		all := MergeResults(FleetFacts{}, []Document{ResultOf("a", "", doc)}, nil)
 		for _, format := range Formats() {
 			write(t, format, all, FormatOptions{})
 		}
