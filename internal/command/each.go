@@ -150,16 +150,9 @@ const listCommand = ""
 
 // findFleet returns the projects that the command runs in, and what is known of all.
 func findFleet(ctx context.Context, run *Run, o eachOptions, line projectCommandLine) (found config.Fleet, err error) {
-	info, err := os.Stat(run.Dir())
-	switch {
-	case err != nil:
-		return found, fmt.Errorf("-C %s: %w", run.Chdir, files.WithoutPath(err))
-	case !info.IsDir():
-		return found, fmt.Errorf("-C %s is not a folder: name the folder that has the projects", run.Chdir)
-	}
 	dir, err := filepath.EvalSymlinks(run.Dir()) // a search follows no link
 	if err != nil {
-		return found, err
+		return found, fmt.Errorf("-C %s: %w", run.Chdir, files.WithoutPath(err))
 	}
 	base, isCompared := "", line.base != nil || line.command == "drift"
 	if isCompared {
@@ -173,28 +166,17 @@ func findFleet(ctx context.Context, run *Run, o eachOptions, line projectCommand
 	if found, err = o.FindFleet(ctx, dir, base); err != nil {
 		return found, err
 	}
-	if err = checkPins(run, o, &found, isLocal); err == nil && (isCompared || line.command == "validate") {
+	if n := len(found.Projects); !isLocal && n > 1 && run.Getenv(config.WorkspacePin)+run.Getenv(config.LedgerPin) != "" {
+		return found, fmt.Errorf("%s and %s belong to one project, and %d are selected: unset them, and pin all projects in the file that %s names",
+			config.WorkspacePin, config.LedgerPin, n, config.ProjectsPin)
+	}
+	run.Shared.Root = found.Root
+	if err = run.AddGonePins(&found, o.Selection, isLocal); err == nil && (isCompared || line.command == "validate") {
 		reading := run.startPhase("reading manifests")
 		defer reading.end()
 		err = found.CompareHosts(ctx, run.API.Parallelism) // projects of one hostname would undo each other's changes
 	}
 	return found, err
-}
-
-// checkPins adds the projects that are pinned and gone, and rejects the pins of one project for several, unless the run is
-// local. It always reads the file of pins.
-func checkPins(run *Run, o eachOptions, found *config.Fleet, isLocal bool) error {
-	n := len(found.Projects)
-	if !isLocal && n > 1 && run.Getenv(config.WorkspacePin)+run.Getenv(config.LedgerPin) != "" {
-		return fmt.Errorf("%s and %s belong to one project, and %d are selected: unset them, and pin all projects in the file that %s names",
-			config.WorkspacePin, config.LedgerPin, n, config.ProjectsPin)
-	}
-	run.Shared.Root = found.Root
-	gone, err := run.UnmanagedPins(found.Root, found.ManagesProject)
-	if !isLocal {
-		o.AddGonePins(found, gone)
-	}
-	return err
 }
 
 // newShard says what this process runs.

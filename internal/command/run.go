@@ -60,7 +60,7 @@ type Run struct {
 func NewRun(env config.Env) *Run {
 	run := &Run{cancel: func() {}, stdout: &outputWriter{w: env.Stdout}}
 	run.Options = config.Options{
-		Env: env, Clean: report.Clean, Shared: &config.SharedState{}, Tool: toolName(),
+		Env: env, Shared: &config.SharedState{}, Tool: toolName(),
 		Log: run.log, Open: run.openPlatform,
 		Begin: func(doing string) (progress func(done, of int), end func()) {
 			p := run.startPhase(doing)

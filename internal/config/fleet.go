@@ -82,30 +82,13 @@ func (s Selection) FindFleet(ctx context.Context, root, base string) (Fleet, err
 	}
 	for _, p := range f.All {
 		switch {
-		case !s.matchesPath(p.Path) || s.ChangedSince != "" && !changed[p.Path]:
+		case !s.takesPath(p.Path) || s.ChangedSince != "" && !changed[p.Path]:
 			f.Unselected++
 		case s.Shard.Has(p.Path):
 			f.Projects = append(f.Projects, p)
 		}
 	}
 	return f, nil
-}
-
-// AddGonePins adds the folders of projects that are gone, unless the selection leaves them out.
-func (s Selection) AddGonePins(f *Fleet, paths []string) {
-	for _, at := range paths {
-		if s.matchesPath(at) && !matchesAny(s.Exclude, at) && !slices.Contains(f.Removed, at) {
-			f.Removed = append(f.Removed, at)
-		}
-	}
-	slices.Sort(f.Removed)
-}
-
-// ManagesProject reports whether a project is in the folder, or has the workspace with this UUID.
-func (f Fleet) ManagesProject(path, uuid string) bool {
-	return slices.ContainsFunc(f.All, func(p *ProjectFolder) bool {
-		return p.Path == path || strings.EqualFold(p.Settings.Workspace.UUID, uuid)
-	})
 }
 
 // findCandidates returns all projects that are not excluded.
@@ -135,8 +118,8 @@ func (s Selection) findCandidates(ctx context.Context, root string) ([]*ProjectF
 	return all, nil
 }
 
-func (s Selection) matchesPath(path string) bool {
-	return len(s.Select) == 0 || matchesAny(s.Select, path)
+func (s Selection) takesPath(path string) bool {
+	return (len(s.Select) == 0 || matchesAny(s.Select, path)) && !matchesAny(s.Exclude, path)
 }
 
 // Describe returns the flags of a selection without its shard, with the commit that it compared with.

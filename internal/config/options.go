@@ -58,11 +58,10 @@ type Options struct {
 	Chdir         string // what -C names
 	Log           func(slog.Level, string)
 	Verbose       bool
-	Clean         func(string) string // makes control characters of a text visible
-	Profile       string              // a flag
-	Shared        *SharedState        // nil for a single project
-	Warnings      diag.List           // about what other projects have, too
-	Writes        bool                // the command sends requests that change something
+	Profile       string       // a flag
+	Shared        *SharedState // nil for a single project
+	Warnings      diag.List    // about what other projects have, too
+	Writes        bool         // the command sends requests that change something
 	Sandbox       bool
 	SandboxFaults []string
 	DiskIsKept    bool             // the runner of CI keeps its disk, and so a ledger in a file

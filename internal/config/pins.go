@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -68,21 +69,26 @@ func (o Options) FindPin(p Project) (ProjectPin, error) {
 	return pin, nil
 }
 
-// UnmanagedPins returns the pinned folders below root, without patterns, that have no project, and whose workspace no other
-// project has: what is live there is managed no more. The paths start from root.
-func (o Options) UnmanagedPins(root string, isManaged func(path, workspace string) bool) (paths []string, err error) {
+// AddGonePins adds to the removed projects the pinned folders, without patterns, that have no project, and whose workspace no
+// other project has, unless the selection leaves them out: what is live there is managed no more. A local run only reads the pins.
+func (o Options) AddGonePins(f *Fleet, s Selection, isLocal bool) error {
 	if o.Getenv(ProjectsPin) == "" {
-		return nil, nil
+		return nil
 	}
-	root = resolveLinks(root)
+	root := resolveLinks(f.Root)
 	top, list, err := o.allPins(root)
 	for _, pin := range list {
 		at := filepath.ToSlash(files.ShownPath(root, filepath.Join(top, filepath.FromSlash(pin.Path))))
-		if pin.Workspace != "" && !strings.ContainsAny(pin.Path, `*?[\`) && filepath.IsLocal(at) && !isManaged(at, pin.Workspace) {
-			paths = append(paths, at)
+		isFolder := pin.Workspace != "" && !strings.ContainsAny(pin.Path, `*?[\`) && filepath.IsLocal(at)
+		isManaged := slices.ContainsFunc(f.All, func(p *ProjectFolder) bool {
+			return p.Path == at || strings.EqualFold(p.Settings.Workspace.UUID, pin.Workspace)
+		})
+		if isFolder && !isManaged && !isLocal && s.takesPath(at) && !slices.Contains(f.Removed, at) {
+			f.Removed = append(f.Removed, at)
 		}
 	}
-	return paths, err
+	slices.Sort(f.Removed)
+	return err
 }
 
 // allPins returns all pins, and the folder that their paths start from: the top of the repository that has dir, or in which

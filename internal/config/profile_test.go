@@ -13,7 +13,6 @@ import (
 
 	"trueup/internal/canon"
 	"trueup/internal/kind"
-	"trueup/internal/safetext"
 	"trueup/schemas"
 )
 
@@ -40,7 +39,7 @@ func userOptions(t *testing.T, text string, vars map[string]string) (o Options, 
 			}
 			return vars[name]
 		}},
-		Clean: func(s string) string { return safetext.Clean(s).EscapeCommands().String() }, Log: func(_ slog.Level, text string) { said.WriteString(text + "\n") },
+		Log: func(_ slog.Level, text string) { said.WriteString(text + "\n") },
 	}, said, file
 }
 

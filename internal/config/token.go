@@ -20,6 +20,7 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/files"
 	"trueup/internal/kind"
+	"trueup/internal/safetext"
 	"trueup/internal/sandbox"
 )
 
@@ -216,7 +217,7 @@ func (o Options) tokenFromCommand(ctx context.Context, c TokenCommand, p Profile
 	if errors.Is(err, exec.ErrWaitDelay) {
 		err = nil // it ended well, and left something running
 	}
-	words := o.Clean(lineOnStderr(said, string(out.kept)))
+	words := safetext.Clean(lineOnStderr(said, string(out.kept))).EscapeCommands().String()
 	name := "command " + filepath.Base(program)
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):

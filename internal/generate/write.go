@@ -26,6 +26,7 @@ import (
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
+	"trueup/internal/safetext"
 	"trueup/internal/yamledit"
 )
 
@@ -164,8 +165,8 @@ func (r *pullRun) headLines(i *PulledObject) []string {
 	if base := r.platform.API.Endpoints[i.live.Kind.Area].Base; base != nil && !r.Sandbox {
 		origin = base.Scheme + "://" + base.Host
 	}
-	lines := []string{r.Clean(fmt.Sprintf("From live on %s, by trueup pull: workspace %s of %s.",
-		r.platform.API.Now().UTC().Format(time.DateOnly), r.platform.Workspace.Name, origin))}
+	lines := []string{safetext.Clean(fmt.Sprintf("From live on %s, by trueup pull: workspace %s of %s.",
+		r.platform.API.Now().UTC().Format(time.DateOnly), r.platform.Workspace.Name, origin)).EscapeCommands().String()}
 	readsLedger := r.ledger != nil && r.view.Problem == ""
 	if readsLedger && i.live.Kind.IsCreateOnly() && r.view.Records[i.Key()].State != ledger.Posted {
 		lines = append(lines, "Created outside trueup, for example in the console, so trueup never deletes it.")
