@@ -112,11 +112,11 @@ func runEach(ctx context.Context, run *Run, o eachOptions, line projectCommandLi
 	keep := func(i int, doc report.Document) {
 		p := found.Projects[i]
 		doc = report.ResultOf(p.Path, p.Settings.Workspace.UUID, doc)
-		_ = report.WriteLine(out, doc)                                       // close returns the error
-		if doc.ExitCode != diag.ExitOK && doc.ExitCode != diag.ExitChanges { // which is what the run found
-			failures.Add(1)
-		}
+		_ = report.WriteLine(out, doc) // close returns the error
 		results[i] = doc
+		if doc.ExitCode != diag.ExitOK && doc.ExitCode != diag.ExitChanges {
+			failures.Add(1) // changes are what the run found
+		}
 		working.setProgress(int(ended.Add(1)), len(found.Projects))
 	}
 	diag.InParallelWith(o.jobs, len(found.Projects), func(_ *struct{}, i int) (more bool) {

@@ -58,14 +58,13 @@ func (o CommitOrder) AddOlder(ancestors []string, applied *ledger.ApplyHead) []s
 func (r *CommitReader) CompareWithApplied(ctx context.Context, applied *ledger.ApplyHead, withDirty bool) CommitOrder {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	p, problem := r.withRepository(ctx)
-	if problem.Problem != "" {
+	if problem := r.explainable(ctx); problem.Problem != "" {
 		return CommitOrder{Unclear: problem.Problem}
 	}
-	if p.head == "" {
-		p.head, _ = p.repository.ResolveCommit(ctx, "HEAD")
+	if r.head == "" {
+		r.head, _ = r.repository.ResolveCommit(ctx, "HEAD")
 	}
-	o := CommitOrder{Commit: p.head}
+	o := CommitOrder{Commit: r.head}
 	switch {
 	case o.Commit == "":
 		return CommitOrder{Unclear: "the repository has no commit yet"}
@@ -73,10 +72,10 @@ func (r *CommitReader) CompareWithApplied(ctx context.Context, applied *ledger.A
 	case slices.Contains(applied.Ancestors, ShortID(o.Commit)): // a clone may lack the commit
 		o.Ancestor = true
 	default:
-		o.Ancestor, o.Unclear = p.compareCommits(ctx, applied.NewestCommit())
+		o.Ancestor, o.Unclear = r.compareCommits(ctx, applied.NewestCommit())
 	}
 	if withDirty || o.Ancestor {
-		o.Dirty = p.hasUncommitted(ctx)
+		o.Dirty = r.hasUncommitted(ctx)
 	}
 	if o.Dirty && o.Ancestor {
 		o.Unclear = "the files differ from those of this commit"
@@ -89,11 +88,10 @@ const maxAncestors = 100
 
 // Ancestors returns the abbreviated ids of the newest ancestors of the commit that is checked out.
 func (r *CommitReader) Ancestors(ctx context.Context) (ids []string) {
-	p, problem := r.withRepository(ctx)
-	if problem.Problem != "" {
+	if r.explainable(ctx).Problem != "" {
 		return nil
 	}
-	line, err := p.repository.ListCommits(ctx, maxAncestors+1)
+	line, err := r.repository.ListCommits(ctx, maxAncestors+1)
 	if err != nil || len(line) == 0 {
 		return nil
 	}

@@ -26,26 +26,25 @@ const timeout = time.Minute
 func (r *CommitReader) ReadPast(ctx context.Context, ref string, manifests bool) plan.BaseState {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	p, problem := r.withRepository(ctx)
-	if problem.Problem != "" {
+	if problem := r.explainable(ctx); problem.Problem != "" {
 		return plan.BaseState{Blame: problem}
 	}
-	blame := p.findBase(ctx, ref)
-	blame.Head = p.head
+	blame := r.findBase(ctx, ref)
+	blame.Head = r.head
 	if blame.Base == "" {
 		return plan.BaseState{Blame: blame}
 	}
-	past, err := p.readCommit(ctx, blame.Base, manifests)
+	past, err := r.readCommit(ctx, blame.Base, manifests)
 	if err != nil {
 		failed := unreadableBase(err)
 		blame.Base, blame.Problem, blame.Fix = "", failed.Problem, failed.Fix
-		if p.repository.IsPartial(ctx) {
+		if r.repository.IsPartial(ctx) {
 			blame.Problem = "this partial clone lacks some files of the base"
 			blame.Fix = "clone without --filter, or fetch its files"
 		}
 	}
 	if manifests {
-		p.addLimits(ctx, &past, &blame)
+		r.addLimits(ctx, &past, &blame)
 	}
 	past.Blame = blame
 	return past
@@ -90,14 +89,10 @@ func (r *CommitReader) findSubmodule(ctx context.Context) string {
 	return ""
 }
 
-// withRepository returns a copy of the reader that knows the repository, or the problem. It asks git once.
-func (r *CommitReader) withRepository(ctx context.Context) (*CommitReader, plan.ComparedCommits) {
-	if r.copy == nil {
-		p := *r
-		p.names, p.shown, p.same = slices.Clone(r.names), slices.Clone(r.shown), map[string]bool{}
-		r.copy, r.problem = &p, p.openRepository(ctx)
-	}
-	return r.copy, r.problem
+// explainable opens the repository, and returns why git can't explain a plan. It asks git once.
+func (r *CommitReader) explainable(ctx context.Context) plan.ComparedCommits {
+	r.opening.Do(func() { r.problem = r.openRepository(ctx) })
+	return r.problem
 }
 
 func (r *CommitReader) openRepository(ctx context.Context) plan.ComparedCommits {
@@ -135,18 +130,14 @@ func (r *CommitReader) rebaseToRepoRoot(ctx context.Context) plan.ComparedCommit
 			return plan.ComparedCommits{Problem: r.shown[i] + " is outside the repository", Fix: "name files inside it"}
 		}
 	}
-	r.repository, r.dir, r.sets = r.repository.InFolder(top), top, nil // they have other paths
+	r.repository, r.dir = r.repository.InFolder(top), top
 	return plan.ComparedCommits{}
 }
 
 func (r *CommitReader) readCommit(ctx context.Context, commit string, manifests bool) (plan.BaseState, error) {
 	then, err := r.readProject(ctx, commit)
 	past := plan.BaseState{}
-	switch known, isKnown := r.sets[commit]; {
-	case err != nil || !manifests:
-	case isKnown:
-		past = known
-	default:
+	if err == nil && manifests {
 		past, err = r.readManifests(ctx, commit, then)
 	}
 	past.Project = then

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"trueup/internal/config"
 	"trueup/internal/diag"
@@ -18,7 +19,7 @@ import (
 	"trueup/internal/plan"
 )
 
-// CommitReader reads the manifests of commits, in the places where the run reads them now. It reads a commit once.
+// CommitReader reads the manifests of commits, in the places where the run reads them now.
 type CommitReader struct {
 	env config.Options
 	// LoadedProject has the project and the manifests as they are now.
@@ -30,35 +31,29 @@ type CommitReader struct {
 	names      manifestPaths // the files and folders to read
 	shown      []string      // the names as the paths of objects begin
 	configured bool          // true if the project has the names
-	sets       map[string]plan.BaseState
 	// same has the files of a commit that do not differ from those of now, by the paths of their objects.
-	same map[string]bool
-	// copy and problem are the result of opened; copy is nil before.
-	copy    *CommitReader
-	problem plan.ComparedCommits
-	head    string // the commit that is checked out, or empty before it was asked for
+	same    map[string]bool
+	opening sync.Once
+	problem plan.ComparedCommits // says why git can't explain a plan
+	head    string               // the commit that is checked out, or empty before it was asked for
 }
 
 // NewCommitReader returns the reader of a run with these PATHs.
 func NewCommitReader(env config.Options, l config.LoadedProject, paths []string) *CommitReader {
-	p := l.Project
+	p, names := l.Project, paths
 	r := &CommitReader{
-		env: env, LoadedProject: l, options: p.ManifestOptions(env.API.Parallelism), dir: env.Dir(), shown: paths, sets: map[string]plan.BaseState{},
+		env: env, LoadedProject: l, options: p.ManifestOptions(env.API.Parallelism), dir: env.Dir(), shown: slices.Clone(paths), same: map[string]bool{},
 	}
 	r.ci, _ = forge.Detect(env.Getenv) // without its event file, it is incomplete
 	switch {
 	case len(paths) > 0:
 	case len(p.Manifests) > 0:
-		r.dir, r.configured = p.Dir, true
-		for _, name := range p.Manifests {
+		names, r.dir, r.configured = p.Manifests, p.Dir, true
+		for _, name := range names {
 			r.shown = append(r.shown, p.ShownPath(env.Dir(), name))
 		}
 	default:
-		r.shown = []string{"."}
-	}
-	names := r.shown
-	if r.configured {
-		names = p.Manifests
+		names, r.shown = []string{"."}, []string{"."}
 	}
 	for _, name := range names {
 		r.names = append(r.names, path.Clean(filepath.ToSlash(name)))
@@ -138,17 +133,11 @@ func (r *CommitReader) readSet(ctx context.Context, ref string) (*manifest.Set, 
 	if err != nil {
 		return nil, err
 	}
-	if known, ok := r.sets[commit]; ok {
-		return known.Set, nil
-	}
 	tree, err := r.repository.ReadTree(ctx, commit, func(name, _ string) bool { return r.names.mayHold(name) })
 	if err != nil {
 		return nil, err
 	}
-	set, findings, err := r.names.parseTree(ctx, manifest.PathSource{FS: tree, Display: ref}, r.options)
-	if err == nil {
-		r.sets[commit] = plan.BaseState{Set: set, Unclear: findings.HasErrors()}
-	}
+	set, _, err := r.names.parseTree(ctx, manifest.PathSource{FS: tree, Display: ref}, r.options)
 	return set, err
 }
 

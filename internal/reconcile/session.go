@@ -70,7 +70,7 @@ func PrepareSession(ctx context.Context, env config.Options, l config.LoadedProj
 	s.inputs.Target = plan.Destination{Origins: s.Platform.Origins, Workspace: s.Platform.Workspace}
 	s.inputs.LedgerStore = s.Platform.Ledger.Store
 	if o.Prune {
-		s.inputs.Base = s.history.ReadBase(ctx, o.BaseRef)
+		s.inputs.Base = NewCommitReader(env, l, o.Paths).ReadBase(ctx, o.BaseRef)
 	}
 	if err := s.readAndPlan(ctx); err != nil {
 		s.Close()

@@ -55,11 +55,10 @@ type historyStart struct {
 func (r *CommitReader) ReadTrails(ctx context.Context, keys []kind.Key) map[kind.Key]plan.ManifestHistory {
 	ctx, cancel := context.WithTimeout(ctx, trailTimeout)
 	defer cancel()
-	opened, problem := r.withRepository(ctx)
-	if problem.Problem != "" {
+	if r.explainable(ctx).Problem != "" {
 		return nil
 	}
-	t := versionReader{CommitReader: opened, contents: map[string]parsedFile{}, trails: map[kind.Key]plan.ManifestHistory{}, begins: map[string][]historyStart{}}
+	t := versionReader{CommitReader: r, contents: map[string]parsedFile{}, trails: map[kind.Key]plan.ManifestHistory{}, begins: map[string][]historyStart{}}
 	files := map[string][]kind.Key{}
 	var gone []kind.Key
 	for _, key := range keys {
