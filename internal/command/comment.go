@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -71,7 +70,7 @@ func runComment(ctx context.Context, run *Run, opts commentOptions, file string)
 	}
 	ci, err := forge.Detect(run.Getenv)
 	if err != nil {
-		run.Log(slog.LevelWarn, err.Error())
+		run.Warn("%s", err)
 	}
 	ci.Repository = cmp.Or(opts.repository, ci.Repository)
 	code := diag.ParseExit(opts.result)
@@ -184,7 +183,7 @@ func openCodeHost(run *Run, ci forge.CIContext) (*forge.RepositoryClient, error)
 	}
 	if run.Verbose {
 		o.Trace = func(op string, status int) {
-			run.Log(slog.LevelInfo, fmt.Sprintf("%s: %d %s", op, status, http.StatusText(status)))
+			run.Inform("%s: %d %s", op, status, http.StatusText(status))
 		}
 	}
 	if o.Token, err = ci.Host.Token(run.Getenv); err != nil {

@@ -264,7 +264,7 @@ func listProjects(ctx context.Context, run *Run, o eachOptions) (doc report.Docu
 		return doc, err
 	}
 	for _, gone := range found.Removed {
-		run.Log(slog.LevelWarn, gone+" was a project before, and its objects are still live: delete them on the platform, or restore its trueup.yaml")
+		run.Warn("%s was a project before, and its objects are still live: delete them on the platform, or restore its trueup.yaml", gone)
 	}
 	if o.matrix {
 		return shardMatrix(len(found.Projects)), nil

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -51,7 +50,7 @@ func newInit(run *Run) *cobra.Command {
 					line += " --" + f.Name + " " + ledger.ShellQuote(answer)
 				}
 			})
-			run.Log(slog.LevelInfo, "to give these answers again: "+line)
+			run.Inform("to give these answers again: %s", line)
 		}
 		return doc, err
 	})
@@ -244,7 +243,7 @@ func confirmWorkspace(ctx context.Context, run *Run, s *generate.Setup, yes bool
 		return err
 	case doubt == "":
 	case yes:
-		run.Log(slog.LevelWarn, doubt+" If not, "+fix)
+		run.Warn("%s If not, %s", doubt, fix)
 	default:
 		return run.requireYes("the workspace may be another one", "\n%s\nIf not, %s.\nType yes to go on [no]: ", doubt, fix)
 	}
@@ -419,7 +418,7 @@ func askValue(run *Run, yes bool, value *string, q question) error {
 			continue
 		}
 		if err := q.check(answer); err != nil {
-			run.Log(slog.LevelWarn, diag.OneLine(err))
+			run.Warn("%s", diag.OneLine(err))
 			continue
 		}
 		*value = answer

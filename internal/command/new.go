@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 
 	"github.com/spf13/cobra"
 
@@ -31,7 +30,7 @@ func newNewPurge(run *Run) *cobra.Command {
 			return doc, err
 		}
 		if len(result.Manifests) == 0 && run.Format == "text" {
-			run.Log(slog.LevelInfo, "nothing to purge, and nothing was written")
+			run.Inform("nothing to purge, and nothing was written")
 		}
 		if opts.Dir == generate.ToStdout {
 			return fileDocument(result.Text), nil
@@ -63,7 +62,7 @@ func preparePurgeEnv(ctx context.Context, run *Run, opts generate.PurgeOptions) 
 		return env, err
 	}
 	if run.Sandbox {
-		run.Log(slog.LevelInfo, report.Banner)
+		run.Inform("%s", report.Banner)
 	}
 	return generate.PurgeEnv{Options: run.Options, LoadedProject: l}, nil
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -146,7 +145,7 @@ func (run *Run) writeReport(format, file string, doc report.Document) error {
 			return errors.Join(fmt.Errorf("%s: %w", file, files.WithoutPath(err)), f.Close())
 		}
 		if opts.Room < minRoom {
-			run.Log(slog.LevelWarn, file+" is full (code hosts show 1 MB of it), so the "+format+" report of this run is not added")
+			run.Warn("%s is full (code hosts show 1 MB of it), so the %s report of this run is not added", file, format)
 			return f.Close()
 		}
 	}

@@ -158,7 +158,7 @@ func planOffline(ctx context.Context, run *Run, cmd *cobra.Command, opts reconci
 	if err != nil {
 		return report.Document{}, err
 	}
-	reconcile.WarnIfNoManifests(l, run.Log)
+	run.WarnIfNoManifests(l)
 	doc := newPlanDocument(l, nil)
 	if doc.ExitCode != diag.ExitOK {
 		return doc, nil

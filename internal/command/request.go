@@ -19,7 +19,7 @@ func newRequest(run *Run) *cobra.Command {
 		if err != nil {
 			return doc, err
 		}
-		reconcile.WarnIfNoManifests(l, run.Log)
+		run.WarnIfNoManifests(l)
 		sides := []routing.Side{reconcile.GitSide(l)}
 		if live {
 			s, err := reconcile.PrepareSession(ctx, run.Options, l, reconcile.Options{ReadOnly: true, Whole: true})

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"os"
 	"slices"
@@ -59,7 +58,7 @@ func serveSandbox(ctx context.Context, run *Run, opts sandboxOptions) (err error
 		ws = p.Workspace
 	}
 	log := func(r sandbox.LoggedRequest) {
-		run.Log(slog.LevelInfo, fmt.Sprintf("%s %s %s -> %d", r.Time.Format(time.RFC3339), r.Method, r.Path, r.Status))
+		run.Inform("%s %s %s -> %d", r.Time.Format(time.RFC3339), r.Method, r.Path, r.Status)
 	}
 	server, err := run.OpenSandbox(dir, ws, log, opts.quirks...)
 	if err != nil {

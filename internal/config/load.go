@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -42,7 +41,7 @@ func (o Options) FullPath(name string) string { return files.AbsolutePath(o.Dir(
 // OpenStdin returns standard input. At a terminal it logs that it waits.
 func (o Options) OpenStdin(what string) io.Reader {
 	if o.StdinIsTTY {
-		o.Log(slog.LevelInfo, "reading "+what+" from the terminal: end with Ctrl-D on its own line")
+		o.Inform("reading %s from the terminal: end with Ctrl-D on its own line", what)
 	}
 	return o.Stdin
 }
@@ -158,4 +157,15 @@ func (o Options) LoadValid(ctx context.Context, paths []string, notDone string) 
 		err = l.RefuseInvalid(notDone)
 	}
 	return l, err
+}
+
+// WarnIfNoManifests warns if there are no manifests, and says how to get some.
+func (o Options) WarnIfNoManifests(l LoadedProject) {
+	switch {
+	case !l.IsEmpty():
+	case !l.Project.Exists():
+		o.Warn("there is neither a trueup.yaml nor a manifest here: run trueup init")
+	default:
+		o.Warn("there is no manifest here: trueup pull writes them from what is live")
+	}
 }

@@ -76,6 +76,16 @@ type Options struct {
 // Dir returns the folder that trueup works in.
 func (o Options) Dir() string { return files.AbsolutePath(o.Cwd, o.Chdir) }
 
+// Warn logs a warning.
+func (o Options) Warn(format string, args ...any) {
+	o.Log(slog.LevelWarn, fmt.Sprintf(format, args...))
+}
+
+// Inform logs what a person may want to know.
+func (o Options) Inform(format string, args ...any) {
+	o.Log(slog.LevelInfo, fmt.Sprintf(format, args...))
+}
+
 // InCI reports whether CI made the machine of the run.
 func InCI(getenv func(string) string) bool { return getenv("CI") != "" && getenv("CI") != "false" }
 
@@ -102,7 +112,7 @@ func (o Options) LedgerConfig(p Project) ledger.Config {
 		Claim:            o.NewClaim(),
 		Sleep:            o.Sleep,
 		Delayed: func(key kind.Key, err error) {
-			o.Log(slog.LevelWarn, fmt.Sprintf("%s: the ledger can't record the outcome; trying again: %s", key, err))
+			o.Warn("%s: the ledger can't record the outcome; trying again: %s", key, err)
 		},
 	}
 	if dir := o.xdgFolder("XDG_STATE_HOME", ".local/state"); dir != "" {
@@ -213,7 +223,7 @@ func (o Options) OpenPlatform(p Project) (*Platform, error) {
 		return nil, err
 	}
 	for _, text := range s.OverriddenVariables() {
-		o.Log(slog.LevelWarn, text+": unset it to use the profile's")
+		o.Warn("%s: unset it to use the profile's", text)
 	}
 	w, wrong := o.RealPlatform(s, p)
 	w.API.RootCAs, err = s.RootCAs()

@@ -153,7 +153,7 @@ func (o Options) tokenFromFile(file string) (string, error) {
 	}
 	warning, err := o.checkReaders(file, info, isOnReadOnlyMount(file))
 	if _, isKnown := o.sharedStateOrEmpty().warned.LoadOrStore(warning, true); warning != "" && !isKnown {
-		o.Log(slog.LevelWarn, warning)
+		o.Warn("%s", warning)
 	}
 	return string(data), err
 }

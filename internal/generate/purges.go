@@ -181,7 +181,7 @@ func (m *manifestMaker) readLedger(ctx context.Context, keys []kind.Key) {
 		m.unknown = diag.OneLine(err)
 	}
 	if m.unknown != "" && len(m.made) > 0 {
-		m.logWarning("trueup can't check names against the ledger: %s", m.unknown)
+		m.Warn("trueup can't check names against the ledger: %s", m.unknown)
 	}
 }
 
@@ -290,7 +290,7 @@ func (m *manifestMaker) draftManifests(ctx context.Context) (err error) {
 		if f.Fix != "" {
 			text += "; fix: " + f.Fix
 		}
-		m.logWarning("%s", text)
+		m.Warn("%s", text)
 	}
 	m.Set = l.Set
 	return shown.ErrorIfInvalid("the manifest would be invalid, so nothing was written")
@@ -317,7 +317,7 @@ func (m *manifestMaker) writeManifests(context.Context) error {
 			return fmt.Errorf("%s: %w", r.File, files.WithoutPath(err))
 		}
 		if !m.Project.ReadsFile(m.PurgeEnv.Dir(), m.folder.FullPath(r.fileName())) {
-			m.logWarning("%s is not in a folder that plan and apply read: name it as a PATH, or choose another --dir", r.File)
+			m.Warn("%s is not in a folder that plan and apply read: name it as a PATH, or choose another --dir", r.File)
 		}
 	}
 	return nil

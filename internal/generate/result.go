@@ -108,7 +108,7 @@ func (m *manifestMaker) finishResult() {
 			}
 			m.Text = append(m.Text, r.file.Content...)
 		case r.Status != sentAlready && m.Dir == ToStdout:
-			m.logInfo("%s is %s: %s", r.Key, r.Status, r.placeOf())
+			m.Inform("%s is %s: %s", r.Key, r.Status, r.placeOf())
 		}
 	}
 	if m.Text == nil { // apply rejects an empty stream, because what should have written it may have failed
@@ -128,7 +128,7 @@ func (m *manifestMaker) logOmitted(c purge.ReducedPurge) {
 		covered[d.By] = append(covered[d.By], d.Path)
 	}
 	for _, prefix := range prefixes {
-		m.logInfo("left out, because %s covers it: %s", prefix, diag.JoinFirst(covered[prefix], 3))
+		m.Inform("left out, because %s covers it: %s", prefix, diag.JoinFirst(covered[prefix], 3))
 	}
 }
 
@@ -140,7 +140,7 @@ func (m *manifestMaker) warnOfLimits() {
 	for _, h := range hosts {
 		text := ExceededLimits(h)
 		if text != "" && slices.ContainsFunc(m.made, func(r *requestManifest) bool { return kind.HostKey(r.Hostname) == h.Hostname }) {
-			m.logWarning("%s", text)
+			m.Warn("%s", text)
 		}
 	}
 }
@@ -162,11 +162,11 @@ func (m *manifestMaker) warnOfSent() {
 	for _, r := range m.made {
 		switch {
 		case r.sent.IsOpen():
-			m.logWarning("%s: apply says what to do", r.Says)
+			m.Warn("%s: apply says what to do", r.Says)
 		case r.Status == files.Unchanged && r.sent.State != "":
-			m.logWarning("not sent again: %s; to purge it again, use another --name", r.Says)
+			m.Warn("not sent again: %s; to purge it again, use another --name", r.Says)
 		case r.Status == sentAlready:
-			m.logWarning("not written again: %s; to purge it again, use another --name", r.Says)
+			m.Warn("not written again: %s; to purge it again, use another --name", r.Says)
 		}
 	}
 }

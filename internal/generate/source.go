@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
@@ -54,14 +53,6 @@ type PurgeEnv struct {
 	config.LoadedProject
 }
 
-func (e PurgeEnv) logInfo(format string, args ...any) {
-	e.Log(slog.LevelInfo, fmt.Sprintf(format, args...))
-}
-
-func (e PurgeEnv) logWarning(format string, args ...any) {
-	e.Log(slog.LevelWarn, fmt.Sprintf(format, args...))
-}
-
 // The bound of a list, in bytes; and how many lines say what is wrong.
 const (
 	maxList  = 64 << 20
@@ -95,7 +86,7 @@ func gatherSource(ctx context.Context, env PurgeEnv, o PurgeOptions, args []stri
 	}
 	g.hosts = purge.NewHosts(g.known)
 	if len(g.known) == 0 {
-		g.logInfo("git has no CDN to check the hostname against; plan checks it against live CDNs")
+		g.Inform("git has no CDN to check the hostname against; plan checks it against live CDNs")
 	}
 	if err := cmp.Or(g.checkSources(args), g.chooseDefaultSource()); err != nil {
 		return g, err
@@ -260,17 +251,17 @@ func (g *purgeSource) checkUnplaced() error {
 		return fmt.Errorf("a path without a hostname: add --hostname HOST%s, or name addresses (https://HOST/PATH)", in)
 	}
 	for _, text := range g.unplaced[:min(maxShown, len(g.unplaced))] {
-		g.logWarning("%s", text)
+		g.Warn("%s", text)
 	}
 	n := diag.Plural(len(g.unplaced), "entry", "entries")
 	if len(g.unplaced) > 0 && !g.SkipUnplaced {
 		return fmt.Errorf("nothing was written: %s of those above can't be purged as named; fix or remove them, or skip them with --skip-unplaced", n)
 	}
 	if len(g.unplaced) > maxShown {
-		g.logWarning("%s are left out; see the first ones above", n)
+		g.Warn("%s are left out; see the first ones above", n)
 	}
 	for _, host := range slices.Sorted(maps.Keys(g.beside)) {
-		g.logInfo("%s is purged together with %s, because a purge names subdomains with their hostname", g.beside[host], host)
+		g.Inform("%s is purged together with %s, because a purge names subdomains with their hostname", g.beside[host], host)
 	}
 	return nil
 }
@@ -362,8 +353,8 @@ func (g *purgeSource) addChanges(mappings purge.Mappings, changes []git.ChangedN
 			g.addFile(mappings, c.Name)
 		}
 	}
-	g.logLeftOut(g.logInfo, unmapped, "changed file matches no --map", "changed files match no --map")
-	g.logLeftOut(g.logWarning, unclear, "symbolic link or submodule changed, and trueup can't tell which paths it serves: name them yourself",
+	g.logLeftOut(g.Inform, unmapped, "changed file matches no --map", "changed files match no --map")
+	g.logLeftOut(g.Warn, unclear, "symbolic link or submodule changed, and trueup can't tell which paths it serves: name them yourself",
 		"symbolic links or submodules changed, and trueup can't tell which paths they serve: name them yourself")
 }
 

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -31,7 +30,7 @@ func (s *Session) ApplyPlan(ctx context.Context) (apply.Result, int) {
 	defer client.Close()
 	defer context.AfterFunc(ctx, func() {
 		if errors.Is(ctx.Err(), context.Canceled) {
-			s.env.Log(slog.LevelWarn, "interrupted: trueup starts nothing new and waits for requests in flight; interrupt again to stop waiting")
+			s.env.Warn("interrupted: trueup starts nothing new and waits for requests in flight; interrupt again to stop waiting")
 		}
 	})()
 	progress, end := s.env.Begin("applying")
@@ -91,7 +90,7 @@ func (s *Session) ClockReader(client *api.Client) func(context.Context, *kind.Ki
 		}
 		if skew := read.Server.Sub(read.Wall).Abs(); !read.Server.IsZero() && skew > maxSkew {
 			s.warnedOfSkew.Do(func() {
-				s.env.Log(slog.LevelWarn, fmt.Sprintf("the platform's clock and this machine's clock differ by %s", skew.Round(time.Second)))
+				s.env.Warn("the platform's clock and this machine's clock differ by %s", skew.Round(time.Second))
 			})
 		}
 		return ledger.NewInstant(read.Server, read.Wall), nil
@@ -276,7 +275,7 @@ func (s *Session) FinishRun(ctx context.Context, result apply.Result, code int) 
 		return diag.WorstExit(code, ExitCode(result)), err
 	}
 	if err != nil {
-		s.env.Log(slog.LevelWarn, "record the apply: "+err.Error())
+		s.env.Warn("record the apply: %s", err)
 	}
 	return code, nil
 }

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"sync"
 
@@ -62,7 +61,7 @@ func PrepareSession(ctx context.Context, env config.Options, l config.LoadedProj
 		return nil, err
 	}
 	if len(o.Paths) == 0 {
-		WarnIfNoManifests(l, env.Log)
+		env.WarnIfNoManifests(l)
 	}
 	options := &s.inputs.Options
 	options.PartOfTree = options.PartOfTree || broken != nil
@@ -90,17 +89,6 @@ func (o Options) planInputs(env config.Options, l config.LoadedProject) (plan.In
 	return plan.Inputs{
 		Tool: env.Tool, Sandbox: env.Sandbox, Set: l.Set, Options: options, Project: l.Project.PlanSettings(env.Dir()), ReadOnly: o.ReadOnly,
 	}, o.CheckMatches(l.Set)
-}
-
-// WarnIfNoManifests warns if there are no manifests, and says how to get some.
-func WarnIfNoManifests(l config.LoadedProject, log func(slog.Level, string)) {
-	switch {
-	case !l.IsEmpty():
-	case !l.Project.Exists():
-		log(slog.LevelWarn, "there is neither a trueup.yaml nor a manifest here: run trueup init")
-	default:
-		log(slog.LevelWarn, "there is no manifest here: trueup pull writes them from what is live")
-	}
 }
 
 // Close closes the platform and the ledger.
@@ -149,7 +137,7 @@ func (s *Session) WarnOfUnmerged() {
 	if b == nil || s.options.BaseRef != "" || config.InCI(s.env.Getenv) || !slices.ContainsFunc(s.Plan.Items, isUnmerged) {
 		return
 	}
-	s.env.Log(slog.LevelWarn, b.Ref+" does not have all of this, so the next apply of it undoes the rest: merge it soon")
+	s.env.Warn("%s does not have all of this, so the next apply of it undoes the rest: merge it soon", b.Ref)
 }
 
 // large is how many manifests are planned without the specs of live objects that are no longer needed.
