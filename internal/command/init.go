@@ -23,16 +23,11 @@ import (
 	"trueup/internal/sandbox"
 )
 
-type initOptions struct {
-	generate.SetupChoices
-	yes bool
-}
-
 // mostDoubt limits the look at a workspace by an init that could do without.
 const mostDoubt = 10 * time.Second
 
 func newInit(run *Run) *cobra.Command {
-	var o initOptions
+	var o generate.SetupChoices
 	var cmd *cobra.Command
 	cmd = newCommand(run, "init", func(ctx context.Context, _ []string) (doc report.Document, err error) {
 		s, err := prepareSetup(ctx, run, &o)
@@ -65,7 +60,7 @@ func newInit(run *Run) *cobra.Command {
 	f.StringVar(&o.Source, "trueup", "", "the repository and commit that CI builds trueup from: `OWNER/NAME@COMMIT`, on the host of --ci")
 	f.StringVar(&o.Branch, "branch", "", "the `BRANCH` to apply (default the remote's default branch, or the current one)")
 	f.BoolVar(&o.Agents, "agents", false, "add AGENTS.md, with rules for coding agents")
-	f.BoolVar(&o.yes, "auto-approve", false, "do not ask before writing")
+	f.BoolVar(&o.Yes, "auto-approve", false, "do not ask before writing")
 	restrictFlag(f, "manifests", manifestChoices()...)
 	restrictFlag(f, "ci", ciChoices()...)
 	return cmd
@@ -81,14 +76,14 @@ func ciChoices() []string {
 }
 
 // setUp asks, and writes what init adds.
-func setUp(ctx context.Context, run *Run, s *generate.Setup, o initOptions) (doc report.Document, err error) {
-	if !o.yes {
+func setUp(ctx context.Context, run *Run, s *generate.Setup, o generate.SetupChoices) (doc report.Document, err error) {
+	if !o.Yes {
 		if doc, err = confirmSetup(run, s); err != nil {
 			return doc, err
 		}
 	}
 	if !run.Sandbox {
-		if err = confirmWorkspace(ctx, run, s, o.yes); err != nil {
+		if err = confirmWorkspace(ctx, run, s, o.Yes); err != nil {
 			return doc, fmt.Errorf("nothing was written: %w", err)
 		}
 	}
@@ -170,7 +165,7 @@ func writeLines(out report.LineWriter, lines []string) {
 }
 
 // prepareSetup inspects the repository and completes the options.
-func prepareSetup(ctx context.Context, run *Run, o *initOptions) (*generate.Setup, error) {
+func prepareSetup(ctx context.Context, run *Run, o *generate.SetupChoices) (*generate.Setup, error) {
 	if run.Sandbox && o.Ledger != "" && o.Ledger != generate.None {
 		return nil, errors.New("--sandbox has its own ledger: remove --ledger. To add one for the real platform later, run trueup init --ledger STORE")
 	}
@@ -186,7 +181,7 @@ func prepareSetup(ctx context.Context, run *Run, o *initOptions) (*generate.Setu
 		err = askMissing(run, s, o)
 	}
 	if err == nil {
-		err = s.ChooseOptions(ctx, o.SetupChoices)
+		err = s.ChooseOptions(ctx, *o)
 	}
 	if err != nil {
 		s.Close()
@@ -317,11 +312,11 @@ const (
 
 // askMissing completes the options of a new project, or names the flags that are missing. It asks for nothing that is
 // known.
-func askMissing(run *Run, s *generate.Setup, o *initOptions) error {
+func askMissing(run *Run, s *generate.Setup, o *generate.SetupChoices) error {
 	name, err := fillKnownAnswers(run, s, o)
 	ask := func(value *string, q question) {
 		if err == nil {
-			err = askValue(run, o.yes, value, q)
+			err = askValue(run, o.Yes, value, q)
 		}
 	}
 	segment := func(answer string) error { return config.CheckWorkspace(kind.Workspace{Name: answer, UUID: answer}) }
@@ -345,14 +340,14 @@ func askMissing(run *Run, s *generate.Setup, o *initOptions) error {
 	}
 	err = cmp.Or(err, errorIf(len(missing) > 0, "there is no terminal to ask on: add %s. Both are in your profile in the web console; --sandbox needs neither",
 		strings.Join(missing, " and ")))
-	if err == nil && o.CI == "" && s.InGit && !o.yes && run.StdinIsTTY {
+	if err == nil && o.CI == "" && s.InGit && !o.Yes && run.StdinIsTTY {
 		err = chooseCI(run, o)
 	}
 	return err
 }
 
 // fillKnownAnswers fills in what the environment says or a folder shows, and returns the name to propose for the workspace.
-func fillKnownAnswers(run *Run, s *generate.Setup, o *initOptions) (name string, err error) {
+func fillKnownAnswers(run *Run, s *generate.Setup, o *generate.SetupChoices) (name string, err error) {
 	manifests := s.ProposeManifests()
 	if manifests == generate.None { // there are some
 		o.Manifests = cmp.Or(o.Manifests, manifests)
@@ -377,7 +372,7 @@ func oneOfChecker(flag string, choices []string) func(string) error {
 }
 
 // chooseCI asks for a CI service, and for the repository to build trueup from.
-func chooseCI(run *Run, o *initOptions) error {
+func chooseCI(run *Run, o *generate.SetupChoices) error {
 	err := askValue(run, false, &o.CI, question{aboutCI, "ci", generate.None, oneOfChecker("--ci", ciChoices())})
 	if err != nil || o.CI == generate.None || o.Source != "" {
 		return err

@@ -58,7 +58,7 @@ func runInProject(ctx context.Context, run *Run, m *projectRun, p *config.Projec
 	}
 	one := NewRun(config.Env{
 		Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard,
-		Getenv: run.Getenv, Now: run.Now, Sleep: run.Sleep, Hurry: run.Hurry, Retry: run.Retry, Cwd: p.Dir,
+		Getenv: run.Getenv, Now: run.Now, Sleep: run.Sleep, Hurry: run.Hurry, Retry: run.Retry, Cwd: p.Settings.Dir,
 	})
 	one.member, one.Shared, one.Warnings, one.API.Budget = m, run.Shared, p.Warnings, run.Shared.Budget
 	code, err := one.Execute(ctx, newMemberRoot(one), line.words)

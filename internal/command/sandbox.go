@@ -20,20 +20,16 @@ import (
 	"trueup/internal/sandbox"
 )
 
-type sandboxOptions struct {
-	listen string
-	quirks []string
-}
-
 func newSandbox(run *Run) *cobra.Command {
-	var opts sandboxOptions
+	var listen string
+	var quirks []string
 	cmd := newCommand(run, "sandbox", func(ctx context.Context, _ []string) (report.Document, error) {
 		run.emitted = true
-		return report.Document{}, serveSandbox(ctx, run, opts)
+		return report.Document{}, serveSandbox(ctx, run, listen, quirks)
 	})
 	f := cmd.Flags()
-	f.StringVar(&opts.listen, "listen", "127.0.0.1:0", "loopback `ADDRESS` to listen on")
-	f.StringArrayVar(&opts.quirks, "quirk", nil, "have the quirk `NAME`; repeatable (see sandbox fault --help)")
+	f.StringVar(&listen, "listen", "127.0.0.1:0", "loopback `ADDRESS` to listen on")
+	f.StringArrayVar(&quirks, "quirk", nil, "have the quirk `NAME`; repeatable (see sandbox fault --help)")
 	completeQuirks := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return Candidates(sandbox.Quirks(), func(q sandbox.Quirk) (string, string) { return q.Name, q.Summary }), NoFiles
 	}
@@ -42,9 +38,9 @@ func newSandbox(run *Run) *cobra.Command {
 	return cmd
 }
 
-func serveSandbox(ctx context.Context, run *Run, opts sandboxOptions) (err error) {
+func serveSandbox(ctx context.Context, run *Run, listen string, quirks []string) (err error) {
 	known := diag.MapList(sandbox.Quirks(), func(q sandbox.Quirk) string { return q.Name })
-	for _, name := range opts.quirks {
+	for _, name := range quirks {
 		if !slices.Contains(known, name) {
 			return fmt.Errorf("quirk %q does not exist%s", name, diag.DidYouMean(name, known))
 		}
@@ -60,7 +56,7 @@ func serveSandbox(ctx context.Context, run *Run, opts sandboxOptions) (err error
 	log := func(r sandbox.LoggedRequest) {
 		run.Inform("%s %s %s -> %d", r.Time.Format(time.RFC3339), r.Method, r.Path, r.Status)
 	}
-	server, err := run.OpenSandbox(dir, ws, log, opts.quirks...)
+	server, err := run.OpenSandbox(dir, ws, log, quirks...)
 	if err != nil {
 		return err
 	}
@@ -68,7 +64,7 @@ func serveSandbox(ctx context.Context, run *Run, opts sandboxOptions) (err error
 	if err := server.AddFaults(run.SandboxFaults...); err != nil {
 		return err
 	}
-	base, stop, err := config.ServeSandbox(ctx, server, opts.listen)
+	base, stop, err := config.ServeSandbox(ctx, server, listen)
 	if err != nil {
 		return err
 	}

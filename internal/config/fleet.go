@@ -289,7 +289,6 @@ func (f Fleet) Commit(ctx context.Context) string {
 // ProjectFolder is a folder with a trueup.yaml.
 type ProjectFolder struct {
 	Path     string // from the folder of the search, with slashes; "." is that folder itself
-	Dir      string // absolute
 	Settings Project
 	Err      error     // why trueup can't run there: it fails alone
 	Warnings diag.List // about hosts that another project has, too
@@ -312,7 +311,7 @@ func findProjects(ctx context.Context, root string) ([]*ProjectFolder, error) {
 			return fs.SkipDir
 		case e.Name() == ProjectFile && name != root:
 			dir := filepath.Dir(name)
-			p := &ProjectFolder{Path: filepath.ToSlash(files.ShownPath(root, dir)), Dir: dir}
+			p := &ProjectFolder{Path: filepath.ToSlash(files.ShownPath(root, dir))}
 			if p.Settings, p.Err = ReadProject(dir); p.Err == nil && !p.Settings.Exists() {
 				p.Err = fmt.Errorf("%s: it was deleted just now: run trueup again when nothing changes the files", p.filePath())
 			}
@@ -330,7 +329,7 @@ func findProjects(ctx context.Context, root string) ([]*ProjectFolder, error) {
 
 // nestedRepository returns the path of the repository that has the project and is itself below the folder of the search, or "".
 func (p *ProjectFolder) nestedRepository() string {
-	for at, dir := p.Path, p.Dir; at != "."; at, dir = path.Dir(at), filepath.Dir(dir) {
+	for at, dir := p.Path, p.Settings.Dir; at != "."; at, dir = path.Dir(at), filepath.Dir(dir) {
 		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
 			return at
 		}
@@ -454,7 +453,7 @@ func (p *ProjectFolder) readHosts(ctx context.Context) (used []*usedHost) {
 	if p.Err != nil {
 		return nil
 	}
-	sources, err := p.Settings.OpenSources(p.Dir, nil, nil)
+	sources, err := Options{Env: Env{Cwd: p.Settings.Dir}}.OpenSources(p.Settings, nil)
 	if err != nil {
 		return nil
 	}

@@ -46,11 +46,6 @@ func (o Options) OpenStdin(what string) io.Reader {
 	return o.Stdin
 }
 
-// OpenSources opens PATHs, or else the manifests of the project.
-func (o Options) OpenSources(p Project, paths []string) ([]manifest.PathSource, error) {
-	return p.OpenSources(o.Dir(), paths, func() io.Reader { return o.OpenStdin("manifests") })
-}
-
 // SplitObjects separates PATHs from names of objects, KIND/NAME with wildcards. A name of a file is a PATH.
 func (o Options) SplitObjects(args []string) (paths, objects []string) {
 	for _, arg := range args {

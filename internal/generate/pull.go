@@ -206,7 +206,7 @@ func (r *pullRun) readManifests(ctx context.Context) error {
 		more = append(more, name)
 	}
 	configured, err := there.OpenManifests(r.Dir())
-	others, wrong := config.OpenManifests(r.Dir(), more, nil)
+	others, wrong := r.OpenPaths(more)
 	if err = errors.Join(err, wrong); err != nil {
 		return err
 	}

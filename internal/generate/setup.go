@@ -40,6 +40,7 @@ type SetupChoices struct {
 	// the branch that CI applies; if empty, the remote's default branch, or the one that is checked out.
 	CI, Source, Branch string
 	Agents             bool // adds AGENTS.md
+	Yes                bool // nobody is asked
 }
 
 // Setup is a project and the edits to its files.
