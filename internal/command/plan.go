@@ -82,7 +82,11 @@ func (run *Run) loadForPlan(ctx context.Context, opts *reconcile.Options, args [
 			return config.LoadedProject{}, fmt.Errorf("%s is a saved plan, not a manifest: trueup apply --expect %s applies it if it is still right, and trueup show %s shows it", path, name, name)
 		}
 	}
-	return run.LoadProject(ctx, paths, opts.More...)
+	l, err := run.LoadProject(ctx, paths, opts.More...)
+	if err == nil && opts.Offline && run.Chdir != "" && !l.Project.Exists() {
+		err = run.noProjectError()
+	}
+	return l, err
 }
 
 // newPlanDocument returns the document of a run. An error among the findings stops the run
@@ -151,25 +155,11 @@ func planOffline(ctx context.Context, run *Run, cmd *cobra.Command, opts reconci
 			return report.Document{}, fmt.Errorf("--offline compares git with git, so --%s would do nothing: remove one of them", name)
 		}
 	}
-	l, err := run.loadForPlan(ctx, &opts, args)
-	if err == nil && run.Chdir != "" && !l.Project.Exists() {
-		err = run.noProjectError()
-	}
-	if err != nil {
-		return report.Document{}, err
-	}
-	run.WarnIfNoManifests(l)
-	doc := newPlanDocument(l, nil)
-	if doc.ExitCode != diag.ExitOK {
-		return doc, nil
-	}
-	p, err := reconcile.PlanOffline(ctx, run.Options, l, opts)
-	if err != nil {
-		return report.Document{}, err
-	}
-	doc.Plan = plan.Redact(p)
-	runRequestTests(&doc, l, reconcile.GitSide(l))
-	return doc, nil
+	opts.Offline = true
+	return run.withPlan(ctx, opts, args, func(s *reconcile.Session, doc *report.Document) error {
+		runRequestTests(doc, s.Loaded, reconcile.GitSide(s.Loaded))
+		return nil
+	})
 }
 
 // openPlanFile empties the file of --out before anything else happens, so that nobody mistakes an earlier

@@ -23,6 +23,7 @@ type Options struct {
 	// Options are those that need no manifests, in part of ParseNames; PrepareSession adds the rest.
 	plan.Options
 	ReadOnly    bool                  // set by commands that change nothing
+	Offline     bool                  // compare with the base alone: no token, platform or ledger is needed
 	All         bool                  // also list the kinds that no manifest is of
 	EachArea    bool                  // compare what can be read if an area can't: Unread has the rest
 	PastErrors  bool                  // go on with the files that have no errors; for commands that change nothing

@@ -51,10 +51,13 @@ func PrepareSession(ctx context.Context, env config.Options, l config.LoadedProj
 		s.Loaded.Set = l.Set
 	}
 	var err error
-	if s.inputs, err = o.planInputs(env, l); err == nil {
-		err = l.Project.CheckAllowedOverrides(env.Getenv("TRUEUP_ALLOW_OVERRIDES"))
+	if s.inputs, err = o.planInputs(env, l); err != nil {
+		return nil, err
 	}
-	if err != nil {
+	if o.Offline {
+		return s, s.planOffline(ctx)
+	}
+	if err = l.Project.CheckAllowedOverrides(env.Getenv("TRUEUP_ALLOW_OVERRIDES")); err != nil {
 		return nil, err
 	}
 	if s.Platform, err = env.Open(ctx, l.Project, l.Set); err != nil {
@@ -292,16 +295,15 @@ func (s *Session) canRead(area kind.Area) bool {
 	return e.Base != nil && (!e.Token.IsZero() || e.Ask != nil)
 }
 
-// PlanOffline returns the plan of what git changed since the base. It needs no token, platform or ledger.
-func PlanOffline(ctx context.Context, env config.Options, l config.LoadedProject, o Options) (*plan.Plan, error) {
-	inputs, err := o.planInputs(env, l)
-	if err != nil {
-		return nil, err
-	}
-	past := NewCommitReader(env, l, o.Paths).ReadPast(ctx, o.BaseRef, true)
+// planOffline makes the plan of what git changed since the base.
+func (s *Session) planOffline(ctx context.Context) error {
+	s.env.WarnIfNoManifests(s.Loaded)
+	past := s.history.ReadPast(ctx, s.options.BaseRef, true)
 	if past.Set == nil {
-		return nil, fmt.Errorf("--offline has nothing to compare with: %s (%s)", past.Blame.Problem, cmp.Or(past.Blame.Fix, "plan compares with live"))
+		return fmt.Errorf("--offline has nothing to compare with: %s (%s)", past.Blame.Problem, cmp.Or(past.Blame.Fix, "plan compares with live"))
 	}
-	inputs.Target, inputs.LedgerStore = plan.Destination{Workspace: l.Project.Workspace}, env.LedgerConfig(l.Project).Store
-	return plan.MakeOffline(inputs, past), nil
+	p := s.Loaded.Project
+	s.inputs.Target, s.inputs.LedgerStore = plan.Destination{Workspace: p.Workspace}, s.env.LedgerConfig(p).Store
+	s.Plan = plan.MakeOffline(s.inputs, past)
+	return nil
 }
