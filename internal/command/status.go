@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"trueup/internal/generate"
+	"trueup/internal/plan"
 	"trueup/internal/reconcile"
 	"trueup/internal/report"
 )
@@ -46,7 +48,7 @@ func writePurges(out report.LineWriter, l generate.PurgeListing, opts report.For
 	}
 	var rows [][]string
 	for _, p := range l.Purges {
-		rows = append(rows, []string{p.ShownStatus(), p.Name, p.String(), p.DescribeTime(), l.DescribePlace(p)})
+		rows = append(rows, purgeRow(l, p))
 	}
 	if rows == nil {
 		rows = [][]string{{"no purges"}}
@@ -69,6 +71,30 @@ func writePurges(out report.LineWriter, l generate.PurgeListing, opts report.For
 			}
 		}
 	}
+}
+
+// purgeRow shows the state of a purge, what it invalidates, when it was sent and until when it counts, and where its manifest is.
+func purgeRow(l generate.PurgeListing, p generate.PurgeListEntry) []string {
+	state, place := string(p.Status), fmt.Sprintf("%s:%d", p.File, p.Line)
+	var times []string
+	if !p.AcceptedAt.IsZero() {
+		times = append(times, "accepted "+p.AcceptedAt.UTC().Format(generate.Clock))
+	}
+	if p.Active {
+		times = append(times, "counts until "+p.Until.UTC().Format(generate.Clock))
+	}
+	if p.Active && p.Status == plan.Accepted {
+		state = "active" // it counts against limits
+	}
+	switch {
+	case p.File == "" && l.PartOfTree:
+		place = "(not in the manifests that were read)"
+	case p.File == "":
+		place = "(not in git)"
+	case p.Edited:
+		place += " (edited since)"
+	}
+	return []string{state, p.Name, p.String(), strings.Join(times, ", "), place}
 }
 
 // usageRows shows what the purges of each hostname use of its limits.

@@ -110,10 +110,8 @@ func WritePurges(ctx context.Context, env PurgeEnv, o PurgeOptions, by string, a
 	if err := m.assignNames(names); err != nil {
 		return m.WrittenPurges, err
 	}
-	for _, step := range []func(context.Context) error{m.draftManifests, m.writeManifests} {
-		if err := step(ctx); err != nil {
-			return m.WrittenPurges, err
-		}
+	if err := m.writeManifests(ctx); err != nil {
+		return m.WrittenPurges, err
 	}
 	m.finishResult()
 	return m.WrittenPurges, nil
@@ -296,10 +294,10 @@ func (m *manifestMaker) draftManifests(ctx context.Context) (err error) {
 	return shown.ErrorIfInvalid("the manifest would be invalid, so nothing was written")
 }
 
-// writeManifests writes the manifests, or none if one of them would overwrite a file.
-func (m *manifestMaker) writeManifests(context.Context) error {
-	if m.Dir == ToStdout {
-		return nil
+// writeManifests drafts and writes the manifests, or none if one of them would overwrite a file.
+func (m *manifestMaker) writeManifests(ctx context.Context) error {
+	if err := m.draftManifests(ctx); err != nil || m.Dir == ToStdout {
+		return err
 	}
 	root, err := os.OpenRoot(m.folder.Base)
 	if err != nil {
@@ -368,10 +366,11 @@ func WriteSnapshot(ctx context.Context, env PurgeEnv, o PurgeOptions, by, disk s
 	if err := m.findFolder(); err != nil {
 		return WrittenSnapshot{}, fmt.Errorf("--dir: %w", err)
 	}
-	for _, step := range []func(context.Context) error{m.checkNameFree, m.draftManifests, m.writeManifests} {
-		if err := step(ctx); err != nil {
-			return WrittenSnapshot{}, err
-		}
+	if err := m.checkNameFree(ctx); err != nil {
+		return WrittenSnapshot{}, err
+	}
+	if err := m.writeManifests(ctx); err != nil {
+		return WrittenSnapshot{}, err
 	}
 	return WrittenSnapshot{snapshotFormat, env.Sandbox, r.Key, r.Status, r.File, disk, r.file.Content}, nil
 }

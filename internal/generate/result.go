@@ -230,36 +230,3 @@ func ListPurges(ctx context.Context, env PurgeEnv, paths []string, all bool) Pur
 	}
 	return l
 }
-
-// ShownStatus is the status that people are shown.
-func (p PurgeListEntry) ShownStatus() string {
-	if p.Active && p.Status == plan.Accepted {
-		return "active" // it counts against limits
-	}
-	return string(p.Status)
-}
-
-// DescribeTime says when it was sent, and until when it counts.
-func (p PurgeListEntry) DescribeTime() string {
-	var parts []string
-	if !p.AcceptedAt.IsZero() {
-		parts = append(parts, "accepted "+p.AcceptedAt.UTC().Format(Clock))
-	}
-	if p.Active {
-		parts = append(parts, "counts until "+p.Until.UTC().Format(Clock))
-	}
-	return strings.Join(parts, ", ")
-}
-
-// DescribePlace says where the manifest of a purge is.
-func (l PurgeListing) DescribePlace(p PurgeListEntry) string {
-	switch {
-	case p.File == "" && l.PartOfTree:
-		return "(not in the manifests that were read)"
-	case p.File == "":
-		return "(not in git)"
-	case p.Edited:
-		return fmt.Sprintf("%s:%d (edited since)", p.File, p.Line)
-	}
-	return fmt.Sprintf("%s:%d", p.File, p.Line)
-}
