@@ -15,7 +15,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"trueup/internal/config"
 	"trueup/internal/diag"
 	"trueup/internal/files"
 	"trueup/internal/forge"
@@ -179,7 +178,7 @@ func openCodeHost(run *Run, ci forge.CIContext) (*forge.RepositoryClient, error)
 	}
 	o := forge.ClientOptions{
 		Transport: transport, UserAgent: userAgent(), Timeout: run.API.RequestTimeout, Now: run.Now, Sleep: run.Sleep,
-		ReadOnly: config.IsReadOnly(run.Getenv),
+		ReadOnly: run.ReadOnly,
 	}
 	if run.Verbose {
 		o.Trace = func(op string, status int) {

@@ -280,13 +280,11 @@ func listProjects(ctx context.Context, run *Run, o eachOptions) (doc report.Docu
 		rows = append(rows, []string{p.Path, cmp.Or(p.Settings.Workspace.Name, "?"), cmp.Or(row.Ledger, "none")})
 	}
 	doc.Data = map[string]any{"format": "trueup.projects/v1", "projects": list, "facts": found.FleetChanges}
-	doc.Text = func(out report.LineWriter, _ report.FormatOptions) {
-		if len(list) == 0 {
-			out.Printf("No project is selected.\n")
-			return
-		}
-		out.Table("", rows)
+	if len(list) == 0 {
+		addMessage(&doc, "No project is selected.")
+		return doc, nil
 	}
+	doc.Text = func(out report.LineWriter, _ report.FormatOptions) { out.Table("", rows) }
 	return doc, nil
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"trueup/internal/api"
 	"trueup/internal/config"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
@@ -107,7 +108,7 @@ func explainField(ctx context.Context, run *Run, topic string, live bool) (doc r
 	return doc, nil
 }
 
-// addObjectValues adds what the topic's objects have in git, and in live. It reads the platform, and can do nothing else.
+// addObjectValues adds what the topic's objects have in git, and in live.
 func addObjectValues(ctx context.Context, run *Run, facts *view.FieldFacts, l config.LoadedProject, t view.Topic, live bool) (err error) {
 	var get func() (kind.LiveObject, error)
 	var all map[string]kind.LiveObject
@@ -117,11 +118,21 @@ func addObjectValues(ctx context.Context, run *Run, facts *view.FieldFacts, l co
 			return err
 		}
 		defer w.Close()
-		get = func() (kind.LiveObject, error) { return w.Get(ctx, t.Kind, t.Name) }
+		reader := api.NewReader(w.API) // which can do nothing else
+		defer reader.Close()
+		get = func() (kind.LiveObject, error) { return reader.Get(ctx, t.Kind, t.Name) }
 		if t.IsPattern() {
-			if all, err = w.GetAll(ctx, t.Kind); err != nil {
+			all = map[string]kind.LiveObject{}
+			_, err = reader.List(ctx, t.Kind, func(o kind.LiveObject) (err error) {
+				if o.Spec == nil { // lists of some servers have names alone
+					o, err = reader.Get(ctx, t.Kind, o.Name)
+				}
+				all[o.Name] = o
 				return err
-			}
+			})
+		}
+		if err != nil {
+			return err
 		}
 	}
 	switch {

@@ -8,8 +8,6 @@ import (
 	"trueup/internal/manifest"
 )
 
-func (run *Run) inCI() bool { return config.InCI(run.Getenv) }
-
 // openPlatform opens the platform of a run, or the sandbox.
 func (run *Run) openPlatform(ctx context.Context, p config.Project, set *manifest.Set) (*config.Platform, error) {
 	switch {

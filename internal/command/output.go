@@ -57,7 +57,7 @@ func (run *Run) stdoutFormatOptions() report.FormatOptions {
 	opts := run.formatOptions()
 	opts.Color, opts.Width = run.useColor(run.Width > 0), run.Width
 	if run.Format == "text" && opts.Width > 0 {
-		opts.Brief = !opts.Verbose && !run.inCI()
+		opts.Brief = !opts.Verbose && !run.InCI()
 	}
 	return opts
 }

@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"math"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -221,7 +222,7 @@ func (run *Run) ReadSettings() {
 	if rules := getenv("TRUEUP_SANDBOX_FAULTS"); rules != "" {
 		run.SandboxFaults = strings.Split(rules, ";")
 	}
-	run.ReadOnly = config.IsReadOnly(getenv)
+	run.ReadOnly = !slices.Contains([]string{"", "0", "false"}, getenv("TRUEUP_READ_ONLY"))
 }
 
 // readVariable sets a value to that of a variable, if it has one.

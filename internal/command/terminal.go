@@ -268,7 +268,7 @@ func (run *Run) clearBar() {
 // canShowBar reports whether the terminal can show a bar, and the user did not ask for lines.
 func (run *Run) canShowBar() bool {
 	return run.StderrWidth != nil && run.StderrIsTTY && run.Getenv("TERM") != "dumb" &&
-		!run.inCI() && !run.Verbose
+		!run.InCI() && !run.Verbose
 }
 
 // useColor reports whether to use colour: by NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE, CLICOLOR

@@ -87,7 +87,7 @@ func (o Options) Inform(format string, args ...any) {
 }
 
 // InCI reports whether CI made the machine of the run.
-func InCI(getenv func(string) string) bool { return getenv("CI") != "" && getenv("CI") != "false" }
+func (o Options) InCI() bool { return o.Getenv("CI") != "" && o.Getenv("CI") != "false" }
 
 // LedgerConfig returns which ledger a project uses, and who uses it.
 func (o Options) LedgerConfig(p Project) ledger.Config {
@@ -105,7 +105,7 @@ func (o Options) LedgerConfig(p Project) ledger.Config {
 		// Another workspace is refused before the ledger is asked for anything.
 		WorkspaceFromEnv: pin.Workspace != "",
 		Dir:              cmp.Or(p.Dir, o.Dir()),
-		LosesDisk:        InCI(o.Getenv) && !o.DiskIsKept,
+		LosesDisk:        o.InCI() && !o.DiskIsKept,
 		ReadOnly:         o.ReadOnly,
 		Now:              o.Now,
 		Getenv:           o.Getenv,
@@ -194,27 +194,6 @@ func (w *Platform) Close() {
 
 // NewClient returns a client that can write; only apply asks for it.
 func (w *Platform) NewClient() *api.Client { return api.NewClient(w.API) }
-
-// Get reads one live object.
-func (w *Platform) Get(ctx context.Context, k *kind.Kind, name string) (kind.LiveObject, error) {
-	reader := api.NewReader(w.API)
-	defer reader.Close()
-	return reader.Get(ctx, k, name)
-}
-
-// GetAll reads all live objects of a kind, by name.
-func (w *Platform) GetAll(ctx context.Context, k *kind.Kind) (map[string]kind.LiveObject, error) {
-	reader, all := api.NewReader(w.API), map[string]kind.LiveObject{}
-	defer reader.Close()
-	_, err := reader.List(ctx, k, func(o kind.LiveObject) (err error) {
-		if o.Spec == nil { // lists of some servers have names alone
-			o, err = reader.Get(ctx, k, o.Name)
-		}
-		all[o.Name] = o
-		return err
-	})
-	return all, err
-}
 
 // OpenPlatform finds the real platform. It reads nothing of it.
 func (o Options) OpenPlatform(p Project) (*Platform, error) {

@@ -193,7 +193,7 @@ func (o Options) checkWrite(pin ProjectPin) error {
 	if o.ReadOnly && o.Writes {
 		return diag.ErrReadOnly
 	}
-	isMany := o.sharedStateOrEmpty().Root != "" && InCI(o.Getenv)
+	isMany := o.sharedStateOrEmpty().Root != "" && o.InCI()
 	if pin.Workspace != "" || !o.Writes || o.Getenv(ProjectsPin) == "" && !isMany {
 		return nil
 	}

@@ -116,11 +116,6 @@ func parseProxy(address string) (*url.URL, error) {
 	return u, nil
 }
 
-// IsReadOnly reports whether the environment forbids every change: any TRUEUP_READ_ONLY but 0 and false does.
-func IsReadOnly(getenv func(string) string) bool {
-	return !slices.Contains([]string{"", "0", "false"}, getenv("TRUEUP_READ_ONLY"))
-}
-
 // CodeHostTransport returns the transport of requests to a code host, with the proxy and the certificates of the settings.
 func (o Options) CodeHostTransport() (*http.Transport, error) {
 	s, err := o.networkSettings("")

@@ -169,7 +169,7 @@ func (o Options) checkReaders(file string, info fs.FileInfo, readOnly bool) (war
 		return "", fmt.Errorf("%s belongs to user %d, who could replace it: make yourself its owner", file, uid)
 	case mode&0o077 == 0:
 		return "", nil
-	case mounted || InCI(o.Getenv):
+	case mounted || o.InCI():
 		return fmt.Sprintf("other users can read the token in %s (mode %04o): mount it with mode 0400 or 0440", file, mode), nil
 	}
 	return "", fmt.Errorf("other users can read or write %s (mode %04o): chmod 600 %s", file, mode, file)

@@ -156,7 +156,7 @@ func (r *CommitReader) findBase(ctx context.Context, ref string) plan.ComparedCo
 	switch {
 	case err != nil:
 		return unreadableBase(err)
-	case config.InCI(r.env.Getenv) && r.isOnMainline(ctx, mainline):
+	case r.env.InCI() && r.isOnMainline(ctx, mainline):
 		return r.baseFromPush(ctx)
 	case mainline == "":
 		problem := "the remote origin has no default branch to compare with"

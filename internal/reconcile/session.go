@@ -115,12 +115,12 @@ func (s *Session) NarrowToUnanswered() error {
 // LacksProjectLedger reports whether a plan in CI was made without the project's ledger: a green job would promise
 // that apply can do what the plan shows.
 func (s *Session) LacksProjectLedger() bool {
-	return config.InCI(s.env.Getenv) && s.Platform.Ledger.Store != "" && s.Plan.LedgerProblem != ""
+	return s.env.InCI() && s.Platform.Ledger.Store != "" && s.Plan.LedgerProblem != ""
 }
 
 // WorkspaceWarning returns what to do before a plan in CI may be green whose workspace may not exist, "" if it is confirmed.
 func (s *Session) WorkspaceWarning() string {
-	if !config.InCI(s.env.Getenv) || s.Platform.Pin.Workspace != "" || !s.planner.IsWorkspaceUnproven() {
+	if !s.env.InCI() || s.Platform.Pin.Workspace != "" || !s.planner.IsWorkspaceUnproven() {
 		return ""
 	}
 	fix := "set " + config.WorkspacePin + " to confirm its UUID (for the shipped workflows, TRUEUP_READ_WORKSPACE or the input workspace)"
@@ -137,7 +137,7 @@ func (s *Session) WarnOfUnmerged() {
 		return it.TakesEffect() && (it.By == plan.ByThisChange ||
 			slices.ContainsFunc(it.Changes, func(c plan.Change) bool { return c.By == plan.ByThisChange }))
 	}
-	if b == nil || s.options.BaseRef != "" || config.InCI(s.env.Getenv) || !slices.ContainsFunc(s.Plan.Items, isUnmerged) {
+	if b == nil || s.options.BaseRef != "" || s.env.InCI() || !slices.ContainsFunc(s.Plan.Items, isUnmerged) {
 		return
 	}
 	s.env.Warn("%s does not have all of this, so the next apply of it undoes the rest: merge it soon", b.Ref)
@@ -211,7 +211,7 @@ func (s *Session) readLedger(ctx context.Context) (err error) {
 		// A fork's pull request may not read the ledger, and still sees the rest.
 		view, err = ledger.UnreadableView(err), nil
 	}
-	if config.InCI(s.env.Getenv) && s.options.ReadOnly {
+	if s.env.InCI() && s.options.ReadOnly {
 		view.Unseen, view.NotKept = false, nil // runners of plans keep no seen cache: this is for apply to say
 	}
 	if s.inputs.Ledger = view; err != nil {
