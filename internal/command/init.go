@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -71,8 +72,7 @@ func manifestChoices() []string {
 }
 
 func ciChoices() []string {
-	words := diag.MapList(generate.AllCIServices(), func(s generate.CIService) string { return s.Name })
-	return append(words, generate.None)
+	return append(slices.Sorted(maps.Keys(generate.CIServices())), generate.None)
 }
 
 // setUp asks, and writes what init adds.
@@ -377,7 +377,7 @@ func chooseCI(run *Run, o *generate.SetupChoices) error {
 	if err != nil || o.CI == generate.None || o.Source != "" {
 		return err
 	}
-	service := generate.CIServiceNamed(o.CI)
+	service := generate.CIServices()[o.CI]
 	err = askValue(run, false, &o.Source, question{aboutSource, service.Example, "", func(answer string) error {
 		if answer == generate.None {
 			return nil

@@ -36,7 +36,7 @@ type SetupChoices struct {
 	Ledger          string // the store of a ledger to create, or None
 	Manifests       string // FromLive, FromExamples or None
 	Adopt           string // which requests were sent before, for the new ledger
-	// CI is the name of one of AllServices, or None. Source is the repository to build trueup from. Branch is
+	// CI is the name of one of CIServices, or None. Source is the repository to build trueup from. Branch is
 	// the branch that CI applies; if empty, the remote's default branch, or the one that is checked out.
 	CI, Source, Branch string
 	Agents             bool // adds AGENTS.md
@@ -269,28 +269,17 @@ var agentsText []byte
 
 // CIService is a CI service.
 type CIService struct {
-	Name    string
 	Example string // the form of the repository that hosts trueup, with a commit
 	source  string
 	target  string // the folder of the files in a repository
 }
 
-// AllCIServices returns all services.
-func AllCIServices() []CIService {
-	return []CIService{
-		{"github", "OWNER/NAME@COMMIT", `^([\w.-]+/[\w.-]+)@([0-9a-f]{40})$`, ".github/workflows"},
-		{"gitlab", "GROUP/NAME@COMMIT", `^([\w.-]+(?:/[\w.-]+)+)@([0-9a-f]{40})$`, "."},
+// CIServices returns all services, by their names.
+func CIServices() map[string]CIService {
+	return map[string]CIService{
+		"github": {"OWNER/NAME@COMMIT", `^([\w.-]+/[\w.-]+)@([0-9a-f]{40})$`, ".github/workflows"},
+		"gitlab": {"GROUP/NAME@COMMIT", `^([\w.-]+(?:/[\w.-]+)+)@([0-9a-f]{40})$`, "."},
 	}
-}
-
-// CIServiceNamed returns a service, the zero value for none.
-func CIServiceNamed(name string) CIService {
-	for _, s := range AllCIServices() {
-		if s.Name == name {
-			return s
-		}
-	}
-	return CIService{}
 }
 
 func (s CIService) parseSource(text string) []string {
@@ -313,7 +302,7 @@ func (s *Setup) addCI(ctx context.Context, o SetupChoices) error {
 		}
 		return nil
 	}
-	service := CIServiceNamed(o.CI)
+	service := CIServices()[o.CI]
 	parts := service.parseSource(o.Source)
 	if parts == nil {
 		return fmt.Errorf("--trueup is %q: write %s, the repository of trueup and the whole commit to build it from (git rev-parse HEAD in a clone of it). CI runs that commit with your tokens, so there is no default",
