@@ -103,7 +103,7 @@ func runEach(ctx context.Context, run *Run, o eachOptions, line projectCommandLi
 	if err = errors.Join(err, failed); err != nil {
 		return doc, errors.Join(err, out.close())
 	}
-	run.Shared.Budget = api.NewSharedLimits(run.API.WritesPerSecond, shard.Shards, run.API.Parallelism)
+	run.API.Budget = api.NewSharedLimits(run.API.WritesPerSecond, shard.Shards, run.API.Parallelism)
 	working := run.startPhase(line.command)
 	working.setProgress(0, len(found.Projects))
 	defer working.end()

@@ -67,6 +67,9 @@ func (run *Run) checkReports() error {
 	return nil
 }
 
+// errSource is the error for a result file whose name may be that of a manifest.
+var errSource = errors.New("the name ends like a manifest, and trueup never writes a result over one: choose another ending")
+
 // AllowedWords is the annotation that has the allowed values of a flag.
 const AllowedWords = "trueup_words"
 

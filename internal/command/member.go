@@ -60,7 +60,7 @@ func runInProject(ctx context.Context, run *Run, m *projectRun, p *config.Projec
 		Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard,
 		Getenv: run.Getenv, Now: run.Now, Sleep: run.Sleep, Hurry: run.Hurry, Retry: run.Retry, Cwd: p.Settings.Dir,
 	})
-	one.member, one.Shared, one.Warnings, one.API.Budget = m, run.Shared, p.Warnings, run.Shared.Budget
+	one.member, one.Shared, one.Warnings, one.API.Budget = m, run.Shared, p.Warnings, run.API.Budget
 	code, err := one.Execute(ctx, newMemberRoot(one), line.words)
 	doc := report.Document{Command: line.command}
 	if m.result != nil {

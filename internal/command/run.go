@@ -25,6 +25,7 @@ import (
 	"trueup/internal/api"
 	"trueup/internal/config"
 	"trueup/internal/diag"
+	"trueup/internal/manifest"
 	"trueup/internal/report"
 )
 
@@ -73,6 +74,21 @@ func NewRun(env config.Env) *Run {
 		run.out = run.out.Piped()
 	}
 	return run
+}
+
+// openPlatform opens the platform of a run, or the sandbox.
+func (run *Run) openPlatform(ctx context.Context, p config.Project, set *manifest.Set) (*config.Platform, error) {
+	switch {
+	case run.Sandbox:
+		return run.OpenSandboxPlatform(ctx, p, set)
+	case !p.Exists():
+		return nil, run.noProjectError()
+	}
+	return run.OpenPlatform(p)
+}
+
+func (run *Run) noProjectError() error {
+	return errors.New(run.LackOfProject() + " does not know the workspace: run trueup init, or try --sandbox")
 }
 
 // newCommand returns a command that runs do and writes its result. The usage line sets the number of arguments and

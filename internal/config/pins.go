@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 
-	"trueup/internal/api"
 	"trueup/internal/diag"
 	"trueup/internal/files"
 	"trueup/internal/kind"
@@ -35,8 +34,7 @@ type ProjectPin struct {
 
 // SharedState is what all projects of a run share: the pins, whose file is read once, and the warnings that were logged.
 type SharedState struct {
-	Root     string            // the folder in which trueup each searches; empty for a single project
-	Budget   *api.SharedLimits // nil for a single project
+	Root     string // the folder in which trueup each searches; empty for a single project
 	readPins sync.Once
 	pins     []ProjectPin
 	pinsErr  error
