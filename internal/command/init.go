@@ -281,6 +281,7 @@ func addSetupMessages(run *Run, doc *report.Document, s *generate.Setup) error {
 
 // question is a question of init.
 type question struct {
+	value    *string
 	about    string // says what each answer leads to
 	prompt   string
 	proposed string // the answer of Enter; if empty, Enter asks again
@@ -314,23 +315,27 @@ const (
 // known.
 func askMissing(run *Run, s *generate.Setup, o *generate.SetupChoices) error {
 	name, err := fillKnownAnswers(run, s, o)
-	ask := func(value *string, q question) {
-		if err == nil {
-			err = askValue(run, o.Yes, value, q)
-		}
+	if err != nil {
+		return err
 	}
 	segment := func(answer string) error { return config.CheckWorkspace(kind.Workspace{Name: answer, UUID: answer}) }
-	ask(&o.Workspace, question{aboutName, "workspace", name, segment})
-	if run.Sandbox && err == nil {
-		o.UUID = cmp.Or(o.UUID, config.SandboxUUID(o.Workspace))
-	}
-	ask(&o.UUID, question{aboutUUID, "uuid", "", segment})
-	ledger := question{fmt.Sprintf(aboutLedger, ""), "ledger", s.ProposeLedger(), s.CheckStore}
+	waits := ""
 	if s.Remote == "" {
-		ledger.about = fmt.Sprintf(aboutLedger, noRemoteYet)
+		waits = noRemoteYet
 	}
-	ask(&o.Ledger, ledger)
-	ask(&o.Manifests, question{aboutManifests, "manifests", s.ProposeManifests(), oneOfChecker("--manifests", manifestChoices())})
+	for _, q := range []question{
+		{&o.Workspace, aboutName, "workspace", name, segment},
+		{&o.UUID, aboutUUID, "uuid", "", segment},
+		{&o.Ledger, fmt.Sprintf(aboutLedger, waits), "ledger", s.ProposeLedger(), s.CheckStore},
+		{&o.Manifests, aboutManifests, "manifests", s.ProposeManifests(), oneOfChecker("--manifests", manifestChoices())},
+	} {
+		if run.Sandbox && o.Workspace != "" {
+			o.UUID = cmp.Or(o.UUID, config.SandboxUUID(o.Workspace))
+		}
+		if err := askValue(run, o.Yes, q); err != nil {
+			return err
+		}
+	}
 	var missing []string
 	if o.Workspace == "" {
 		missing = append(missing, "--workspace NAME")
@@ -338,12 +343,13 @@ func askMissing(run *Run, s *generate.Setup, o *generate.SetupChoices) error {
 	if o.UUID == "" {
 		missing = append(missing, "--uuid UUID")
 	}
-	err = cmp.Or(err, errorIf(len(missing) > 0, "there is no terminal to ask on: add %s. Both are in your profile in the web console; --sandbox needs neither",
-		strings.Join(missing, " and ")))
-	if err == nil && o.CI == "" && s.InGit && !o.Yes && run.StdinIsTTY {
-		err = chooseCI(run, o)
+	switch {
+	case len(missing) > 0:
+		return fmt.Errorf("there is no terminal to ask on: add %s. Both are in your profile in the web console; --sandbox needs neither", strings.Join(missing, " and "))
+	case o.CI == "" && s.InGit && !o.Yes && run.StdinIsTTY:
+		return chooseCI(run, o)
 	}
-	return err
+	return nil
 }
 
 // fillKnownAnswers fills in what the environment says or a folder shows, and returns the name to propose for the workspace.
@@ -373,12 +379,12 @@ func oneOfChecker(flag string, choices []string) func(string) error {
 
 // chooseCI asks for a CI service, and for the repository to build trueup from.
 func chooseCI(run *Run, o *generate.SetupChoices) error {
-	err := askValue(run, false, &o.CI, question{aboutCI, "ci", generate.None, oneOfChecker("--ci", ciChoices())})
+	err := askValue(run, false, question{&o.CI, aboutCI, "ci", generate.None, oneOfChecker("--ci", ciChoices())})
 	if err != nil || o.CI == generate.None || o.Source != "" {
 		return err
 	}
 	service := generate.CIServices()[o.CI]
-	err = askValue(run, false, &o.Source, question{aboutSource, service.Example, "", func(answer string) error {
+	err = askValue(run, false, question{&o.Source, aboutSource, service.Example, "", func(answer string) error {
 		if answer == generate.None {
 			return nil
 		}
@@ -392,11 +398,11 @@ func chooseCI(run *Run, o *generate.SetupChoices) error {
 
 // askValue fills in a value that no flag sets, from the proposal or an answer. Without a terminal, a value
 // that has no proposal stays empty.
-func askValue(run *Run, yes bool, value *string, q question) error {
-	if *value == "" && (yes && q.proposed != "" || !run.StdinIsTTY) {
-		*value = q.proposed
+func askValue(run *Run, yes bool, q question) error {
+	if *q.value == "" && (yes && q.proposed != "" || !run.StdinIsTTY) {
+		*q.value = q.proposed
 	}
-	if *value != "" || !run.StdinIsTTY {
+	if *q.value != "" || !run.StdinIsTTY {
 		return nil
 	}
 	writeLines(run.stderr(), strings.Split("\n"+q.about, "\n"))
@@ -404,7 +410,7 @@ func askValue(run *Run, yes bool, value *string, q question) error {
 	if q.proposed != "" {
 		shown = " [" + q.proposed + "]"
 	}
-	for *value == "" {
+	for *q.value == "" {
 		answer, err := run.ask("%s%s: ", q.prompt, shown)
 		if err != nil {
 			return fmt.Errorf("nothing was written: %w", err)
@@ -416,7 +422,7 @@ func askValue(run *Run, yes bool, value *string, q question) error {
 			run.Warn("%s", diag.OneLine(err))
 			continue
 		}
-		*value = answer
+		*q.value = answer
 	}
 	return nil
 }
