@@ -89,6 +89,9 @@ func warnedCheck(says, fix string) DoctorCheck {
 }
 
 func failedCheck(code int, says, fix string) DoctorCheck {
+	if code != diag.ExitAuth && code != diag.ExitNeedsPerson {
+		code = diag.ExitError
+	}
 	return DoctorCheck{Status: CheckFailed, code: code, Says: says, Fix: fix}
 }
 
@@ -134,16 +137,10 @@ func RunDoctor(ctx context.Context, o Options) DoctorReport {
 		}
 	}
 	e.checkAll(ctx)
-	codes := []int{diag.ExitOK, diag.ExitError, diag.ExitNeedsPerson, diag.ExitAuth} // the last counts most
-	most := 0
 	for _, f := range r.Checks {
-		at := slices.Index(codes, f.code)
-		if at < 0 {
-			at = 1 // no other failure may pass for success
-		}
-		most = max(most, at)
+		r.ExitCode = diag.WorstExit(r.ExitCode, f.code)
 	}
-	r.ExitCode = diag.OrInterrupted(ctx, codes[most])
+	r.ExitCode = diag.OrInterrupted(ctx, r.ExitCode)
 	r.Result = diag.ExitName(r.ExitCode)
 	return *r
 }

@@ -118,21 +118,15 @@ func (s *Session) timeSources() map[kind.Area]kind.Key {
 // ExitCode returns the exit code of an apply; of several outcomes the most urgent for a person counts
 // (docs/design.md 0.24). Stale objects give diag.ExitStale only if nothing was sent.
 func ExitCode(res apply.Result) int {
-	seen := map[apply.Verdict]bool{}
-	sent := false
+	code, sent := diag.ExitOK, false
 	for _, o := range res.Outcomes {
-		seen[o.Verdict] = true
+		code = diag.WorstExit(code, max(diag.ParseExit(string(o.Verdict)), diag.ExitOK))
 		sent = sent || o.Sent
 	}
-	for _, verdict := range []apply.Verdict{apply.Interrupted, apply.Auth, apply.NeedsPerson, apply.NotConverged, apply.Stale, apply.Partial} {
-		switch {
-		case seen[verdict] && verdict == apply.Stale && sent:
-			return diag.ExitPartial
-		case seen[verdict]:
-			return diag.ParseExit(string(verdict))
-		}
+	if code == diag.ExitStale && sent {
+		return diag.ExitPartial
 	}
-	return diag.ExitOK
+	return code
 }
 
 // PurgeProbe is a harmless purge, whose path does not exist. Session.SendProbe sends it again.
