@@ -184,7 +184,7 @@ func newShard(ctx context.Context, run *Run, o eachOptions, found config.Fleet, 
 	part := o.Shard
 	shard := report.ShardHead{
 		Format: report.ShardFormat, Shard: max(part.Index, 1), Started: run.Now().UTC(), Facts: found.FleetChanges,
-		Projects: diag.MapList(found.Projects, func(p *config.ProjectFolder) string { return p.Path }),
+		Projects: append([]string{}, diag.MapList(found.Projects, func(p *config.ProjectFolder) string { return p.Path })...),
 		FleetRun: report.FleetRun{
 			Command: line.command, Flags: line.flags, Selection: o.Describe(found.Since), Tool: toolName(), Shards: max(part.Of, 1),
 		},

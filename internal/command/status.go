@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"trueup/internal/diag"
 	"trueup/internal/generate"
 	"trueup/internal/plan"
 	"trueup/internal/reconcile"
@@ -46,11 +47,8 @@ func writePurges(out report.LineWriter, l generate.PurgeListing, opts report.For
 	if l.Sandbox {
 		out.Printf("%s\n\n", report.Banner)
 	}
-	var rows [][]string
-	for _, p := range l.Purges {
-		rows = append(rows, purgeRow(l, p))
-	}
-	if rows == nil {
+	rows := diag.MapList(l.Purges, func(p generate.PurgeListEntry) []string { return purgeRow(l, p) })
+	if len(rows) == 0 {
 		rows = [][]string{{"no purges"}}
 	}
 	out.MarkedTable(rows, report.FormatOptions{Width: opts.Width})

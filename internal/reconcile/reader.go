@@ -55,9 +55,7 @@ func NewCommitReader(env config.Options, l config.LoadedProject, paths []string)
 	default:
 		names, r.shown = []string{"."}, []string{"."}
 	}
-	for _, name := range names {
-		r.names = append(r.names, path.Clean(filepath.ToSlash(name)))
-	}
+	r.names = diag.MapList(names, func(name string) string { return path.Clean(filepath.ToSlash(name)) })
 	return r
 }
 
