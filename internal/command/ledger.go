@@ -241,7 +241,9 @@ func newLedgerSettle(run *Run) *cobra.Command {
 			if err := s.NarrowToUnanswered(); err != nil {
 				return err
 			}
-			run.sendPlan(ctx, s, doc)
+			if run.sendPlan(ctx, s, doc); doc.ExitCode == diag.ExitStale || doc.ExitCode == diag.ExitNotConverged {
+				doc.ExitCode = diag.ExitPartial // it is still open, and the next run sees it
+			}
 			doc.Plan = plan.Redact(s.Plan)
 			return nil
 		})

@@ -68,11 +68,7 @@ func (s *Session) ApplyPlan(ctx context.Context) (apply.Result, int) {
 			o.Line, o.Column = s.inputs.Set.Find(o.Key).Position(o.Field)
 		}
 	}
-	code := ExitCode(result)
-	if s.settles && (code == diag.ExitStale || code == diag.ExitNotConverged) {
-		code = diag.ExitPartial // it is still open, and the next run sees it
-	}
-	return result, diag.OrInterrupted(ctx, code)
+	return result, diag.OrInterrupted(ctx, ExitCode(result))
 }
 
 // maxSkew is how far the platform's clock and this machine's may differ without a warning (docs/design.md A6).

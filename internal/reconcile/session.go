@@ -30,7 +30,6 @@ type Session struct {
 	// Skipped is the apply that left nothing to do of this very tree, with Options.SkipApplied. There is no plan then.
 	Skipped *ledger.ApplyHead
 
-	settles      bool // Apply finishes open requests, and sends nothing else
 	env          config.Options
 	history      *CommitReader
 	options      Options
@@ -108,7 +107,7 @@ func (s *Session) States(p *plan.Plan) []plan.ObjectState {
 
 // NarrowToUnanswered reduces the plan to the requests without an outcome.
 func (s *Session) NarrowToUnanswered() error {
-	s.Plan, s.settles = s.Plan.NarrowToUnanswered(s.inputs.Ledger.Records), true
+	s.Plan = s.Plan.NarrowToUnanswered(s.inputs.Ledger.Records)
 	return config.ExplainLedgerError(s.inputs.Ledger.ProblemError())
 }
 
