@@ -372,19 +372,18 @@ func (s *GitRefStore) unwritableError(err error) error {
 	err = cmp.Or(err, errors.New("the remote did not confirm the push"))
 	advice := "this run needs permission to push there (in CI often contents: write). If the host keeps only branches, use git:refs/heads/trueup-ledger"
 	if errors.Is(err, git.ErrLocal) {
-		advice = adviceLocal
+		advice = "the remote is not the reason: " + git.Advice(err)
 	}
 	return fmt.Errorf("write ledger %s of remote %s: %w: %s", s.ref, s.remote, err, advice)
 }
-
-// adviceLocal is what to do if git can't work on this machine.
-const adviceLocal = "the remote is not the reason: git needs a folder for temporary files (TMPDIR) with free space, and descriptors (ulimit -n)"
 
 func (s *GitRefStore) unreadableError(err error) error {
 	advice := "check that the remote can be reached and that this run may read it"
 	switch {
 	case errors.Is(err, git.ErrLocal):
-		advice = adviceLocal
+		advice = "the remote is not the reason: " + git.Advice(err)
+	case errors.Is(err, git.ErrNoGit), errors.Is(err, git.ErrRefused):
+		advice = git.Advice(err)
 	case errors.Is(err, git.ErrNoRepository):
 		advice = "the ledger is on a remote of the repository of trueup.yaml: run trueup in a clone of it"
 	case errors.Is(err, ErrStore):

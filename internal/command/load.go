@@ -163,7 +163,7 @@ func (run *Run) commitReader(l config.LoadedProject, paths []string) *reconcile.
 	ci, _ := forge.Detect(run.Getenv, readEventFile) // without its event file, ci is incomplete
 	return reconcile.NewCommitReader(reconcile.CommitReaderConfig{
 		Cwd: run.Dir, Paths: paths, LoadedProject: l, Options: l.Project.ManifestOptions(run.API.Parallelism),
-		CI: ci, InCI: run.inCI(), GitDir: run.Getenv("GIT_DIR") != "",
+		CI: ci, InCI: run.inCI(),
 	})
 }
 

@@ -206,7 +206,7 @@ type pastCommit struct {
 // readPast compares the work tree with a commit.
 func (f Fleet) readPast(ctx context.Context, ref string) (past pastCommit, err error) {
 	if past.repository, err = git.OpenRepository(ctx, f.Root); err != nil {
-		return past, fmt.Errorf("%w: run trueup in a clone of the repository", err)
+		return past, fmt.Errorf("%w: %s", err, git.Advice(err))
 	}
 	past.id, err = past.repository.ResolveCommit(ctx, ref)
 	switch {

@@ -299,7 +299,7 @@ func (g *gatherer) addCommits(ctx context.Context) error {
 	}
 	r, err := git.OpenRepository(ctx, g.PurgeEnv.Dir)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: %s", err, git.Advice(err))
 	}
 	if g.commits, err = r.ParseRange(ctx, g.FromGit); err != nil {
 		return g.explainRangeError(r, err)

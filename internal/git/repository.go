@@ -22,11 +22,17 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"trueup/internal/files"
 )
 
 var (
+	// ErrNoGit means that there is no program git.
+	ErrNoGit = errors.New("git is not installed, or not in PATH")
 	// ErrNoRepository means that no git repository has the folder.
-	ErrNoRepository = errors.New("not a git repository")
+	ErrNoRepository = errors.New("this is not a git repository")
+	// ErrRefused means that git does not read the repository that has the folder, such as one of another user.
+	ErrRefused = errors.New("git can't use the repository here")
 	// ErrNoCommit means that this clone has no commit of that name.
 	ErrNoCommit = errors.New("no such commit here")
 	// ErrUnrelated means that two commits have no common ancestor in this clone.
@@ -37,14 +43,35 @@ var (
 	errBareRepository = errors.New("it is a bare repository in a folder that is not named .git, and may have come with a clone: set GIT_DIR to use it")
 )
 
-// findRepository returns the repository that has dir, and its folder; or ErrNoRepository. It runs no program that settings
-// name.
+// Advice returns what to do if OpenRepository or OpenMirror fails.
+func Advice(err error) string {
+	switch {
+	case errors.Is(err, ErrNoGit):
+		return "install git, or add its folder to PATH"
+	case errors.Is(err, ErrLocal):
+		return "git needs a folder for temporary files (TMPDIR) with free space, and descriptors (ulimit -n)"
+	case errors.Is(err, ErrNoRepository):
+		return "run trueup in a clone of the repository"
+	}
+	return "follow git's message, until git status works here"
+}
+
+// findRepository returns the repository that has dir, and its folder; or ErrNoGit, ErrNoRepository or ErrRefused. It runs
+// no program that settings name.
 func findRepository(ctx context.Context, dir string) (r Repository, gitDir string, err error) {
+	if _, err := exec.LookPath("git"); err != nil {
+		return r, "", ErrNoGit
+	}
+	_, chosen := os.LookupEnv("GIT_DIR")
+	known := chosen || hasAbove(dir, ".git")
+	if !known && !hasAbove(dir, "HEAD") { // a bare repository has HEAD
+		return r, "", ErrNoRepository
+	}
 	args := []string{"rev-parse", "--path-format=absolute", "--show-object-format", "--is-shallow-repository", "--git-dir"}
 	out, err := gitCommand{dir: dir, args: args}.runForText(ctx)
 	switch {
-	case errors.Is(err, ErrLocal):
-		return r, "", err
+	case err != nil && known:
+		return r, "", fmt.Errorf("%w: %w", ErrRefused, err)
 	case err != nil:
 		return r, "", fmt.Errorf("%w: %w", ErrNoRepository, err)
 	}
@@ -52,10 +79,19 @@ func findRepository(ctx context.Context, dir string) (r Repository, gitDir strin
 	shallow, gitDir, _ := strings.Cut(out, "\n")
 	// No commit has an entry named .git, so nothing below one was checked out. Git reads the variable from this
 	// process as well.
-	if _, chosen := os.LookupEnv("GIT_DIR"); !chosen && !slices.Contains(strings.Split(filepath.ToSlash(gitDir), "/"), ".git") {
+	if !chosen && !slices.Contains(strings.Split(filepath.ToSlash(gitDir), "/"), ".git") {
 		return r, "", fmt.Errorf("%w: %w", ErrNoRepository, errBareRepository)
 	}
 	return Repository{dir: dir, format: format, Shallow: shallow == "true"}, gitDir, nil
+}
+
+// hasAbove reports whether dir, where its links lead, or a folder above it has an entry of that name.
+func hasAbove(dir, entry string) bool {
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	_, found := files.FindAbove(dir, entry)
+	return found
 }
 
 // Repository is the user's repository. It is only read.
@@ -66,7 +102,7 @@ type Repository struct {
 	Shallow bool   // the clone lacks older commits
 }
 
-// OpenRepository returns the repository that has dir, or ErrNoRepository.
+// OpenRepository returns the repository that has dir. If it fails, Advice says what to do.
 func OpenRepository(ctx context.Context, dir string) (Repository, error) {
 	r, _, err := findRepository(ctx, dir)
 	return r, err
@@ -409,8 +445,6 @@ func (c gitCommand) runCommand(ctx context.Context) ([]byte, error) {
 	switch {
 	case ctx.Err() != nil:
 		err = ctx.Err()
-	case errors.Is(err, exec.ErrNotFound):
-		err = errors.New("git is not installed, or not in PATH")
 	case cmd.Process == nil:
 		err = fmt.Errorf("%w: %w", ErrLocal, err)
 	}

@@ -28,9 +28,8 @@ type CommitReaderConfig struct {
 	config.LoadedProject
 	Options manifest.LoadSettings
 	// CI is what the CI service says of the run. InCI is true in an unknown service, too.
-	CI     forge.CIContext
-	InCI   bool
-	GitDir bool // reports whether the environment names the repository
+	CI   forge.CIContext
+	InCI bool
 }
 
 // CommitReader reads the manifests of commits, in the places where the run reads them now. It reads a commit once.
@@ -84,7 +83,7 @@ func (r *CommitReader) ReadBase(ctx context.Context, ref string) plan.PruneBase 
 	}
 	var err error
 	if r.repository, err = git.OpenRepository(ctx, r.dir); err != nil {
-		return plan.PruneBase{Problem: err.Error(), Fix: "run trueup in a clone of the repository"}
+		return plan.PruneBase{Problem: err.Error(), Fix: git.Advice(err)}
 	}
 	if missing, fix := r.notCheckedOut(ctx); missing != "" {
 		return plan.PruneBase{Problem: missing + ", so files that are absent here may be in git", Fix: fix}
