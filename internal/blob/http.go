@@ -3,11 +3,13 @@ package blob
 import (
 	"bytes"
 	"context"
+	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -73,28 +75,67 @@ func classifyHTTPError(err error) failureVerdict {
 	return unclear
 }
 
-// httpClient returns a client that follows no redirect, which would take the credentials elsewhere.
-func httpClient() http.Client {
-	return http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+// bucket is what the servers of buckets have in common: they speak HTTP, and need no connection.
+type bucket struct {
+	http http.Client
+	// address is the bucket's, or that of Google's API. scheme and name are as in a store's name, SCHEME://NAME.
+	address      *url.URL
+	scheme, name string
+	// sign adds the credentials to a request. decodeError reads the body of an answer other than 2xx.
+	sign        func(req *http.Request, body []byte) error
+	decodeError func(io.Reader, *httpError) error
 }
 
-// newRequest returns a request whose answer no proxy or transport may compress: its bytes are compared.
-func newRequest(ctx context.Context, method string, address *url.URL, body []byte) (*http.Request, error) {
-	req, err := http.NewRequestWithContext(ctx, method, address.String(), bytes.NewReader(body))
-	if err == nil {
-		req.Header.Set("User-Agent", "trueup")
-		req.Header.Set("Accept-Encoding", "identity")
+// bucketRequest is one request for an object, or for the bucket itself if the key is empty.
+type bucketRequest struct {
+	method, key string
+	query       url.Values
+	header      map[string]string
+	body        []byte
+}
+
+// newBucket returns a bucket whose client follows no redirect, which would take the credentials elsewhere.
+func newBucket(scheme, name string, address *url.URL) bucket {
+	return bucket{
+		http: http.Client{
+			Transport:     newTransport(),
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+		scheme: scheme, name: name, address: address,
+		decodeError: func(body io.Reader, e *httpError) error { return xml.NewDecoder(body).Decode(e) },
 	}
-	return req, err
 }
 
-// sendOnce sends a request once, and returns the answer's header and body. For an answer other than 2xx it returns an *httpError
-// that decode reads from the body. docs/design.md, "Dependencies", says why trueup uses no library for this.
-func sendOnce(client *http.Client, req *http.Request, decode func(io.Reader, *httpError) error) (http.Header, []byte, error) {
+func (*bucket) prepare(context.Context) error { return nil }
+
+func (*bucket) close() error { return nil }
+
+func (b *bucket) location(key string) string { return b.scheme + "://" + path.Join(b.name, key) }
+
+// sendOnce sends a request to an address once, and returns the answer's header and body. For an answer other than 2xx it
+// returns an *httpError. docs/design.md, "Dependencies", says why trueup uses no library for this.
+func (b *bucket) sendOnce(ctx context.Context, address url.URL, r bucketRequest) (http.Header, []byte, error) {
+	address.RawQuery = r.query.Encode()
+	req, err := http.NewRequestWithContext(ctx, r.method, address.String(), bytes.NewReader(r.body))
+	if err != nil {
+		return nil, nil, err
+	}
+	req.Header.Set("User-Agent", "trueup")
+	req.Header.Set("Accept-Encoding", "identity") // the bytes are compared, so nothing may compress them
+	for name, value := range r.header {
+		req.Header.Set(name, value)
+	}
+	if err := b.sign(req, r.body); err != nil {
+		return nil, nil, err
+	}
 	token, _ := strings.CutPrefix(req.Header.Get("Authorization"), "Bearer ")
 	diag.RegisterSecret(token)
 	diag.RegisterSecret(req.URL.Query().Get("sig"))
-	answer, err := client.Do(req)
+	return b.readAnswer(req)
+}
+
+func (b *bucket) readAnswer(req *http.Request) (http.Header, []byte, error) {
+	answer, err := b.http.Do(req)
 	var transport *url.Error
 	if errors.As(err, &transport) {
 		transport.URL = req.URL.Scheme + "://" + req.URL.Host + req.URL.EscapedPath() // a query may have a signature
@@ -106,7 +147,7 @@ func sendOnce(client *http.Client, req *http.Request, decode func(io.Reader, *ht
 	if answer.StatusCode/100 != 2 {
 		failed := &httpError{}
 		// A proxy may answer with any text; the status is enough.
-		if decode(io.LimitReader(answer.Body, maxErrorText), failed) != nil {
+		if b.decodeError(io.LimitReader(answer.Body, maxErrorText), failed) != nil {
 			failed = &httpError{}
 		}
 		failed.Status = answer.StatusCode
@@ -121,12 +162,6 @@ func sendOnce(client *http.Client, req *http.Request, decode func(io.Reader, *ht
 	}
 	return answer.Header, content, nil
 }
-
-// stateless is the part of a server without a connection of its own.
-type stateless struct{}
-
-func (stateless) prepare(context.Context) error { return nil }
-func (stateless) close() error                  { return nil }
 
 // clockSkew returns how far the server's clock is ahead of now: signatures are valid for minutes.
 func clockSkew(answer http.Header, now time.Time) (time.Duration, bool) {

@@ -10,10 +10,8 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
-	"path"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -28,35 +26,22 @@ import (
 
 // s3Server is a bucket on a server of the S3 protocol. It creates objects with If-None-Match: *.
 type s3Server struct {
-	stateless
-	http        http.Client
+	bucket
 	credentials aws.CredentialsProvider
 	signer      *v4.Signer
-	// address is the bucket's, without a final slash.
-	address        *url.URL
-	region, bucket string
-	now            func() time.Time
+	region      string
+	now         func() time.Time
 	// skew is how far the server's clock is ahead of now.
 	skew atomic.Int64
 }
 
-// s3Request is one request; an empty key means the bucket itself.
-type s3Request struct {
-	method, key string
-	query       url.Values
-	header      map[string]string
-	body        []byte
-}
-
 func (s *s3Server) withOwnConnection() server { return s }
-
-func (s *s3Server) location(key string) string { return "s3://" + path.Join(s.bucket, key) }
 
 // put sends one PUT. confirmed reports whether the server answered with the checksum of these bytes.
 func (s *s3Server) put(ctx context.Context, key string, content []byte) (confirmed bool, err error) {
 	// Every S3 server supports MD5. It only has to detect damage.
 	sum := md5.Sum(content)
-	etag, _, err := s.sendSigned(ctx, s3Request{
+	etag, _, err := s.sendRequest(ctx, bucketRequest{
 		method: http.MethodPut, key: key, body: content,
 		header: map[string]string{
 			"If-None-Match": "*", "Content-Type": "application/json", "Content-MD5": base64.StdEncoding.EncodeToString(sum[:]),
@@ -66,7 +51,7 @@ func (s *s3Server) put(ctx context.Context, key string, content []byte) (confirm
 }
 
 func (s *s3Server) get(ctx context.Context, key string) ([]byte, error) {
-	_, content, err := s.sendSigned(ctx, s3Request{method: http.MethodGet, key: key})
+	_, content, err := s.sendRequest(ctx, bucketRequest{method: http.MethodGet, key: key})
 	if serverError(err).Code.String() == "NoSuchKey" {
 		return nil, ErrAbsent
 	}
@@ -74,7 +59,7 @@ func (s *s3Server) get(ctx context.Context, key string) ([]byte, error) {
 }
 
 func (s *s3Server) remove(ctx context.Context, key string) error {
-	_, _, err := s.sendSigned(ctx, s3Request{method: http.MethodDelete, key: key})
+	_, _, err := s.sendRequest(ctx, bucketRequest{method: http.MethodDelete, key: key})
 	return err
 }
 
@@ -91,7 +76,7 @@ func (s *s3Server) listPage(ctx context.Context, prefix, token string, most int)
 	if token != "" {
 		query.Set("continuation-token", token)
 	}
-	_, answer, err := s.sendSigned(ctx, s3Request{method: http.MethodGet, query: query})
+	_, answer, err := s.sendRequest(ctx, bucketRequest{method: http.MethodGet, query: query})
 	if err != nil {
 		return nil, "", err
 	}
@@ -115,53 +100,35 @@ func (s *s3Server) listPage(ctx context.Context, prefix, token string, most int)
 	return keys, next, nil
 }
 
-// sendSigned sends a signed request once.
-func (s *s3Server) sendSigned(ctx context.Context, r s3Request) (etag string, content []byte, err error) {
-	req, err := s.signRequest(ctx, r)
-	if err != nil {
-		return "", nil, err
-	}
-	answer, content, err := sendOnce(&s.http, req, func(body io.Reader, e *httpError) error {
-		return xml.NewDecoder(body).Decode(e)
-	})
-	if answer == nil {
-		return "", nil, err
-	}
+func (s *s3Server) sendRequest(ctx context.Context, r bucketRequest) (etag string, content []byte, err error) {
+	address := *s.address
+	address.Path += "/" + r.key
+	address.RawPath = httpbinding.EscapePath(address.Path, false)
+	answer, content, err := s.sendOnce(ctx, address, r)
 	if skew, known := clockSkew(answer, s.now()); known {
 		s.skew.Store(int64(skew))
 	}
 	return answer.Get("ETag"), content, err
 }
 
-func (s *s3Server) signRequest(ctx context.Context, r s3Request) (*http.Request, error) {
-	credentials, err := s.credentials.Retrieve(ctx)
+func (s *s3Server) signRequest(req *http.Request, body []byte) error {
+	credentials, err := s.credentials.Retrieve(req.Context())
 	if err != nil {
-		return nil, &credentialsError{err, "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; trueup uses the role of a machine, container or cluster only for a store that TRUEUP_LEDGER or TRUEUP_PROJECTS names"}
+		return &credentialsError{err, "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; trueup uses the role of a machine, container or cluster only for a store that TRUEUP_LEDGER or TRUEUP_PROJECTS names"}
 	}
 	diag.RegisterSecret(credentials.SecretAccessKey)
 	diag.RegisterSecret(credentials.SessionToken)
-	address := *s.address
-	address.Path += "/" + r.key
-	address.RawPath = httpbinding.EscapePath(address.Path, false)
-	address.RawQuery = r.query.Encode()
-	req, err := newRequest(ctx, r.method, &address, r.body)
-	if err != nil {
-		return nil, err
-	}
-	sum := sha256.Sum256(r.body)
+	sum := sha256.Sum256(body)
 	hash := hex.EncodeToString(sum[:])
 	req.Header.Set("X-Amz-Content-Sha256", hash)
-	for name, value := range r.header {
-		req.Header.Set(name, value)
-	}
 	signedAt := s.now().Add(time.Duration(s.skew.Load()))
-	err = s.signer.SignHTTP(ctx, credentials, req, hash, "s3", s.region, signedAt, func(o *v4.SignerOptions) {
+	err = s.signer.SignHTTP(req.Context(), credentials, req, hash, "s3", s.region, signedAt, func(o *v4.SignerOptions) {
 		o.DisableURIPathEscaping = true
 	})
 	if err != nil {
-		return nil, fmt.Errorf("sign the request: %w", err)
+		return fmt.Errorf("sign the request: %w", err)
 	}
-	return req, nil
+	return nil
 }
 
 func (s *s3Server) classifyError(err error) failureVerdict {
