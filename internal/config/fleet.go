@@ -200,7 +200,7 @@ func (s Shard) Has(path string) bool {
 type pastCommit struct {
 	repository git.Repository // seen from the folder of the search
 	id         string
-	changes    []git.ChangedName // below that folder, with names that start from it
+	changes    []git.Change // below that folder, with names that start from it
 }
 
 // readPast compares the work tree with a commit.
@@ -224,7 +224,7 @@ func (f Fleet) readPast(ctx context.Context, ref string) (past pastCommit, err e
 	all, err := past.repository.ChangesSince(ctx, past.id)
 	for _, change := range all {
 		name, isBelow := strings.CutPrefix("./"+change.Name, strings.TrimSuffix("./"+folder, "/.")+"/")
-		if change.Name = name; isBelow && !change.Same {
+		if change.Name = name; isBelow && !change.IsSame() {
 			past.changes = append(past.changes, change)
 		}
 	}
@@ -269,7 +269,7 @@ func (f *Fleet) addPast(ctx context.Context, past pastCommit) error {
 	for _, c := range past.changes { // git has two changes for a file that it no longer tracks
 		if folder, name := path.Split(c.Name); name == ProjectFile && !strings.Contains("/"+folder, "/.") {
 			at := path.Clean(folder)
-			existed[at] = existed[at] || c.Was != git.Absent
+			existed[at] = existed[at] || c.Was.Kind != git.Absent
 		}
 	}
 	for _, p := range f.All {

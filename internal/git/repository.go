@@ -312,25 +312,34 @@ func (r Repository) UncommittedNames(ctx context.Context, paths []string) (chang
 	return changed, added, err
 }
 
-// ChangedName is a name that differs between two commits. A renamed file is two changes.
-type ChangedName struct {
+// Change is a name that differs between two commits. A renamed file is two changes.
+type Change struct {
 	Name    string // Name starts from the repository's top; it may not be UTF-8
-	Was, Is FileKind
-	Same    bool // Same means that only other properties differ, such as permissions
+	Was, Is FileVersion
 }
 
+// FileVersion is what a name is in a commit. ID is the content's, empty for what is not a regular file.
+type FileVersion struct {
+	Kind FileKind
+	ID   string
+}
+
+// IsSame reports whether only other properties of a file differ, such as permissions.
+func (c Change) IsSame() bool { return c.Was == c.Is && c.Was.ID != "" }
+
 // ChangesBetween returns the sorted changes between two commits.
-func (r Repository) ChangesBetween(ctx context.Context, base, head string) ([]ChangedName, error) {
+func (r Repository) ChangesBetween(ctx context.Context, base, head string) ([]Change, error) {
 	out, err := r.runGit(ctx, "diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-relative", "--ignore-submodules=none", base, head)
 	if err != nil {
 		return nil, err
 	}
-	return parseRawDiff(out, nil)
+	changes, err := parseRawDiff(out)
+	return changes[""], err
 }
 
 // ChangesSince returns the changes between a commit and the work tree, where a file that is not tracked is new. It
 // leaves out files that git ignores. A repository that is not tracked is a Submodule.
-func (r Repository) ChangesSince(ctx context.Context, base string) ([]ChangedName, error) {
+func (r Repository) ChangesSince(ctx context.Context, base string) ([]Change, error) {
 	out, err := r.runGit(ctx, "diff", "-z", "--raw", "--no-abbrev", "--no-renames", "--no-relative", "--ignore-submodules=none", base, "--")
 	if err != nil {
 		return nil, err
@@ -339,15 +348,18 @@ func (r Repository) ChangesSince(ctx context.Context, base string) ([]ChangedNam
 	if err != nil {
 		return nil, err
 	}
-	changes, err := parseRawDiff(out, func(name string) string {
-		content, err := os.ReadFile(filepath.Join(top, filepath.FromSlash(name)))
-		if err != nil {
-			return "" // it differs
-		}
-		return r.BlobID(content)
-	})
+	parsed, err := parseRawDiff(out)
 	if err != nil {
 		return nil, err
+	}
+	changes := parsed[""]
+	for i := range changes {
+		// The diff has no id of a file that was written to since it was added to the index.
+		if c := &changes[i]; c.Is == (FileVersion{Kind: Regular}) {
+			if content, err := os.ReadFile(filepath.Join(top, filepath.FromSlash(c.Name))); err == nil {
+				c.Is.ID = r.BlobID(content)
+			}
+		}
 	}
 	out, err = r.runGit(ctx, "ls-files", "-z", "--others", "--exclude-standard", "--full-name", "--", ":(top)")
 	if err != nil {
@@ -357,37 +369,44 @@ func (r Repository) ChangesSince(ctx context.Context, base string) ([]ChangedNam
 		if name == "" {
 			continue
 		}
-		c := ChangedName{Name: strings.TrimSuffix(name, "/"), Is: Regular}
+		c := Change{Name: strings.TrimSuffix(name, "/"), Is: FileVersion{Kind: Regular}}
 		switch info, err := os.Lstat(filepath.Join(top, filepath.FromSlash(name))); {
 		case strings.HasSuffix(name, "/"):
-			c.Is = Submodule
+			c.Is.Kind = Submodule
 		case err == nil && info.Mode()&fs.ModeSymlink != 0:
-			c.Is = Link
+			c.Is.Kind = Link
 		}
 		changes = append(changes, c)
 	}
 	return changes, nil
 }
 
-// parseRawDiff parses the raw format of git diff, which has no id of a file that was written to since it was added to the
-// index: id returns it.
-func parseRawDiff(out string, id func(name string) string) ([]ChangedName, error) {
-	var changes []ChangedName
+// parseRawDiff parses the raw format of git diff: changes by the commit that is named before them, "" before the first.
+func parseRawDiff(out string) (map[string][]Change, error) {
+	changes, commit := map[string][]Change{}, ""
 	fields := strings.Split(strings.TrimSuffix(out, "\x00"), "\x00")
-	for i := 0; i+1 < len(fields); i += 2 {
-		// Like ":100644 100644 <id> <id> M".
-		entry := strings.Fields(strings.TrimPrefix(fields[i], ":"))
-		if len(entry) != 5 || !strings.HasPrefix(fields[i], ":") {
-			return nil, fmt.Errorf("git diff: %q is not a change", fields[i])
+	for i := 0; i < len(fields); i++ {
+		change, ok := strings.CutPrefix(fields[i], ":")
+		if !ok {
+			commit = fields[i]
+			continue
 		}
-		c := ChangedName{Name: fields[i+1], Was: parseFileKind(entry[0]), Is: parseFileKind(entry[1])}
-		if c.Is == Regular && strings.Trim(entry[3], "0") == "" {
-			entry[3] = id(c.Name)
+		// Like "100644 100644 <id> <id> M", and then the name.
+		entry := strings.Fields(change)
+		if i++; len(entry) != 5 || i == len(fields) {
+			return nil, fmt.Errorf("git diff: %q is not a change", change)
 		}
-		c.Same = c.Was == c.Is && c.Was != Absent && entry[2] == entry[3] // a conflict has neither
-		changes = append(changes, c)
+		changes[commit] = append(changes[commit], Change{fields[i], parseFileVersion(entry[0], entry[2]), parseFileVersion(entry[1], entry[3])})
 	}
 	return changes, nil
+}
+
+func parseFileVersion(mode, id string) FileVersion {
+	v := FileVersion{Kind: parseFileKind(mode)}
+	if v.Kind == Regular && strings.Trim(id, "0") != "" {
+		v.ID = id
+	}
+	return v
 }
 
 const (
