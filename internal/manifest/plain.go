@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 )
 
 // plainDocuments calls each with the documents of a text, as package yaml would decode them:
@@ -129,7 +129,7 @@ func (p *parser) indent() int { return p.pos - p.begin }
 // It reports whether nothing or a comment is between.
 func (p *parser) finishLine() bool {
 	p.skipBlanks()
-	return (p.pos == p.end || p.text[p.pos] == '#') && p.nextLine()
+	return (p.pos == p.end || p.text[p.pos] == '#' && p.text[p.pos-1] == ' ') && p.nextLine()
 }
 
 // newNode makes a node at an offset of the line, which is not before that of the last one.
@@ -356,14 +356,47 @@ func (p *parser) parseScalar(inFlow bool) *yaml.Node {
 		return nil
 	}
 	p.pos = from + len(text)
-	tag := ""
-	if strings.IndexByte("+-.0123456789~<", text[0]) < 0 && (len(text) > len("false") || strings.IndexByte("yYnNtTfFoO", text[0]) < 0) {
-		tag = "!!str" // neither a number, nor a time, nor a word that package yaml knows
+	value := string(text)
+	tag := plainTag(value)
+	if tag == "" {
+		return nil
 	}
 	n := p.newNode(yaml.ScalarNode, tag, from)
-	n.Value = string(text)
-	n.Tag = n.ShortTag()
+	n.Value = value
 	return n
+}
+
+// plainTag returns the tag that package yaml gives to a plain scalar, or "" if that is not certain.
+func plainTag(s string) string {
+	const text, ofNumbers = "!!str", "0123456789abcdefABCDEFxXoOTtZz_+-.: " // and of times
+	switch ResolveScalar(s) {
+	case PlainBool:
+		return "!!bool"
+	case PlainNull, PlainEmpty:
+		return "!!null"
+	case PlainNumber:
+		switch isInt := !strings.ContainsAny(s, ".eE"); {
+		case s == "-0", len(s) > len("123456789012345678"):
+			return ""
+		case isInt:
+			return "!!int"
+		}
+		return "!!float"
+	case LooseBool:
+		if word := strings.ToLower(s); word == "true" || word == "false" {
+			return "!!bool"
+		}
+	case LooseNumber:
+		return ""
+	case PlainText:
+		switch {
+		case s == "<<":
+			return "!!merge"
+		case strings.IndexByte("+-.0123456789", s[0]) >= 0 && strings.Trim(s, ofNumbers) == "" && strings.Count(s, ".") < 2:
+			return ""
+		}
+	}
+	return text
 }
 
 // startsPlain reports whether the character at pos starts a plain scalar. A hyphen may,
@@ -385,6 +418,8 @@ func (p *parser) toScalarEnd(inFlow bool) bool {
 			return false
 		case c == '#' && p.text[p.pos-1] == ' ':
 			return !inFlow
+		case inFlow && c == ':' && p.pos+1 < p.end && strings.IndexByte(",[]{}", p.text[p.pos+1]) >= 0:
+			return false
 		case c == ':' && p.isBlank(p.pos+1), inFlow && strings.IndexByte(",]}", c) >= 0:
 			return true
 		case inFlow && strings.IndexByte("[{?", c) >= 0:

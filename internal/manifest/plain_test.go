@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 	"pgregory.net/rapid"
 
 	"trueup/internal/e2e/long"
@@ -124,7 +124,7 @@ func TestScalars(t *testing.T) {
 // TestUsualFormsAreTaken: no document of these texts is left to package yaml.
 func TestUsualFormsAreTaken(t *testing.T) {
 	for _, text := range []string{
-		"# a\n---\na: b # c\n\n---\n# d\ne: 'f'#g\n", "a:\n- b\n- c:\n  - d\n  e:\nf: g\n", "a:\n    b:\n      - c\n      -   d: e\n          f: g\nh:\n",
+		"# a\n---\na: b # c\n\n---\n# d\ne: 'f' #g\n", "a:\n- b\n- c:\n  - d\n  e:\nf: g\n", "a:\n    b:\n      - c\n      -   d: e\n          f: g\nh:\n",
 		"a: [b, 'c', {d: \"e\\n\\\"\"}]\nf: {g: [], h: {}, }\n", "a: https://b.example.com:80/c?d=e#f\nb c: -1\n\"d\": it's", "- - a\n  - b\r\n-\n- c\n",
 	} {
 		if !check(t, []byte(text)) {
