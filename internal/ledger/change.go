@@ -163,9 +163,9 @@ func (r Record) hasOnlySpec(spec []byte) bool {
 // rememberWritten remembers a record that this run wrote.
 func (l *Ledger) rememberWritten(old, rec Record) {
 	l.seenCache().putRecord(rec)
-	left := writtenRecord{seq: rec.Seq, pending: old.Pending}
+	left := writtenRecord{seq: rec.Seq}
 	if rec.Pending != nil || isSendOnce(rec.Key) {
-		left.rec = &rec
+		left.rec, left.pending = &rec, old.Pending
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

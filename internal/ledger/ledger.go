@@ -77,10 +77,11 @@ type Ledger struct {
 	order *applyOrder
 }
 
-// writtenRecord is a record as this run wrote it, and the pending specs that it had before.
+// writtenRecord is a record as this run wrote it, and the pending specs that it had before. It has only the seq if no later
+// step needs the rest.
 type writtenRecord struct {
 	seq     int
-	rec     *Record // nil unless later steps need it
+	rec     *Record
 	pending []CanonicalJSON
 }
 

@@ -109,6 +109,15 @@ func (it Item) Lines() []ChangeLine {
 	return lines
 }
 
+// LinesCausedBy returns the lines that have one of the causes.
+func (it Item) LinesCausedBy(causes ...Cause) []ChangeLine {
+	isWanted := func(c Change) bool { return slices.Contains(causes, c.Cause) }
+	if !slices.ContainsFunc(it.Changes, isWanted) {
+		return nil
+	}
+	return slices.DeleteFunc(it.Lines(), func(l ChangeLine) bool { return !isWanted(l.Change) })
+}
+
 // splitAtElement splits the path of a field at its last list element; field is empty for other paths.
 func splitAtElement(path string) (list, element, field string) {
 	parts := kind.SplitAtDots(path)

@@ -1,8 +1,9 @@
 package report
 
 import (
-	"bytes"
+	"bufio"
 	"io"
+	"strings"
 
 	"trueup/internal/apply"
 	"trueup/internal/diag"
@@ -20,7 +21,9 @@ const offlineBanner = "OFFLINE: git is compared with git, and not with what is l
 
 func writeText(w io.Writer, doc Document, opts view.TextOptions) error {
 	if doc.HasOwnText() {
-		if _, err := w.Write(commandText(doc, opts)); err != nil {
+		out := bufio.NewWriter(w) // it keeps an error for Flush
+		writeCommandText(out, doc, opts)
+		if err := out.Flush(); err != nil {
 			return err
 		}
 	}
@@ -74,13 +77,14 @@ func (doc Document) HasOwnText() bool { return doc.Text != nil || doc.Messages !
 
 // commandLines returns the output of a command without a plan.
 func commandLines(doc Document) []safeText {
-	return linesOf(string(commandText(doc, view.TextOptions{Width: markdownColumns})))
+	var b strings.Builder
+	writeCommandText(&b, doc, view.TextOptions{Width: markdownColumns})
+	return linesOf(b.String())
 }
 
-// commandText returns the output of a command without a plan.
-func commandText(doc Document, opts view.TextOptions) []byte {
-	var b bytes.Buffer
-	out := NewLineWriter(&b).WithWidth(opts.Width)
+// writeCommandText writes the output of a command without a plan. The caller finds errors of w.
+func writeCommandText(w io.Writer, doc Document, opts view.TextOptions) {
+	out := NewLineWriter(w).WithWidth(opts.Width)
 	if opts.Width == 0 {
 		out = out.Piped()
 	}
@@ -88,9 +92,8 @@ func commandText(doc Document, opts view.TextOptions) []byte {
 		doc.Text(out, opts)
 	}
 	for _, m := range doc.Messages {
-		_ = out.Printf("%s\n", m) // a Buffer takes everything
+		_ = out.Printf("%s\n", m)
 	}
-	return b.Bytes()
 }
 
 // The columns of a plan. Marks end in the third column. The other cells are aligned.

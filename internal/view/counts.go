@@ -125,7 +125,7 @@ func CountDrift(pl *plan.Plan) (parts []Count) {
 	for _, d := range tableOfDrift {
 		counts, objects, noun := map[string]int{}, 0, ""
 		for _, item := range pl.Items {
-			lines := slices.DeleteFunc(item.Lines(), func(l plan.ChangeLine) bool { return !slices.Contains(d.causes, l.Cause) })
+			lines := item.LinesCausedBy(d.causes...)
 			if len(lines) == 0 && (d.whole == nil || !d.whole(item)) {
 				continue
 			}

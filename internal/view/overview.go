@@ -122,6 +122,9 @@ func unservedBy(item plan.Item) []string {
 // CountStopping counts the lines of a risk that are told as what a CDN stops serving.
 func CountStopping(item plan.Item, r kind.Risk) int {
 	n := OneIf(r == kind.RiskServes && item.Happened && item.Unserved != "")
+	if len(item.Stops) == 0 {
+		return n
+	}
 	for _, l := range item.Lines() {
 		n += OneIf(l.Risk == r && len(l.Unserved) > 0)
 	}
@@ -138,13 +141,7 @@ func OneIf(is bool) int {
 
 // countCausedBy counts the object and its changes that have the cause.
 func countCausedBy(why plan.Cause) func(plan.Item) int {
-	return func(item plan.Item) int {
-		n := OneIf(item.Cause == why)
-		for _, l := range item.Lines() {
-			n += OneIf(l.Cause == why)
-		}
-		return n
-	}
+	return func(item plan.Item) int { return OneIf(item.Cause == why) + len(item.LinesCausedBy(why)) }
 }
 
 // NeedsBase reports whether a better base would change what the plan says: it names a commit, or the cause of a change is
