@@ -39,12 +39,11 @@ type azureServer struct {
 
 func (s *azureServer) withOwnConnection() server { return s }
 
-func (s *azureServer) sendRequest(ctx context.Context, r bucketRequest) (http.Header, []byte, error) {
-	address := s.address
-	if r.key != "" {
-		address = s.address.JoinPath(r.key)
+func (s *azureServer) locateRequest(r bucketRequest) *url.URL {
+	if r.key == "" {
+		return s.address
 	}
-	return s.sendOnce(ctx, *address, r)
+	return s.address.JoinPath(r.key)
 }
 
 // signRequest signs a request by the first credentials that there are: a token of a workload identity, a shared access
@@ -99,7 +98,7 @@ func azureStringToSign(req *http.Request, account string) string {
 func (s *azureServer) put(ctx context.Context, key string, content []byte) (confirmed bool, err error) {
 	sum := md5.Sum(content)
 	text := base64.StdEncoding.EncodeToString(sum[:])
-	header, _, err := s.sendRequest(ctx, bucketRequest{
+	header, _, err := s.send(ctx, bucketRequest{
 		method: http.MethodPut, key: key, body: content,
 		header: map[string]string{
 			"If-None-Match": "*", "X-Ms-Blob-Type": "BlockBlob", "Content-Type": "application/json", "Content-MD5": text,
@@ -108,20 +107,12 @@ func (s *azureServer) put(ctx context.Context, key string, content []byte) (conf
 	return err == nil && header.Get("Content-MD5") == text, err
 }
 
-func (s *azureServer) get(ctx context.Context, key string) ([]byte, error) {
-	_, content, err := s.sendRequest(ctx, bucketRequest{method: http.MethodGet, key: key})
-	if serverError(err).Code.String() == "BlobNotFound" {
-		return nil, ErrAbsent
-	}
-	return content, err
-}
-
 func (s *azureServer) listPage(ctx context.Context, prefix, token string, most int) (keys []string, next string, err error) {
 	query := url.Values{"restype": {"container"}, "comp": {"list"}, "prefix": {prefix}, "maxresults": {strconv.Itoa(most)}}
 	if token != "" {
 		query.Set("marker", token)
 	}
-	_, answer, err := s.sendRequest(ctx, bucketRequest{method: http.MethodGet, query: query})
+	_, answer, err := s.send(ctx, bucketRequest{method: http.MethodGet, query: query})
 	if err != nil {
 		return nil, "", err
 	}
@@ -142,22 +133,6 @@ func (s *azureServer) listPage(ctx context.Context, prefix, token string, most i
 		keys = append(keys, b.Name)
 	}
 	return keys, p.NextMarker, nil
-}
-
-func (s *azureServer) remove(ctx context.Context, key string) error {
-	_, _, err := s.sendRequest(ctx, bucketRequest{method: http.MethodDelete, key: key})
-	if serverError(err).Code.String() == "BlobNotFound" {
-		return nil
-	}
-	return err
-}
-
-// classifyError: 409 and 412 both say that another came first.
-func (s *azureServer) classifyError(err error) failureVerdict {
-	if serverError(err).Code.String() == "BlobAlreadyExists" {
-		return exists
-	}
-	return classifyHTTPError(err)
 }
 
 func (s *azureServer) hint(err error, _ string) string {
@@ -212,7 +187,7 @@ func OpenAzure(store string, trusted bool, getenv func(string) string, now func(
 		return nil, err
 	}
 	s := &azureServer{bucket: newBucket("azblob", container, address.JoinPath(container)), account: account, now: now}
-	s.sign = s.signRequest
+	s.locate, s.sign = s.locateRequest, s.signRequest
 	if s.login, err = findAzureLogin(getenv, trusted, &s.http); err != nil {
 		return nil, err
 	}

@@ -56,7 +56,7 @@ func OpenGCS(store string, trusted bool) (*RemoteStore, error) {
 		return nil, err
 	}
 	s := &gcsServer{bucket: newBucket("gs", name, base)}
-	s.sign, s.decodeError = s.signRequest, decodeGCSError
+	s.locate, s.sign, s.decodeError = s.locateRequest, s.signRequest, decodeGCSError
 	if !api.IsLoopback(base) {
 		s.token = s.findCredentials(trusted)
 	}
@@ -101,8 +101,8 @@ func (s *gcsServer) findCredentials(trusted bool) func() (*oauth2.Token, error) 
 
 func (s *gcsServer) withOwnConnection() server { return s }
 
-// sendRequest sends a request for an object, whose slashes are escaped, or for all objects. A POST goes to another address.
-func (s *gcsServer) sendRequest(ctx context.Context, r bucketRequest) ([]byte, error) {
+// locateRequest returns the address of an object, whose slashes are escaped, or of all objects. A POST goes to another one.
+func (s *gcsServer) locateRequest(r bucketRequest) *url.URL {
 	at := []string{"storage", "v1", "b", s.name, "o"}
 	if r.method == http.MethodPost {
 		at = slices.Concat([]string{"upload"}, at)
@@ -110,8 +110,7 @@ func (s *gcsServer) sendRequest(ctx context.Context, r bucketRequest) ([]byte, e
 	if r.key != "" {
 		at = append(at, url.PathEscape(r.key))
 	}
-	_, content, err := s.sendOnce(ctx, *s.address.JoinPath(at...), r)
-	return content, err
+	return s.address.JoinPath(at...)
 }
 
 func (s *gcsServer) signRequest(req *http.Request, _ []byte) error {
@@ -141,7 +140,7 @@ func decodeGCSError(body io.Reader, e *httpError) error {
 
 // put sends one request, and confirms by the checksum of what was stored.
 func (s *gcsServer) put(ctx context.Context, key string, content []byte) (confirmed bool, err error) {
-	answer, err := s.sendRequest(ctx, bucketRequest{
+	_, answer, err := s.send(ctx, bucketRequest{
 		method: http.MethodPost, body: content, header: map[string]string{"Content-Type": "application/json"},
 		query: url.Values{"uploadType": {"media"}, "name": {key}, "ifGenerationMatch": {"0"}},
 	})
@@ -162,7 +161,7 @@ func (s *gcsServer) put(ctx context.Context, key string, content []byte) (confir
 
 // get reads an object. 404 may also be of the bucket or of a proxy, so only a listing proves absence.
 func (s *gcsServer) get(ctx context.Context, key string) ([]byte, error) {
-	content, err := s.sendRequest(ctx, bucketRequest{method: http.MethodGet, key: key, query: url.Values{"alt": {"media"}}})
+	_, content, err := s.send(ctx, bucketRequest{method: http.MethodGet, key: key, query: url.Values{"alt": {"media"}}})
 	if serverError(err).Status != http.StatusNotFound {
 		return content, err
 	}
@@ -178,7 +177,7 @@ func (s *gcsServer) listPage(ctx context.Context, prefix, token string, most int
 	if token != "" {
 		query.Set("pageToken", token)
 	}
-	answer, err := s.sendRequest(ctx, bucketRequest{method: http.MethodGet, query: query})
+	_, answer, err := s.send(ctx, bucketRequest{method: http.MethodGet, query: query})
 	if err != nil {
 		return nil, "", err
 	}
@@ -193,21 +192,6 @@ func (s *gcsServer) listPage(ctx context.Context, prefix, token string, most int
 		keys = append(keys, item.Name)
 	}
 	return keys, p.NextPageToken, nil
-}
-
-func (s *gcsServer) remove(ctx context.Context, key string) error {
-	_, err := s.sendRequest(ctx, bucketRequest{method: http.MethodDelete, key: key})
-	if serverError(err).Status == http.StatusNotFound {
-		return nil
-	}
-	return err
-}
-
-func (s *gcsServer) classifyError(err error) failureVerdict {
-	if errors.Is(err, errTaken) {
-		return exists
-	}
-	return classifyHTTPError(err)
 }
 
 func (s *gcsServer) hint(err error, _ string) string {

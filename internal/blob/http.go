@@ -12,7 +12,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"time"
 
 	"trueup/internal/api"
 	"trueup/internal/diag"
@@ -56,18 +55,20 @@ func serverError(err error) httpError {
 	return httpError{}
 }
 
-// classifyHTTPError is the verdict of a server that speaks HTTP. What is neither an answer nor a failure of the transport was
-// not sent, or can't be read.
-func classifyHTTPError(err error) failureVerdict {
+// classifyError: what is neither an answer nor a failure of the transport was not sent, or can't be read. Azure's 409 and 412
+// both say that another came first.
+func (*bucket) classifyError(err error) failureVerdict {
 	var transport *url.Error
 	var credentials *credentialsError
-	switch status := serverError(err).Status; {
+	answer := serverError(err)
+	switch status, code := answer.Status, answer.Code.String(); {
 	case errors.As(err, &credentials):
 		return final
 	case status == 0 && errors.As(err, &transport),
-		slices.Contains([]int{408, 429, 500, 502, 503, 504}, status):
+		slices.Contains([]int{408, 429, 500, 502, 503, 504}, status),
+		slices.Contains([]string{"RequestTimeout", "RequestTimeTooSkewed", "SlowDown", "Throttling", "ThrottlingException"}, code):
 		return temporary
-	case status == http.StatusPreconditionFailed:
+	case errors.Is(err, errTaken), status == http.StatusPreconditionFailed, code == "BlobAlreadyExists":
 		return exists
 	case status == 0, status == http.StatusNotImplemented, status/100 == 4 && status != http.StatusConflict:
 		return final
@@ -81,9 +82,12 @@ type bucket struct {
 	// address is the bucket's, or that of Google's API. scheme and name are as in a store's name, SCHEME://NAME.
 	address      *url.URL
 	scheme, name string
-	// sign adds the credentials to a request. decodeError reads the body of an answer other than 2xx.
+	// locate returns the address of a request without its query, and sign adds the credentials. decodeError reads the body of
+	// an answer other than 2xx. seen gets the head of each answer, and may be nil.
+	locate      func(r bucketRequest) *url.URL
 	sign        func(req *http.Request, body []byte) error
 	decodeError func(io.Reader, *httpError) error
+	seen        func(http.Header)
 }
 
 // bucketRequest is one request for an object, or for the bucket itself if the key is empty.
@@ -112,9 +116,31 @@ func (*bucket) close() error { return nil }
 
 func (b *bucket) location(key string) string { return b.scheme + "://" + path.Join(b.name, key) }
 
-// sendOnce sends a request to an address once, and returns the answer's header and body. For an answer other than 2xx it
-// returns an *httpError. docs/design.md, "Dependencies", says why trueup uses no library for this.
-func (b *bucket) sendOnce(ctx context.Context, address url.URL, r bucketRequest) (http.Header, []byte, error) {
+func (b *bucket) get(ctx context.Context, key string) ([]byte, error) {
+	_, content, err := b.send(ctx, bucketRequest{method: http.MethodGet, key: key})
+	if isAbsent(err) {
+		return nil, ErrAbsent
+	}
+	return content, err
+}
+
+func (b *bucket) remove(ctx context.Context, key string) error {
+	_, _, err := b.send(ctx, bucketRequest{method: http.MethodDelete, key: key})
+	if isAbsent(err) {
+		return nil
+	}
+	return err
+}
+
+// isAbsent reports whether the server says that it has no object of the key.
+func isAbsent(err error) bool {
+	return slices.Contains([]string{"NoSuchKey", "BlobNotFound", "notFound"}, serverError(err).Code.String())
+}
+
+// send sends a request once, and returns the answer's header and body. For an answer other than 2xx it returns an
+// *httpError. docs/design.md, "Dependencies", says why trueup uses no library for this.
+func (b *bucket) send(ctx context.Context, r bucketRequest) (http.Header, []byte, error) {
+	address := *b.locate(r)
 	address.RawQuery = r.query.Encode()
 	req, err := http.NewRequestWithContext(ctx, r.method, address.String(), bytes.NewReader(r.body))
 	if err != nil {
@@ -144,6 +170,9 @@ func (b *bucket) readAnswer(req *http.Request) (http.Header, []byte, error) {
 		return nil, nil, err
 	}
 	defer func() { _ = answer.Body.Close() }()
+	if b.seen != nil {
+		b.seen(answer.Header)
+	}
 	if answer.StatusCode/100 != 2 {
 		failed := &httpError{}
 		// A proxy may answer with any text; the status is enough.
@@ -161,13 +190,6 @@ func (b *bucket) readAnswer(req *http.Request) (http.Header, []byte, error) {
 		return answer.Header, nil, fmt.Errorf("%w: longer than %d bytes", ErrIrregular, maxSize)
 	}
 	return answer.Header, content, nil
-}
-
-// clockSkew returns how far the server's clock is ahead of now: signatures are valid for minutes.
-func clockSkew(answer http.Header, now time.Time) (time.Duration, bool) {
-	// An answer with Age is from a cache, and its date may be old.
-	date, err := http.ParseTime(answer.Get("Date"))
-	return date.Sub(now), err == nil && answer.Get("Age") == ""
 }
 
 // newTransport returns a transport that reaches names below localhost on this machine, without a proxy.

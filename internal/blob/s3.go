@@ -41,26 +41,13 @@ func (s *s3Server) withOwnConnection() server { return s }
 func (s *s3Server) put(ctx context.Context, key string, content []byte) (confirmed bool, err error) {
 	// Every S3 server supports MD5. It only has to detect damage.
 	sum := md5.Sum(content)
-	etag, _, err := s.sendRequest(ctx, bucketRequest{
+	header, _, err := s.send(ctx, bucketRequest{
 		method: http.MethodPut, key: key, body: content,
 		header: map[string]string{
 			"If-None-Match": "*", "Content-Type": "application/json", "Content-MD5": base64.StdEncoding.EncodeToString(sum[:]),
 		},
 	})
-	return err == nil && strings.Trim(etag, `"`) == hex.EncodeToString(sum[:]), err
-}
-
-func (s *s3Server) get(ctx context.Context, key string) ([]byte, error) {
-	_, content, err := s.sendRequest(ctx, bucketRequest{method: http.MethodGet, key: key})
-	if serverError(err).Code.String() == "NoSuchKey" {
-		return nil, ErrAbsent
-	}
-	return content, err
-}
-
-func (s *s3Server) remove(ctx context.Context, key string) error {
-	_, _, err := s.sendRequest(ctx, bucketRequest{method: http.MethodDelete, key: key})
-	return err
+	return err == nil && strings.Trim(header.Get("ETag"), `"`) == hex.EncodeToString(sum[:]), err
 }
 
 type s3Listing struct {
@@ -76,7 +63,7 @@ func (s *s3Server) listPage(ctx context.Context, prefix, token string, most int)
 	if token != "" {
 		query.Set("continuation-token", token)
 	}
-	_, answer, err := s.sendRequest(ctx, bucketRequest{method: http.MethodGet, query: query})
+	_, answer, err := s.send(ctx, bucketRequest{method: http.MethodGet, query: query})
 	if err != nil {
 		return nil, "", err
 	}
@@ -100,15 +87,19 @@ func (s *s3Server) listPage(ctx context.Context, prefix, token string, most int)
 	return keys, next, nil
 }
 
-func (s *s3Server) sendRequest(ctx context.Context, r bucketRequest) (etag string, content []byte, err error) {
+func (s *s3Server) locateRequest(r bucketRequest) *url.URL {
 	address := *s.address
 	address.Path += "/" + r.key
 	address.RawPath = httpbinding.EscapePath(address.Path, false)
-	answer, content, err := s.sendOnce(ctx, address, r)
-	if skew, known := clockSkew(answer, s.now()); known {
-		s.skew.Store(int64(skew))
+	return &address
+}
+
+// noteClock notes how far the server's clock is ahead: signatures are valid for minutes.
+func (s *s3Server) noteClock(answer http.Header) {
+	// An answer with Age is from a cache, and its date may be old.
+	if date, err := http.ParseTime(answer.Get("Date")); err == nil && answer.Get("Age") == "" {
+		s.skew.Store(int64(date.Sub(s.now())))
 	}
-	return answer.Get("ETag"), content, err
 }
 
 func (s *s3Server) signRequest(req *http.Request, body []byte) error {
@@ -129,14 +120,6 @@ func (s *s3Server) signRequest(req *http.Request, body []byte) error {
 		return fmt.Errorf("sign the request: %w", err)
 	}
 	return nil
-}
-
-func (s *s3Server) classifyError(err error) failureVerdict {
-	switch serverError(err).Code.String() {
-	case "RequestTimeout", "RequestTimeTooSkewed", "SlowDown", "Throttling", "ThrottlingException":
-		return temporary
-	}
-	return classifyHTTPError(err)
 }
 
 func (s *s3Server) hint(err error, prefix string) string {

@@ -61,7 +61,7 @@ func OpenS3(ctx context.Context, store string, trusted bool, now func() time.Tim
 	s := &s3Server{
 		bucket: newBucket("s3", at.bucket, address), credentials: cfg.Credentials, signer: v4.NewSigner(), region: region, now: now,
 	}
-	s.sign = s.signRequest
+	s.locate, s.sign, s.seen = s.locateRequest, s.signRequest, s.noteClock
 	if client, ok := cfg.HTTPClient.(*awshttp.BuildableClient); ok {
 		s.http.Transport = client.GetTransport()
 	}
