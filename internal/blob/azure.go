@@ -7,7 +7,6 @@ import (
 	"crypto/md5"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
@@ -112,27 +111,8 @@ func (s *azureServer) listPage(ctx context.Context, prefix, token string, most i
 	if token != "" {
 		query.Set("marker", token)
 	}
-	_, answer, err := s.send(ctx, bucketRequest{method: http.MethodGet, query: query})
-	if err != nil {
-		return nil, "", err
-	}
-	var p struct {
-		XMLName    xml.Name `xml:"EnumerationResults"`
-		Prefix     string
-		Blobs      struct{ Blob []struct{ Name string } }
-		NextMarker string
-	}
-	if err := xml.Unmarshal(answer, &p); err != nil {
-		return nil, "", fmt.Errorf("the answer is not a listing: %w", err)
-	}
-	if p.Prefix != prefix {
-		// This is not the answer to the request, so it does not prove absence.
-		return nil, "", errors.New("the answer lists another prefix")
-	}
-	for _, b := range p.Blobs.Blob {
-		keys = append(keys, b.Name)
-	}
-	return keys, p.NextMarker, nil
+	p, err := s.readListing(ctx, "EnumerationResults", query)
+	return p.Names, p.NextMarker, err
 }
 
 func (s *azureServer) hint(err error, _ string) string {

@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
-	"encoding/xml"
 	"errors"
 	"fmt"
 	"net/http"
@@ -50,41 +49,19 @@ func (s *s3Server) put(ctx context.Context, key string, content []byte) (confirm
 	return err == nil && strings.Trim(header.Get("ETag"), `"`) == hex.EncodeToString(sum[:]), err
 }
 
-type s3Listing struct {
-	XMLName               xml.Name `xml:"ListBucketResult"`
-	Prefix                string
-	Contents              []struct{ Key string }
-	IsTruncated           bool
-	NextContinuationToken string
-}
-
 func (s *s3Server) listPage(ctx context.Context, prefix, token string, most int) (keys []string, next string, err error) {
 	query := url.Values{"list-type": {"2"}, "prefix": {prefix}, "max-keys": {strconv.Itoa(most)}}
 	if token != "" {
 		query.Set("continuation-token", token)
 	}
-	_, answer, err := s.send(ctx, bucketRequest{method: http.MethodGet, query: query})
-	if err != nil {
-		return nil, "", err
+	p, err := s.readListing(ctx, "ListBucketResult", query)
+	switch {
+	case err != nil || !p.IsTruncated:
+		return p.Keys, "", err
+	case p.NextContinuationToken == "" && most > 1:
+		return nil, "", errors.New("the listing is truncated and names no next page")
 	}
-	var p s3Listing
-	if err := xml.Unmarshal(answer, &p); err != nil {
-		return nil, "", fmt.Errorf("the answer is not a listing: %w", err)
-	}
-	if p.Prefix != prefix {
-		// This is not the answer to the request, so it does not prove absence.
-		return nil, "", errors.New("the answer lists another prefix")
-	}
-	for _, o := range p.Contents {
-		keys = append(keys, o.Key)
-	}
-	if p.IsTruncated {
-		next = p.NextContinuationToken
-		if next == "" && most > 1 {
-			return nil, "", errors.New("the listing is truncated and names no next page")
-		}
-	}
-	return keys, next, nil
+	return p.Keys, p.NextContinuationToken, nil
 }
 
 func (s *s3Server) locateRequest(r bucketRequest) *url.URL {

@@ -132,6 +132,33 @@ func (b *bucket) remove(ctx context.Context, key string) error {
 	return err
 }
 
+// xmlListing is a page of a listing: of S3 with keys and a token, of Azure with names and a marker.
+type xmlListing struct {
+	XMLName                           xml.Name
+	Prefix                            string
+	Keys                              []string `xml:"Contents>Key"`
+	Names                             []string `xml:"Blobs>Blob>Name"`
+	IsTruncated                       bool
+	NextContinuationToken, NextMarker string
+}
+
+// readListing reads a listing, whose element is root. Another answer does not prove absence.
+func (b *bucket) readListing(ctx context.Context, root string, query url.Values) (p xmlListing, err error) {
+	_, answer, err := b.send(ctx, bucketRequest{method: http.MethodGet, query: query})
+	if err != nil {
+		return xmlListing{}, err
+	}
+	switch err := xml.Unmarshal(answer, &p); {
+	case err != nil:
+		return xmlListing{}, fmt.Errorf("the answer is not a listing: %w", err)
+	case p.XMLName.Local != root:
+		return xmlListing{}, fmt.Errorf("the answer is not a listing: it is <%s>", p.XMLName.Local)
+	case p.Prefix != query.Get("prefix"):
+		return xmlListing{}, errors.New("the answer lists another prefix")
+	}
+	return p, nil
+}
+
 // isAbsent reports whether the server says that it has no object of the key.
 func isAbsent(err error) bool {
 	return slices.Contains([]string{"NoSuchKey", "BlobNotFound", "notFound"}, serverError(err).Code.String())
