@@ -2,15 +2,14 @@ package manifest
 
 import (
 	"bytes"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
 )
 
-// plainDocuments calls each with the documents of a text, as package yaml would decode them:
-// equal nodes at equal places, but without their comments. With a pool, their nodes are
+// plainDocuments calls each with the documents of a text that diag.FindMisread accepts, as package yaml would decode
+// them: equal nodes at equal places, but without their comments. With a pool, their nodes are
 // reused as soon as each returns.
 //
 // It stops at a document that it declines. It returns the offset of the first document
@@ -20,7 +19,7 @@ import (
 func plainDocuments(text []byte, pool *NodePool, each func(*yaml.Node)) (offset, line int) {
 	p := &parser{text: text, pool: pool}
 	line = 1
-	if !hasReadableChars(text) || !p.nextLine() {
+	if !p.nextLine() {
 		return 0, line
 	}
 	var held *yaml.Node
@@ -46,22 +45,6 @@ type NodePool struct {
 	// nodes are for two documents, because one is read before the last is let go.
 	nodes [2][]yaml.Node
 	turn  int
-}
-
-// hasReadableChars reports whether a text has only characters that package yaml reads, and only the
-// line breaks \n and \r\n.
-func hasReadableChars(text []byte) bool {
-	for i, size := 0, 0; i < len(text); i += size {
-		c := rune(text[i])
-		if size = 1; ' ' <= c && c < 0x7F || c == '\n' || c == '\t' || bytes.HasPrefix(text[i:], []byte("\r\n")) {
-			continue
-		}
-		c, size = utf8.DecodeRune(text[i:])
-		if c < 0xA0 || slices.Contains([]rune{'\u2028', '\u2029', '\uFEFF', '\uFFFE', '\uFFFF', utf8.RuneError}, c) {
-			return false
-		}
-	}
-	return true
 }
 
 // maxPlainDepth limits the indentation, and brackets in brackets; maxKey limits the bytes of a
