@@ -13,31 +13,30 @@ import (
 // reused as soon as each returns.
 //
 // It stops at a document that it declines. It returns the offset of the first document
-// that each has not had, and its line, from 1; the offset is len(text) if there is none.
+// that each has not had, or len(text) if there is none.
 // The document before a declined one is left as well, because the parser that takes over
 // may find a mistake beyond it first.
-func plainDocuments(text []byte, pool *NodePool, each func(*yaml.Node)) (offset, line int) {
+func plainDocuments(text []byte, pool *NodePool, each func(*yaml.Node)) (offset int) {
 	p := &parser{text: text, pool: pool}
-	line = 1
 	if !p.nextLine() {
-		return 0, line
+		return 0
 	}
 	var held *yaml.Node
 	for !p.ended || p.marker {
-		from, at := p.begin, p.line
+		from := p.begin
 		doc := p.parseDocument()
 		if doc == nil {
-			return offset, line
+			return offset
 		}
 		if held != nil {
 			each(held)
 		}
-		held, offset, line = doc, from, at
+		held, offset = doc, from
 	}
 	if held != nil {
 		each(held)
 	}
-	return len(text), p.line
+	return len(text)
 }
 
 // NodePool has nodes to use again. It serves one text at a time. The zero value is ready.

@@ -206,18 +206,17 @@ func (f *FileState) DocumentNodes() (docs []*yaml.Node) {
 // decodeDocuments calls each with the documents of a text, up to the first error. Some have no comments. With a
 // pool, some nodes are reused when each returns.
 func decodeDocuments(text []byte, pool *NodePool, each func(*yaml.Node)) error {
-	offset, line := plainDocuments(text, pool, each)
+	offset := plainDocuments(text, pool, each)
 	if offset == len(text) {
 		return nil
 	}
-	err := decodeFully(text[offset:], func(doc *yaml.Node) {
-		moveDown(doc, line-1)
-		each(doc)
-	})
-	if err != nil && offset > 0 {
-		err = decodeFully(text, func(*yaml.Node) {}) // its lines are those of the whole text
+	blank := func(r rune) rune {
+		if r == '\n' {
+			return r
+		}
+		return ' '
 	}
-	return err
+	return decodeFully(append(bytes.Map(blank, text[:offset]), text[offset:]...), each) // its lines are those of the text
 }
 
 // decodeFully is decode with comments, which takes several times as long.
@@ -233,14 +232,6 @@ func decodeFully(text []byte, each func(*yaml.Node)) error {
 		return nil
 	}
 	return err
-}
-
-// moveDown adds lines to the places of a node and of all nodes below.
-func moveDown(n *yaml.Node, lines int) {
-	n.Line += lines
-	for _, below := range n.Content {
-		moveDown(below, lines)
-	}
 }
 
 // catchPanic returns a panic of a parser as an error.
