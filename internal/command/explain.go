@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"trueup/internal/api"
 	"trueup/internal/config"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
@@ -107,7 +108,33 @@ func explainField(ctx context.Context, run *Run, topic string, live bool) (doc r
 	return doc, nil
 }
 
-// addObjectValues adds what the topic's objects have in git, and in live. It reads the platform, and can do nothing else.
+// readObjects reads the live objects that a topic names, by name.
+func readObjects(ctx context.Context, reader *api.Reader, t view.Topic) (map[string]kind.LiveObject, error) {
+	all := map[string]kind.LiveObject{}
+	if !t.Kind.Documents(kind.Get) {
+		return nil, fmt.Errorf("the platform has no way to read a %s", t.Kind.Name)
+	}
+	if t.IsPattern() {
+		_, err := reader.List(ctx, t.Kind, func(o kind.LiveObject) (err error) {
+			if o.Spec == nil { // lists of some servers have names alone
+				o, err = reader.Get(ctx, t.Kind, o.Name)
+			}
+			all[o.Name] = o
+			return err
+		})
+		return all, err
+	}
+	o, err := reader.Get(ctx, t.Kind, t.Name)
+	switch {
+	case err == nil:
+		all[t.Name] = o
+	case !api.AsError(err).NotFound():
+		return nil, err
+	}
+	return all, nil
+}
+
+// addObjectValues adds what the topic's objects have in git, and in live.
 func addObjectValues(ctx context.Context, run *Run, facts *view.FieldFacts, l config.LoadedProject, t view.Topic, live bool) (err error) {
 	if t.Name == "" {
 		return nil
@@ -119,11 +146,9 @@ func addObjectValues(ctx context.Context, run *Run, facts *view.FieldFacts, l co
 			return err
 		}
 		defer w.Close()
-		name := t.Name
-		if t.IsPattern() {
-			name = ""
-		}
-		if all, err = w.ReadObjects(ctx, t.Kind, name); err != nil {
+		reader := api.NewReader(w.API) // which can do nothing else
+		defer reader.Close()
+		if all, err = readObjects(ctx, reader, t); err != nil {
 			return err
 		}
 	}

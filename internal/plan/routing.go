@@ -118,7 +118,7 @@ func (d *objectPlanner) routingChange() (c routing.CDNChange, ok bool) {
 		}
 		c.Before = routing.NewCDNFromConfig(d.item.Key, before)
 	}
-	c.After = routing.NewCDNFromConfig(d.item.Key, routing.ReadConfig(is))
+	c.After = routing.NewCDNFromConfig(d.item.Key, before.ReadChanged(was, is))
 	return c, true
 }
 

@@ -161,6 +161,11 @@ func documentToJSON(doc Document) documentJSON {
 	return documentJSON{ResultFormat, doc}
 }
 
+// WriteLine writes a Document as one line of JSON.
+func WriteLine(w io.Writer, doc Document) error {
+	return json.NewEncoder(NewJSONStream(w)).Encode(documentToJSON(doc))
+}
+
 func writeJSON(w io.Writer, doc Document, _ view.TextOptions) error {
 	if doc.Data != nil {
 		return writeIndented(w, doc.Data, nil)

@@ -3,6 +3,7 @@
 package routing
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"slices"
@@ -86,7 +87,11 @@ type CDNConfig struct {
 }
 
 // ReadConfig returns the config of a decoded spec. What has an unexpected type is a value like any other.
-func ReadConfig(spec map[string]any) *CDNConfig {
+func ReadConfig(spec map[string]any) *CDNConfig { return new(CDNConfig).ReadChanged(nil, spec) }
+
+// ReadChanged returns the config of a spec, which may share parts with one that c is the config of: these are not read again.
+func (c *CDNConfig) ReadChanged(was, spec map[string]any) *CDNConfig {
+	isKept := func(field string) bool { return canon.AreIdentical(was[field], spec[field]) }
 	known := []string{"hostname", "tls", "secureLink", "firewall"}
 	listOf := func(field string) []any {
 		list, isList := spec[field].([]any)
@@ -95,35 +100,45 @@ func ReadConfig(spec map[string]any) *CDNConfig {
 		}
 		return list
 	}
-	c := &CDNConfig{Hostname: kind.HostKey(textOf(spec["hostname"])), hosts: map[string][]*Location{}}
+	next := &CDNConfig{Hostname: kind.HostKey(textOf(spec["hostname"])), hosts: map[string][]*Location{}}
 	named := map[string][]map[string]any{}
 	for _, v := range listOf("upstreams") {
 		u, _ := v.(map[string]any)
 		name := textOf(u["name"])
-		c.Upstreams, named[name] = append(c.Upstreams, name), append(named[name], u)
+		next.Upstreams, named[name] = append(next.Upstreams, name), append(named[name], u)
 	}
-	locations, firewall, servers := listOf("locations"), reduceDisabled(spec["firewall"]), map[string][2]ServedValue{}
-	c.Behaviour = Behaviour{
-		TLS: valueOf(spec["tls"]), SecureLink: valueOf(spec["secureLink"]), OtherOfCDN: remainderOf(spec, known...),
-		Firewall: valueOf(withoutNames(firewall)), namedFirewall: valueOf(firewall),
+	servers := map[string][2]ServedValue{}
+	locations := listOf("locations")
+	next.Behaviour = Behaviour{TLS: valueOf(spec["tls"]), SecureLink: valueOf(spec["secureLink"]), OtherOfCDN: remainderOf(spec, known...)}
+	if next.Behaviour[Firewall], next.Behaviour[namedFirewall] = c.Behaviour[Firewall], c.Behaviour[namedFirewall]; !isKept("firewall") {
+		firewall := reduceDisabled(spec["firewall"])
+		next.Behaviour[Firewall], next.Behaviour[namedFirewall] = valueOf(withoutNames(firewall)), valueOf(firewall)
 	}
-	c.Locations = make([]Location, len(locations))
+	next.Locations = make([]Location, len(locations))
+	keepsLocations := isKept("locations")
+	keepsOrigins := keepsLocations && isKept("upstreams")
 	for i, v := range locations {
-		l := &c.Locations[i]
-		*l = readLocation(v, i)
-		if _, isRead := servers[l.Upstream]; !isRead {
+		l := &next.Locations[i]
+		if keepsLocations {
+			*l = c.Locations[i]
+		} else {
+			*l = readLocation(v, i)
+		}
+		if _, isRead := servers[l.Upstream]; !isRead && keepsOrigins {
+			servers[l.Upstream] = [2]ServedValue{l.Behaviour[Origin], l.Behaviour[Connection]}
+		} else if !isRead {
 			servers[l.Upstream] = readOrigin(l.Upstream, named[l.Upstream])
 		}
 		l.Behaviour[Origin], l.Behaviour[Connection] = servers[l.Upstream][0], servers[l.Upstream][1]
-		copy(l.Behaviour[ofCDN:], c.Behaviour[ofCDN:])
+		copy(l.Behaviour[ofCDN:], next.Behaviour[ofCDN:])
 		if l.isUnclear {
-			c.unclear = append(c.unclear, l)
+			next.unclear = append(next.unclear, l)
 		}
 		if !strings.Contains(strings.TrimPrefix(l.Host, "*."), "*") {
-			c.hosts[l.Host] = append(c.hosts[l.Host], l)
+			next.hosts[l.Host] = append(next.hosts[l.Host], l)
 		}
 	}
-	return c
+	return next
 }
 
 // readPattern reads which requests a location matches.
@@ -285,42 +300,64 @@ func remainderOf(m map[string]any, known ...string) ServedValue {
 	return valueOf(rest)
 }
 
-// textOf returns a value as text: as it is, or as canonical JSON of its normal form.
+// textOf returns a value as text: as it is, or as canonical JSON in which numbers and booleans are text, and absent fields of
+// objects are left out.
 func textOf(v any) string {
-	switch v := NormalizeValue(v).(type) {
-	case nil:
-		return ""
+	switch v := v.(type) {
 	case string:
 		return v
-	default:
-		return string(canon.Encode(v))
+	case map[string]any, []any:
+		return string(appendTidy(make([]byte, 0, 128), v))
+	case nil:
+		return ""
 	}
+	return string(canon.Encode(v))
 }
 
 // NormalizeValue returns a value in which numbers and booleans are text, and absent fields of objects are left out.
 func NormalizeValue(v any) any {
-	switch v := v.(type) {
-	case nil, string:
+	if _, isText := v.(string); isText {
 		return v
+	}
+	return valueOf(v).Tree()
+}
+
+// appendTidy appends the JSON of textOf, or nothing for an absent value.
+func appendTidy(b []byte, v any) []byte {
+	begin := len(b)
+	switch v := v.(type) {
+	case nil:
+		return b
 	case map[string]any:
-		fields := make(map[string]any, len(v))
-		for name, field := range v {
-			if field = NormalizeValue(field); field != nil {
-				fields[name] = field
+		b = append(b, '{')
+		for _, name := range canon.SortedKeys(v) {
+			field := len(b)
+			b = append(canon.Append(b, name), ':')
+			value := len(b)
+			if b = append(appendTidy(b, v[name]), ','); len(b) == value+1 {
+				b = b[:field]
 			}
 		}
-		if len(fields) == 0 {
-			return nil
+		if len(b) == begin+1 {
+			return b[:begin]
 		}
-		return fields
+		b[len(b)-1] = '}'
 	case []any:
-		list := make([]any, len(v))
-		for i, e := range v {
-			list[i] = NormalizeValue(e)
+		b = append(b, '[')
+		for _, element := range v {
+			value := len(b)
+			if b = appendTidy(b, element); len(b) == value {
+				b = append(b, "null"...)
+			}
+			b = append(b, ',')
 		}
-		return list
+		b = append(bytes.TrimSuffix(b, []byte{','}), ']')
+	case string:
+		return canon.Append(b, v)
+	default:
+		b = append(canon.Append(append(b, '"'), v), '"')
 	}
-	return string(canon.Encode(v))
+	return b
 }
 
 // HiddenLocations are locations that answer no request if the first one in the list that matches does, because By takes all

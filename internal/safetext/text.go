@@ -74,9 +74,30 @@ func (t Text) EscapeCommands() Text {
 // constant accepts only constants: a string variable does not convert to it implicitly.
 type constant string
 
-// F formats as fmt.Sprintf does, and cleans the arguments.
+// F formats texts, strings and ints with %s and %d, and cleans strings. Reports call it most,
+// so it allocates only the result.
 func F(format constant, args ...any) Text {
-	return Text{fmt.Sprintf(string(format), CleanArgs(args)...)}
+	b := make([]byte, 0, 128)
+	for i := 0; i < len(format); i++ {
+		if format[i] != '%' {
+			b = append(b, format[i])
+			continue
+		}
+		if i++; format[i] == '%' {
+			b = append(b, '%')
+			continue
+		}
+		switch v := args[0].(type) {
+		case Text:
+			b = append(b, v.s...)
+		case string:
+			b = append(b, Clean(v).s...)
+		case int:
+			b = strconv.AppendInt(b, int64(v), 10)
+		}
+		args = args[1:]
+	}
+	return Text{string(b)}
 }
 
 // CleanArgs returns safe arguments for a format.
