@@ -177,7 +177,7 @@ func (e *doctorChecker) checkProject() DoctorCheck {
 	case e.Sandbox:
 		return skippedCheck("none; the sandbox does not need one")
 	}
-	return failedCheck(diag.ExitError, e.LackOfProject()+" does not know the workspace", "run trueup init, or try --sandbox")
+	return failedCheck(diag.ExitError, "there is no trueup.yaml "+e.SearchedFolders()+", so trueup does not know the workspace", "run trueup init, or try --sandbox")
 }
 
 func (e *doctorChecker) checkManifests() DoctorCheck {
