@@ -192,9 +192,6 @@ func (w *Platform) Close() {
 	}
 }
 
-// NewClient returns a client that can write; only apply asks for it.
-func (w *Platform) NewClient() *api.Client { return api.NewClient(w.API) }
-
 // OpenPlatform finds the real platform. It reads nothing of it.
 func (o Options) OpenPlatform(p Project) (*Platform, error) {
 	s, err := o.ResolveSettings(p)
