@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -212,9 +211,6 @@ func (e *doctorChecker) checkSettings() DoctorCheck {
 func (e *doctorChecker) checkLedger(ctx context.Context) DoctorCheck {
 	if !e.project.Exists() && !e.Sandbox {
 		return skippedCheck("no trueup.yaml names a ledger")
-	}
-	if _, err := exec.LookPath("git"); err != nil && strings.HasPrefix(e.report.Ledger.Store, "git:") {
-		return failedCheck(diag.ExitError, "git is not installed, or not in PATH, and the ledger needs it", "install git")
 	}
 	shown, err := &e.report.Ledger, e.ledgerErr
 	if err == nil {

@@ -180,7 +180,7 @@ func (s Shard) Has(path string) bool {
 func (f *Fleet) compareWith(ctx context.Context, ref string) (changed map[string]bool, err error) {
 	repository, err := git.OpenRepository(ctx, f.Root)
 	if err != nil {
-		return nil, fmt.Errorf("%w: run trueup in a clone of the repository", err)
+		return nil, fmt.Errorf("%w: %s", err, git.Advice(err))
 	}
 	commit, err := repository.ResolveCommit(ctx, ref)
 	switch {
@@ -199,10 +199,10 @@ func (f *Fleet) compareWith(ctx context.Context, ref string) (changed map[string
 	if err != nil {
 		return nil, err
 	}
-	var below []git.ChangedName // with names that start from the folder
+	var below []git.Change // with names that start from the folder
 	for _, change := range all {
 		name, isBelow := strings.CutPrefix("./"+change.Name, strings.TrimSuffix("./"+folder, "/.")+"/")
-		if change.Name = name; isBelow && !change.Same {
+		if change.Name = name; isBelow && !change.IsSame() {
 			below = append(below, change)
 		}
 	}
@@ -222,7 +222,7 @@ func foldersAbove(name string) iter.Seq[string] {
 
 // changedProjects returns the paths of the projects that have a file in their folder that differs, or a folder above it, which
 // was a link or a submodule.
-func (f *Fleet) changedProjects(changes []git.ChangedName) map[string]bool {
+func (f *Fleet) changedProjects(changes []git.Change) map[string]bool {
 	names, folders, changed := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, change := range changes {
 		names[change.Name], folders[change.Name] = true, true
@@ -241,13 +241,13 @@ func (f *Fleet) changedProjects(changes []git.ChangedName) map[string]bool {
 
 // addPast finds which projects are new, gone or in another folder. It reads the settings that the commit had of those
 // that are gone.
-func (f *Fleet) addPast(ctx context.Context, repository git.Repository, commit string, changes []git.ChangedName) error {
+func (f *Fleet) addPast(ctx context.Context, repository git.Repository, commit string, changes []git.Change) error {
 	f.Since = commit
 	existed, byPath, byID := map[string]bool{}, map[string]bool{}, map[string]string{}
 	for _, c := range changes { // git has two changes for a file that it no longer tracks
 		if folder, name := path.Split(c.Name); name == ProjectFile && !strings.Contains("/"+folder, "/.") {
 			at := path.Clean(folder)
-			existed[at] = existed[at] || c.Was != git.Absent
+			existed[at] = existed[at] || c.Was.Kind != git.Absent
 		}
 	}
 	for _, p := range f.All {

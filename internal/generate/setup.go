@@ -335,8 +335,10 @@ func (s *Setup) chooseBranch(ctx context.Context, branch string) (string, error)
 	switch {
 	case errors.Is(s.gitErr, git.ErrNoRepository):
 		return "", fmt.Errorf("%s is not in a git repository, and files for CI belong at the top of one: run git init or git clone", s.Project.Dir)
-	case s.gitErr != nil || branch != "":
-		return branch, s.gitErr
+	case s.gitErr != nil:
+		return "", fmt.Errorf("%w: %s", s.gitErr, git.Advice(s.gitErr))
+	case branch != "":
+		return branch, nil
 	}
 	name, err := s.repository.DefaultBranch(ctx)
 	if branch = strings.TrimPrefix(name, "origin/"); branch == "" && err == nil {

@@ -280,7 +280,7 @@ func (g *purgeSource) addCommits(ctx context.Context) error {
 	}
 	r, err := git.OpenRepository(ctx, g.PurgeEnv.Dir())
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: %s", err, git.Advice(err))
 	}
 	if g.commits, err = r.ParseRange(ctx, g.FromGit); err != nil {
 		return g.explainRangeError(r, err)
@@ -315,9 +315,9 @@ func (g *purgeSource) explainRangeError(r git.Repository, err error) error {
 
 // refuseUnusedMappings refuses a mapping from a folder that neither commit has: it is a slip, and what it
 // was meant for would stay old.
-func (g *purgeSource) refuseUnusedMappings(ctx context.Context, r git.Repository, mappings purge.Mappings, changes []git.ChangedName) error {
+func (g *purgeSource) refuseUnusedMappings(ctx context.Context, r git.Repository, mappings purge.Mappings, changes []git.Change) error {
 	for i, m := range mappings {
-		if m.From == "" || slices.ContainsFunc(changes, func(c git.ChangedName) bool { return m.ServesFile(c.Name) }) {
+		if m.From == "" || slices.ContainsFunc(changes, func(c git.Change) bool { return m.ServesFile(c.Name) }) {
 			continue
 		}
 		known := false
@@ -336,12 +336,12 @@ func (g *purgeSource) refuseUnusedMappings(ctx context.Context, r git.Repository
 }
 
 // addChanges adds the changed files that are served, and logs the names that it leaves out.
-func (g *purgeSource) addChanges(mappings purge.Mappings, changes []git.ChangedName) {
+func (g *purgeSource) addChanges(mappings purge.Mappings, changes []git.Change) {
 	var unmapped, unclear []string
 	for _, c := range changes {
-		is := func(k git.FileKind) bool { return c.Was == k || c.Is == k }
+		is := func(k git.FileKind) bool { return c.Was.Kind == k || c.Is.Kind == k }
 		switch {
-		case c.Same:
+		case c.IsSame():
 			continue
 		case !mappings.CoversFile(c.Name):
 			unmapped = append(unmapped, c.Name)

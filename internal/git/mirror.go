@@ -50,7 +50,7 @@ var (
 	})
 )
 
-// OpenMirror makes a mirror for a remote of the repository that has dir. Call Close.
+// OpenMirror makes a mirror for a remote of the repository that has dir. Call Close. If it fails, Advice says what to do.
 func OpenMirror(ctx context.Context, dir, remote string) (*Mirror, error) {
 	r, gitDir, err := findRepository(ctx, dir)
 	if err != nil {

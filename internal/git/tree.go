@@ -254,41 +254,16 @@ func (r Repository) Log(ctx context.Context, names []string, most int) ([]LogCom
 	return entries, nil
 }
 
-// BlobChange is a file that a commit changed. Was and Is are the ids of its contents, empty where it is not a regular file.
-type BlobChange struct{ Name, Was, Is string }
-
 // ChangesOfCommits returns what commits changed since each of their parents: below the names, or anywhere. Names of the result
 // start from the repository's top.
-func (r Repository) ChangesOfCommits(ctx context.Context, commits, names []string) (map[string][]BlobChange, error) {
+func (r Repository) ChangesOfCommits(ctx context.Context, commits, names []string) (map[string][]Change, error) {
 	args := append([]string{"diff-tree", "--stdin", "-r", "-m", "-z", "--raw", "--no-abbrev", "--no-renames", "--no-relative", "--ignore-submodules=none", "--"}, literalPaths(names)...)
 	in := strings.NewReader(strings.Join(commits, "\n") + "\n")
 	out, err := gitCommand{dir: r.dir, offline: r.offline, in: in, args: args}.runForText(ctx)
 	if err != nil {
 		return nil, err
 	}
-	deltas, commit := map[string][]BlobChange{}, ""
-	fields := strings.Split(strings.TrimSuffix(out, "\x00"), "\x00")
-	for i := 0; i < len(fields); i++ {
-		change, ok := strings.CutPrefix(fields[i], ":")
-		if !ok {
-			commit = fields[i]
-			continue
-		}
-		// Like "100644 100644 <id> <id> M", and then the name.
-		entry := strings.Fields(change)
-		if i++; len(entry) != 5 || i == len(fields) {
-			return nil, fmt.Errorf("git diff-tree: %q is not a change", change)
-		}
-		d := BlobChange{Name: fields[i]}
-		if parseFileKind(entry[0]) == Regular {
-			d.Was = entry[2]
-		}
-		if parseFileKind(entry[1]) == Regular {
-			d.Is = entry[3]
-		}
-		deltas[commit] = append(deltas[commit], d)
-	}
-	return deltas, nil
+	return parseRawDiff(out)
 }
 
 // BlobIDs returns the ids of the contents of files, which are named like COMMIT:./FILE, "" where there is no file.

@@ -99,12 +99,9 @@ func (r *CommitReader) openRepository(ctx context.Context) plan.ComparedCommits 
 	if slices.Contains(r.names, "-") {
 		return plan.ComparedCommits{Problem: "standard input is not in git"}
 	}
-	if _, found := files.FindAbove(r.dir, ".git"); !found && r.env.Getenv("GIT_DIR") == "" {
-		return plan.ComparedCommits{Problem: "this is not a git repository", Fix: "run trueup in a clone of the repository"}
-	}
 	repository, err := git.OpenRepository(ctx, r.dir)
 	if err != nil {
-		return plan.ComparedCommits{Problem: unreadableBase(err).Problem, Fix: "run trueup in a clone that git may read"}
+		return plan.ComparedCommits{Problem: unreadableBase(err).Problem, Fix: git.Advice(err)}
 	}
 	r.repository = repository.WithoutFetching()
 	if !slices.ContainsFunc(r.names, func(name string) bool { return !filepath.IsLocal(name) }) {

@@ -69,7 +69,7 @@ func (r *CommitReader) ReadBase(ctx context.Context, ref string) plan.PruneBase 
 	}
 	var err error
 	if r.repository, err = git.OpenRepository(ctx, r.dir); err != nil {
-		return plan.PruneBase{Problem: err.Error(), Fix: "run trueup in a clone of the repository"}
+		return plan.PruneBase{Problem: err.Error(), Fix: git.Advice(err)}
 	}
 	if missing, fix := r.notCheckedOut(ctx); missing != "" {
 		return plan.PruneBase{Problem: missing + ", so files that are absent here may be in git", Fix: fix}
