@@ -83,7 +83,7 @@ func (c completer) completionFor(of string) cobra.CompletionFunc {
 	case "FORMAT=FILE":
 		return completeReports
 	}
-	return command.CompleteWords()
+	return cobra.FixedCompletions(nil, command.NoFiles)
 }
 
 // wireCompletion gives a command the completions that it has not chosen itself.
@@ -97,7 +97,7 @@ func (c completer) wireCompletion(cmd *cobra.Command) {
 			complete := c.completionFor(placeholder)
 			switch allowed := f.Annotations[command.AllowedWords]; {
 			case allowed != nil:
-				complete = command.CompleteWords(allowed...)
+				complete = cobra.FixedCompletions(allowed, command.NoFiles)
 			case f.Name == "profile":
 				complete = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 					return c.ProfileNames(), command.NoFiles

@@ -84,8 +84,3 @@ func Candidates[T any](list []T, describe func(T) (word, about string)) (out []s
 	}
 	return out
 }
-
-// CompleteWords offers fixed words.
-func CompleteWords(words ...string) cobra.CompletionFunc {
-	return cobra.FixedCompletions(words, NoFiles)
-}

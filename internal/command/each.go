@@ -123,8 +123,7 @@ func runEach(ctx context.Context, run *Run, o eachOptions, line projectCommandLi
 		if ctx.Err() != nil || o.maxFailures >= 0 && failures.Load() > int64(o.maxFailures) {
 			return false
 		}
-		p := found.Projects[i]
-		keep(i, runInProject(ctx, run, &projectRun{of: run, path: p.Path}, p, line))
+		keep(i, runInProject(ctx, run, found.Projects[i], line))
 		return true
 	})
 	why := whyNotStarted(ctx, o.maxFailures)
@@ -154,11 +153,10 @@ func findFleet(ctx context.Context, run *Run, o eachOptions, line projectCommand
 	if err != nil {
 		return found, fmt.Errorf("-C %s: %w", run.Chdir, files.WithoutPath(err))
 	}
-	base, isCompared := "", line.base != nil || line.command == "drift"
+	base, isCompared := "", slices.Contains([]string{"plan", "apply", "drift"}, line.command)
 	if isCompared {
-		ref := *cmp.Or(line.base, new(string))
-		past := reconcile.NewCommitReader(run.Options, config.LoadedProject{}, nil).ReadPast(ctx, ref, false).Blame
-		if base = past.Base; ref == "" && (base == "" || base == past.Head) {
+		past := reconcile.NewCommitReader(run.Options, config.LoadedProject{}, nil).ReadPast(ctx, line.base, false).Blame
+		if base = past.Base; line.base == "" && (base == "" || base == past.Head) {
 			base = "HEAD^" // what the newest commit removed counts everywhere
 		}
 	}

@@ -468,7 +468,7 @@ func newLedgerForget(run *Run) *cobra.Command {
 		}
 		return doc, err
 	})
-	cmd.ValidArgsFunction = CompleteWords() // manifests have only the names that can't be forgotten
+	cmd.ValidArgsFunction = cobra.FixedCompletions(nil, NoFiles) // manifests have only the names that can't be forgotten
 	cmd.Flags().StringVar(&reason, "reason", "", "why: the record keeps this `TEXT`")
 	cmd.Flags().BoolVar(&yes, "auto-approve", false, "do not ask")
 	return cmd

@@ -51,7 +51,7 @@ func newMemberRoot(run *Run) *cobra.Command {
 
 // runInProject runs the command line in a project, as in a process of its own with that folder, and returns its result.
 // Nobody can answer a question there.
-func runInProject(ctx context.Context, run *Run, m *projectRun, p *config.ProjectFolder, line projectCommandLine) report.Document {
+func runInProject(ctx context.Context, run *Run, p *config.ProjectFolder, line projectCommandLine) report.Document {
 	if p.Err != nil {
 		code := diag.ExitOf(p.Err)
 		return report.Document{Command: line.command, ExitCode: code, Result: diag.ExitName(code), Errors: []string{p.Err.Error()}}
@@ -60,6 +60,7 @@ func runInProject(ctx context.Context, run *Run, m *projectRun, p *config.Projec
 		Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard,
 		Getenv: run.Getenv, Now: run.Now, Sleep: run.Sleep, Hurry: run.Hurry, Retry: run.Retry, Cwd: p.Settings.Dir,
 	})
+	m := &projectRun{of: run, path: p.Path}
 	one.member, one.Shared, one.Warnings, one.API.Budget = m, run.Shared, p.Warnings, run.API.Budget
 	code, err := one.Execute(ctx, newMemberRoot(one), line.words)
 	doc := report.Document{Command: line.command}
@@ -79,8 +80,8 @@ func runInProject(ctx context.Context, run *Run, m *projectRun, p *config.Projec
 type projectCommandLine struct {
 	command string // such as plan or ledger settle
 	words   []string
-	flags   string  // those that results must have in common
-	base    *string // of a plan: the commit that --base-ref names
+	flags   string // those that results must have in common
+	base    string // the commit that --base-ref names
 }
 
 // projectCommandLine returns the command line of each project: what stands after --, and the global flags before it that mean
@@ -120,9 +121,7 @@ func parseMemberLine(run *Run, own *cobra.Command, words []string) (line project
 		}
 	})
 	line.flags = strings.TrimSpace(line.flags + " " + strings.Join(cmd.Flags().Args(), " "))
-	if base := cmd.Flags().Lookup("base-ref"); base != nil {
-		line.base = new(base.Value.String())
-	}
+	line.base, _ = cmd.Flags().GetString("base-ref") // only plan and apply have it
 	// Nobody reviews a console change in the projects of others, which apply would undo, so drift stays.
 	isOffline, _ := cmd.Flags().GetBool("offline") // only plan has it
 	if f := cmd.Flags().Lookup("drift"); f != nil && !f.Changed && !isOffline {

@@ -88,7 +88,7 @@ func (run *Run) openPlatform(ctx context.Context, p config.Project, set *manifes
 }
 
 func (run *Run) noProjectError() error {
-	return errors.New(run.LackOfProject() + " does not know the workspace: run trueup init, or try --sandbox")
+	return fmt.Errorf("there is no %s %s, so trueup does not know the workspace: run trueup init, or try --sandbox", config.ProjectFile, run.SearchedFolders())
 }
 
 // newCommand returns a command that runs do and writes its result. The usage line sets the number of arguments and

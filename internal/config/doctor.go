@@ -127,7 +127,7 @@ func RunDoctor(ctx context.Context, o Options) DoctorReport {
 	r := &e.report
 	if e.openAll(ctx); e.platform != nil {
 		defer e.platform.Close()
-		r.Origins, r.Settings = e.platform.Origins, e.effectiveSettings()
+		r.Origins, r.Settings = e.platform.Ledger.Origins, e.effectiveSettings()
 		if e.ledgerErr == nil { // what is no store may have a password
 			r.Ledger.Store = e.platform.Ledger.Store
 		}
@@ -176,7 +176,7 @@ func (e *doctorChecker) checkProject() DoctorCheck {
 	case e.Sandbox:
 		return skippedCheck("none; the sandbox does not need one")
 	}
-	return failedCheck(diag.ExitError, e.LackOfProject()+" does not know the workspace", "run trueup init, or try --sandbox")
+	return failedCheck(diag.ExitError, "there is no trueup.yaml "+e.SearchedFolders()+", so trueup does not know the workspace", "run trueup init, or try --sandbox")
 }
 
 func (e *doctorChecker) checkManifests() DoctorCheck {
@@ -275,7 +275,7 @@ func (e *doctorChecker) openAll(ctx context.Context) {
 func (e *doctorChecker) effectiveSettings() (list []EffectiveSetting) {
 	if e.Sandbox {
 		for _, area := range kind.Areas() {
-			list = append(list, EffectiveSetting{Name: string(area) + ".url", Value: e.platform.Origins[area], Origin: "--sandbox"})
+			list = append(list, EffectiveSetting{Name: string(area) + ".url", Value: e.platform.Ledger.Origins[area], Origin: "--sandbox"})
 		}
 		return append(list, EffectiveSetting{Name: "ledger.store", Value: e.platform.Ledger.Store, Origin: "--sandbox"})
 	}

@@ -26,13 +26,12 @@ func (o Options) FindProject() (Project, error) {
 	return ReadProject(o.Dir())
 }
 
-// LackOfProject says that no project was found, and where it was searched.
-func (o Options) LackOfProject() string {
-	searched := "here or above"
+// SearchedFolders returns where FindProject looks, for messages.
+func (o Options) SearchedFolders() string {
 	if o.Chdir != "" {
-		searched = "in " + o.Chdir + ", which -C names (trueup does not search the folders above it)"
+		return "in " + o.Chdir + ", which -C names (trueup does not search the folders above it)"
 	}
-	return fmt.Sprintf("there is no %s %s, so trueup", ProjectFile, searched)
+	return "here or above"
 }
 
 // FullPath returns the absolute path of a file that the user named. A relative name starts in the folder of -C.

@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -173,9 +172,8 @@ const shortCommit = 8
 // Platform is the platform of a run with its ledger: the real one or the sandbox.
 type Platform struct {
 	Workspace kind.Workspace
-	Origins   map[kind.Area]string
 	API       api.ClientConfig
-	Ledger    ledger.Config
+	Ledger    ledger.Config // with the addresses of the areas
 	// Pin is what the environment allows.
 	Pin     ProjectPin
 	Profile Profile // empty in the sandbox
@@ -191,9 +189,6 @@ func (w *Platform) Close() {
 		_ = c() // what a run wrote is durable already
 	}
 }
-
-// NewClient returns a client that can write; only apply asks for it.
-func (w *Platform) NewClient() *api.Client { return api.NewClient(w.API) }
 
 // OpenPlatform finds the real platform. It reads nothing of it.
 func (o Options) OpenPlatform(p Project) (*Platform, error) {
@@ -212,11 +207,11 @@ func (o Options) OpenPlatform(p Project) (*Platform, error) {
 // RealPlatform returns the real platform, and which addresses are wrong.
 func (o Options) RealPlatform(s Settings, p Project) (w *Platform, wrong map[kind.Area]error) {
 	w = &Platform{
-		Workspace: p.Workspace, Origins: map[kind.Area]string{}, API: o.apiConfig(p.Workspace),
-		Pin: s.Pin, Profile: s.Profile,
+		Workspace: p.Workspace, API: o.apiConfig(p.Workspace), Ledger: o.LedgerConfig(p), Pin: s.Pin, Profile: s.Profile,
 	}
 	w.API.Endpoints, w.API.Proxy, w.API.Duplicate = map[kind.Area]api.Endpoint{}, s.ProxyFor, p.DuplicateAnswer()
 	w.API.ReadOnly = o.ReadOnly
+	w.Ledger.Origins, w.Ledger.Window = map[kind.Area]string{}, p.SendWindow()
 	wrong = map[kind.Area]error{}
 	for _, area := range kind.Areas() {
 		if s.pinErr != nil {
@@ -231,13 +226,11 @@ func (o Options) RealPlatform(s Settings, p Project) (w *Platform, wrong map[kin
 			if err != nil {
 				wrong[area] = fmt.Errorf("%s: %w", url.Origin, err)
 			} else {
-				e.Base, w.Origins[area] = base, base.String()
+				e.Base, w.Ledger.Origins[area] = base, base.String()
 			}
 		}
 		w.API.Endpoints[area] = e
 	}
-	w.Ledger = o.LedgerConfig(p)
-	w.Ledger.Origins, w.Ledger.Window = maps.Clone(w.Origins), p.SendWindow()
 	return w, wrong
 }
 

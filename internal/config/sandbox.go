@@ -81,7 +81,7 @@ func (o Options) OpenSandboxPlatform(ctx context.Context, p Project, set *manife
 		return nil, err
 	}
 	w := &Platform{
-		Workspace: ws, API: o.apiConfig(ws), Origins: map[kind.Area]string{}, closers: []func() error{server.Close},
+		Workspace: ws, API: o.apiConfig(ws), closers: []func() error{server.Close},
 	}
 	defer func() {
 		if err != nil {
@@ -96,6 +96,7 @@ func (o Options) OpenSandboxPlatform(ctx context.Context, p Project, set *manife
 		return nil, err
 	}
 	w.closers = []func() error{stop, server.Close}
+	w.Ledger.Origins = map[kind.Area]string{}
 	w.API.Now, w.API.Endpoints = server.Now, map[kind.Area]api.Endpoint{} // the sandbox has its own clock
 	for area, at := range map[kind.Area]struct{ path, token string }{
 		kind.Compute:  {sandbox.ComputeBase, sandbox.ComputeToken},
@@ -105,7 +106,7 @@ func (o Options) OpenSandboxPlatform(ctx context.Context, p Project, set *manife
 		if err != nil {
 			return nil, err
 		}
-		w.API.Endpoints[area], w.Origins[area] = api.Endpoint{Base: address, Token: api.PublicToken(at.token)}, sandboxOrigin+at.path
+		w.API.Endpoints[area], w.Ledger.Origins[area] = api.Endpoint{Base: address, Token: api.PublicToken(at.token)}, sandboxOrigin+at.path
 	}
 	if w.Ledger, err = o.sandboxLedger(ctx, dir, w); err != nil {
 		return nil, err
@@ -146,7 +147,7 @@ func (o Options) OpenSandbox(dir string, ws kind.Workspace, log func(sandbox.Log
 func (o Options) sandboxLedger(ctx context.Context, dir string, w *Platform) (ledger.Config, error) {
 	cfg := ledger.Config{
 		Store: "file:ledger-" + w.Workspace.UUID, Dir: dir, SeenCache: filepath.Join(dir, "seen"),
-		Workspace: w.Workspace, Origins: w.Origins, Now: w.API.Now, Claim: o.NewClaim(),
+		Workspace: w.Workspace, Origins: w.Ledger.Origins, Now: w.API.Now, Claim: o.NewClaim(),
 		Rebind: func(string, string, string) error { return nil }, // a workspace may get another name
 	}
 	g, err := ledger.CreateLedger(ctx, cfg)

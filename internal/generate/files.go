@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -262,7 +261,7 @@ func (s *Setup) editText(was []byte) ([]byte, error) {
 	case was == nil:
 		return fmt.Appendf(nil, "# yaml-language-server: $schema=%s\napiVersion: trueup/v1\nkind: Project\n"+
 			"workspace:\n  name: %s\n  uuid: %s\nmanifests: [%s]\n%s",
-			kind.EditorSchemaFile, jsonText(s.Project.Workspace.Name), jsonText(s.Project.Workspace.UUID), config.ManifestsDir, s.ledgerPart()), nil
+			kind.EditorSchemaFile, canon.Encode(s.Project.Workspace.Name), canon.Encode(s.Project.Workspace.UUID), config.ManifestsDir, s.ledgerPart()), nil
 	case s.IsNew:
 		return nil, errors.New("it is not a project file")
 	}
@@ -296,7 +295,7 @@ func (s *Setup) addLedgerID(was []byte, before config.Project) []byte {
 	if at == nil {
 		return was
 	}
-	now := slices.Concat(was[:at[1]], was[at[2]:at[3]], []byte("id: "+jsonText(s.ID)+lineEnd(was)), was[at[1]:])
+	now := slices.Concat(was[:at[1]], was[at[2]:at[3]], []byte("id: "+string(canon.Encode(s.ID))+lineEnd(was)), was[at[1]:])
 	before.Ledger.ID = s.ID
 	if after, err := config.ParseProject(now); err != nil || !reflect.DeepEqual(after, before) {
 		return was
@@ -311,10 +310,10 @@ func (s *Setup) ledgerPart() string {
 	}
 	text := "ledger:\n"
 	if store := s.shownStore(); store != "" {
-		text += "  store: " + jsonText(store) + "\n"
+		text += "  store: " + string(canon.Encode(store)) + "\n"
 	}
 	if !s.Waits {
-		text += "  id: " + jsonText(s.ID) + "\n"
+		text += "  id: " + string(canon.Encode(s.ID)) + "\n"
 	}
 	return text
 }
@@ -360,12 +359,4 @@ func lineEnd(text []byte) string {
 		return "\r\n"
 	}
 	return "\n"
-}
-
-func jsonText(v any) string {
-	text, err := json.Marshal(v)
-	if err != nil {
-		panic(fmt.Sprintf("texts as JSON: %v", err)) // they always are
-	}
-	return string(text)
 }

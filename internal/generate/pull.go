@@ -187,22 +187,17 @@ func (r *pullRun) manifestOptions() manifest.LoadSettings {
 // readManifests reads the manifests of the project, except in folders that do not exist yet, and those of
 // the place that is written to.
 func (r *pullRun) readManifests(ctx context.Context) error {
-	exists := func(name string) bool {
+	isMissing := func(name string) bool {
 		_, err := os.Lstat(name)
-		return !errors.Is(err, fs.ErrNotExist)
+		return errors.Is(err, fs.ErrNotExist)
 	}
 	there := r.project
-	there.Manifests = nil
-	for _, name := range r.project.Manifests {
-		if exists(filepath.Join(r.project.Dir, name)) {
-			there.Manifests = append(there.Manifests, name)
-		}
-	}
+	there.Manifests = slices.DeleteFunc(slices.Clone(there.Manifests), func(name string) bool { return isMissing(filepath.Join(there.Dir, name)) })
 	var more []string
 	if len(r.project.Manifests) == 0 {
 		more = append(more, ".")
 	}
-	if name := r.opts.Dir; name != "" && !r.readsFile(name) && exists(r.FullPath(name)) {
+	if name := r.opts.Dir; name != "" && !r.readsFile(name) && !isMissing(r.FullPath(name)) {
 		more = append(more, name)
 	}
 	configured, err := there.OpenManifests(r.Dir())

@@ -29,7 +29,7 @@ import (
 // all about every request. It also returns the time by the platform's clock, and asks the platform nothing.
 func (e PurgeEnv) readRequests(ctx context.Context, more []kind.Key, all bool) (view ledger.View, at time.Time, err error) {
 	if !e.Project.Exists() && !e.Sandbox {
-		view.Problem, view.Fix = e.LackOfProject()+" knows none", "run trueup init, or try --sandbox"
+		view.Problem, view.Fix = "there is no trueup.yaml "+e.SearchedFolders()+", so trueup knows none", "run trueup init, or try --sandbox"
 		return view, at, nil
 	}
 	keys := slices.Clone(more)

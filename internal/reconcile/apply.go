@@ -26,7 +26,7 @@ import (
 
 // ApplyPlan applies the plan, and returns the exit code.
 func (s *Session) ApplyPlan(ctx context.Context) (apply.Result, int) {
-	client := s.Platform.NewClient()
+	client := api.NewClient(s.Platform.API)
 	defer client.Close()
 	defer context.AfterFunc(ctx, func() {
 		if errors.Is(ctx.Err(), context.Canceled) {
@@ -151,7 +151,7 @@ func (s *Session) NarrowToProbe(p PurgeProbe) error {
 // SendProbe sends a probe again, which the platform has accepted (docs/design.md 0.7). It records that the platform
 // refused the duplicate. Any other answer is an error. An accepted duplicate ends what was proven before.
 func (s *Session) SendProbe(ctx context.Context, p PurgeProbe) (proof ledger.DuplicateProof, err error) {
-	client := s.Platform.NewClient()
+	client := api.NewClient(s.Platform.API)
 	defer client.Close()
 	records, err := s.Ledger.ReadRecords(ctx, []kind.Key{p.key})
 	if err != nil {

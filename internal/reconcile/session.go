@@ -68,7 +68,7 @@ func PrepareSession(ctx context.Context, env config.Options, l config.LoadedProj
 	options := &s.inputs.Options
 	options.PartOfTree = options.PartOfTree || broken != nil
 	options.Unread, options.ShowUnmanaged = manifest.HasUnread(l.Findings), env.Verbose
-	s.inputs.Target = plan.Destination{Origins: s.Platform.Origins, Workspace: s.Platform.Workspace}
+	s.inputs.Target = plan.Destination{Origins: s.Platform.Ledger.Origins, Workspace: s.Platform.Workspace}
 	s.inputs.LedgerStore = s.Platform.Ledger.Store
 	if o.Prune {
 		s.inputs.Base = NewCommitReader(env, l, o.Paths).ReadBase(ctx, o.BaseRef)

@@ -177,21 +177,18 @@ func nameProjects(names []string) string {
 // not in it, so every warning about the manifest of a changed object counts as one about the change. Beside an error is what could be read.
 func ReadResult(text []byte) (Document, error) {
 	var in documentJSON
-	if err := unmarshal(text, &in); err != nil {
-		return in.Document, err
+	err := unmarshal(text, &in)
+	if err == nil {
+		err = formatIs(in.Format, ResultFormat)
 	}
-	if err := formatIs(in.Format, ResultFormat); err != nil {
-		return in.Document, err
+	if err == nil && in.Plan != nil {
+		err = formatIs(in.Plan.Format, plan.Format)
 	}
-	if in.Plan != nil {
-		if err := formatIs(in.Plan.Format, plan.Format); err != nil {
-			return in.Document, err
-		}
+	isUnexplained := func(c requesttest.Case) bool { return c.Result == requesttest.Failed && len(c.Failures) == 0 }
+	if err == nil && in.Tests != nil && slices.ContainsFunc(in.Tests.Cases, isUnexplained) {
+		err = errors.New("it is not a result: a test failed without a failure")
 	}
-	if in.Tests != nil && slices.ContainsFunc(in.Tests.Cases, func(c requesttest.Case) bool { return c.Result == requesttest.Failed && len(c.Failures) == 0 }) {
-		return in.Document, errors.New("it is not a result: a test failed without a failure")
-	}
-	return in.Document, nil
+	return in.Document, err
 }
 
 // unmarshal reads one JSON value and nothing else, with numbers as they are written.
