@@ -87,8 +87,8 @@ func findRepository(ctx context.Context, dir string) (r Repository, gitDir strin
 
 // hasAbove reports whether dir, where its links lead, or a folder above it has an entry of that name.
 func hasAbove(dir, entry string) bool {
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real
+	if led, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = led
 	}
 	_, found := files.FindAbove(dir, entry)
 	return found
