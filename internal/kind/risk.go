@@ -68,15 +68,23 @@ func (f *Field) RiskOf(before, after, around any) Risk {
 
 // RiskRowOf is RiskOf with the reason. It is the row of the gravest change in an object or a list.
 func (f *Field) RiskRowOf(before, after, around any) RiskRow {
-	undocumented := RiskRow{Risk: RiskServes, Reason: "the platform does not document it"}
 	switch {
 	case before == nil && after == nil:
 		return RiskRow{}
 	case !f.documentsAll(before) || !f.documentsAll(after):
 		return undocumented
 	}
+	return f.documentedRiskRow(before, after, around)
+}
+
+var undocumented = RiskRow{Risk: RiskServes, Reason: "the platform does not document it"}
+
+// documentedRiskRow is RiskRowOf for values of which the platform documents all.
+func (f *Field) documentedRiskRow(before, after, around any) RiskRow {
 	i := slices.IndexFunc(f.rows, func(row RiskRow) bool { return f.fitsChange(row.Change, before, after, around) })
 	switch {
+	case before == nil && after == nil:
+		return RiskRow{}
 	case i < 0:
 		return undocumented
 	case f.rows[i].Change != "any":
@@ -99,29 +107,29 @@ func graverRow(a, b RiskRow) RiskRow {
 // RiskOfRemoval returns what removing a value of this field can do.
 func (f *Field) RiskOfRemoval(value any) Risk { return f.RiskOf(value, nil, nil) }
 
-// riskBelow returns the gravest row of the changes in an object or a list.
+// riskBelow returns the gravest row of the changes in an object or a list, of which the platform documents all.
 func (f *Field) riskBelow(before, after any) (row RiskRow) {
 	was, wasObject := before.(map[string]any)
 	is, isObject := after.(map[string]any)
 	if wasObject || isObject {
 		for _, name := range slices.Sorted(maps.Keys(was)) {
 			if _, kept := is[name]; !kept {
-				row = graverRow(row, f.Member(name).RiskRowOf(was[name], nil, was))
+				row = graverRow(row, f.Member(name).documentedRiskRow(was[name], nil, was))
 			}
 		}
 		for _, name := range slices.Sorted(maps.Keys(is)) {
 			if !reflect.DeepEqual(was[name], is[name]) {
-				row = graverRow(row, f.Member(name).RiskRowOf(was[name], is[name], is))
+				row = graverRow(row, f.Member(name).documentedRiskRow(was[name], is[name], is))
 			}
 		}
 	}
 	elements, _ := before.([]any)
 	for _, e := range elements {
-		row = graverRow(row, f.Element().RiskRowOf(e, nil, nil))
+		row = graverRow(row, f.Element().documentedRiskRow(e, nil, nil))
 	}
 	elements, _ = after.([]any)
 	for _, e := range elements {
-		row = graverRow(row, f.Element().RiskRowOf(nil, e, nil))
+		row = graverRow(row, f.Element().documentedRiskRow(nil, e, nil))
 	}
 	return row
 }

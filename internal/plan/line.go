@@ -35,8 +35,14 @@ const (
 	Lost    merge.ChangeKind = "lost"
 )
 
-// AllLines returns all that a report may show of an item: its Lines, its notes, and lines of the classes above.
+// AllLines returns all that a report may show of an item: its NotedLines, and lines of the classes above.
 func (it Item) AllLines() []ChangeLine {
+	lines := append(append(it.NotedLines(), it.addedLines()...), it.linesOf(Lost, it.FirstContact)...)
+	return append(append(lines, it.linesOf(Stays, it.Preserved)...), it.linesOf(NotSent, it.Collateral)...)
+}
+
+// NotedLines returns the Lines and notes of an item, which have causes, but for values that a take-over drops.
+func (it Item) NotedLines() []ChangeLine {
 	lines := it.Lines()
 	for _, c := range it.Notes {
 		lines = append(lines, ChangeLine{Change: c})
@@ -48,8 +54,7 @@ func (it Item) AllLines() []ChangeLine {
 		}
 		lines = slices.DeleteFunc(lines, func(l ChangeLine) bool { return l.Desired == nil && lost[l.Path] })
 	}
-	lines = append(append(lines, it.addedLines()...), it.linesOf(Lost, it.FirstContact)...)
-	return append(append(lines, it.linesOf(Stays, it.Preserved)...), it.linesOf(NotSent, it.Collateral)...)
+	return lines
 }
 
 func (it Item) linesOf(class merge.ChangeKind, values []merge.PathValue) []ChangeLine {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"trueup/internal/canon"
 	"trueup/internal/kind"
@@ -12,13 +13,23 @@ import (
 	"trueup/internal/merge"
 )
 
-// RulesFor returns how specs of the kind are compared, by the schema and the project's overrides.
+// schemaRules has the rules of each kind's schema, which nobody changes.
+var schemaRules sync.Map
+
+// RulesFor returns how specs of the kind are compared, by the schema and the project's overrides. Do not change the result.
 func RulesFor(k *kind.Kind, overrides []Override) *merge.Rules {
-	rules := rulesFromField(k.Spec())
-	for _, o := range overrides {
-		if strings.EqualFold(o.Kind, k.Name) && len(o.Undocumented) == 0 {
-			applyOverride(rules, o)
+	all := slices.Clone(overrides)
+	all = slices.DeleteFunc(all, func(o Override) bool { return !strings.EqualFold(o.Kind, k.Name) || len(o.Undocumented) > 0 })
+	if len(all) == 0 {
+		rules, known := schemaRules.Load(k)
+		if !known {
+			rules, _ = schemaRules.LoadOrStore(k, rulesFromField(k.Spec()))
 		}
+		return rules.(*merge.Rules)
+	}
+	rules := rulesFromField(k.Spec())
+	for _, o := range all {
+		applyOverride(rules, o)
 	}
 	return rules
 }

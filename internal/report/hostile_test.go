@@ -53,6 +53,9 @@ func hostile(s string, v any, op plan.Op, class merge.ChangeKind, n int) Documen
 		Recorded: &plan.RecordVersion{Seq: n, State: ledger.RequestState(s)},
 		Deleted:  n%2 == 0, Recreate: n%3 == 1, Resend: n%5 == 1, Lost: n%7 == 1, Found: n%11 == 1, Record: n%13 == 1, NeedsPerson: n%4 == 1,
 	}
+	if op == plan.Patch || op == plan.None { // a request that is sent once is neither changed nor equal
+		item.Purge = nil
+	}
 	statuses := []apply.Status{apply.Failed, apply.Done, apply.Skipped, apply.Status(s)}
 	doc := Document{
 		Command: s, Result: s, Sandbox: n%3 == 0, Objects: n, Errors: []string{s}, Messages: []string{s}, RunURL: s, Files: []SideReport{{Format: s, Path: s}}, Place: FolderInRepo{Top: s, Folder: s, Project: s},

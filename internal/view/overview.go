@@ -183,7 +183,7 @@ func CountCauses(pl *plan.Plan, opts TextOptions) []Tally {
 			continue
 		}
 		whys = append(whys, objectCause(item))
-		for _, l := range item.AllLines() {
+		for _, l := range item.NotedLines() {
 			if plan.IsShown(l.Class) {
 				whys = append(whys, l.Cause)
 			}

@@ -166,8 +166,8 @@ func rowOf(item plan.Item, c plan.Change, locations []routing.Location) Row {
 	case from != nil:
 		r.Before, r.Details = describeValue(of, from)
 	}
-	if len(r.Details) > 0 { // what is in an element is read, even if the element itself only protects more
-		r.Whole = MustShow(max(c.Risk, riskAt(item.Kind, c.Path, from), riskAt(item.Kind, c.Path, to)))
+	if len(r.Details) > 0 && !r.Whole { // what is in an element is read, even if the element itself only protects more
+		r.Whole = MustShow(max(riskAt(item.Kind, c.Path, from), riskAt(item.Kind, c.Path, to)))
 	}
 	r.Before, r.After = addTime(r.Before, from, units.Live), addTime(r.After, to, units.Desired)
 	r.markUnsent(c)
@@ -205,7 +205,10 @@ func (r *Row) markUnsent(c plan.Change) {
 
 // addTime adds to a value what it is in words, if it is a number of a unit of time.
 func addTime(value safetext.Text, v any, unit string) safetext.Text {
-	if words, _ := kind.FormatTimeUnits(fmt.Sprint(v), unit); words != "" && !value.Empty() {
+	if unit == "" || value.Empty() {
+		return value
+	}
+	if words, _ := kind.FormatTimeUnits(fmt.Sprint(v), unit); words != "" {
 		return safetext.F("%s (%s)", value, words)
 	}
 	return value
