@@ -27,7 +27,7 @@ const mostEntries = 1000
 // completePaths offers manifests and folders. Without -C it lets the shell find them, because the shell
 // quotes them correctly.
 func (c completer) completePaths(_ *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-	if !c.HasChdir() {
+	if c.Chdir == "" {
 		return []string{"yaml", "yml", "json"}, cobra.ShellCompDirectiveFilterFileExt
 	}
 	var out []string

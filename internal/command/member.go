@@ -21,10 +21,9 @@ import (
 
 // projectRun is what the run of one of many projects shares with trueup each.
 type projectRun struct {
-	of       *Run // trueup each
-	path     string
-	warnings diag.List // about what other projects have, too
-	result   *report.Document
+	of     *Run // trueup each
+	path   string
+	result *report.Document
 }
 
 // memberCommands returns the commands that trueup each runs.
@@ -52,16 +51,16 @@ func newMemberRoot(run *Run) *cobra.Command {
 
 // runInProject runs the command line in a project, as in a process of its own with that folder, and returns its result.
 // Nobody can answer a question there.
-func runInProject(ctx context.Context, run *Run, m *projectRun, p config.ProjectFolder, line projectCommandLine) report.Document {
+func runInProject(ctx context.Context, run *Run, m *projectRun, p *config.ProjectFolder, line projectCommandLine) report.Document {
 	if p.Err != nil {
 		code := diag.ExitOf(p.Err)
 		return report.Document{Command: line.command, ExitCode: code, Result: diag.ExitName(code), Errors: []string{p.Err.Error()}}
 	}
 	one := NewRun(config.Env{
 		Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard,
-		Getenv: run.Getenv, Now: run.Now, Sleep: run.Sleep, Hurry: run.Hurry, Retry: run.Retry, Cwd: p.Dir,
+		Getenv: run.Getenv, Now: run.Now, Sleep: run.Sleep, Hurry: run.Hurry, Retry: run.Retry, Cwd: p.Settings.Dir,
 	})
-	one.member, one.Shared, one.API.Budget = m, run.Shared, run.Shared.Budget
+	one.member, one.Shared, one.Warnings, one.API.Budget = m, run.Shared, p.Warnings, run.API.Budget
 	code, err := one.Execute(ctx, newMemberRoot(one), line.words)
 	doc := report.Document{Command: line.command}
 	if m.result != nil {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"net"
 	"net/http"
 	"os"
@@ -33,7 +32,7 @@ const sandboxOrigin = "http://sandbox.invalid"
 
 // SandboxDir returns the folder of the sandbox and its ledger.
 func (o Options) SandboxDir(p Project) (string, error) {
-	return files.OwnFolder(cmp.Or(p.Dir, o.Dir), ".trueup/sandbox")
+	return files.OwnFolder(cmp.Or(p.Dir, o.Dir()), ".trueup/sandbox")
 }
 
 // SandboxUUID returns the identifier of a workspace of the sandbox.
@@ -272,46 +271,26 @@ func CallServedSandbox(ctx context.Context, dir, method, what, body string) ([]b
 	return answer, nil
 }
 
-// SeedSandbox puts objects on the sandbox that is served in the folder, or else on the one that is kept there, many
-// at a time. It returns how many.
-func (o Options) SeedSandbox(ctx context.Context, dir string, ws kind.Workspace, objects iter.Seq2[[]byte, error]) (n int, err error) {
-	put, end, err := o.openSeeder(ctx, dir, ws)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, end()) }()
-	const atOnce = 1 << 20 // bytes
-	var waiting []json.RawMessage
-	size := 0
-	for object, err := range objects {
-		if err = cmp.Or(err, ctx.Err()); err != nil {
-			return n, err
-		}
-		waiting, size, n = append(waiting, object), size+len(object), n+1
-		if size < atOnce {
-			continue
-		}
-		if err := put(waiting); err != nil {
-			return n, err
-		}
-		waiting, size = nil, 0
-	}
-	return n, put(waiting)
-}
+// seedsAtOnce is how many objects a served sandbox gets in a request, which may have 16 MB.
+const seedsAtOnce = 20
 
-func (o Options) openSeeder(ctx context.Context, dir string, ws kind.Workspace) (put func([]json.RawMessage) error, end func() error, err error) {
-	if _, err := CallServedSandbox(ctx, dir, http.MethodGet, "fault", ""); err == nil {
-		return func(objects []json.RawMessage) error {
-			body, err := json.Marshal(objects)
-			if err == nil {
-				_, err = CallServedSandbox(ctx, dir, http.MethodPut, "objects", string(body))
-			}
+// SeedSandbox puts objects on the sandbox that is served in the folder, or else on the one that is kept there.
+func (o Options) SeedSandbox(ctx context.Context, dir string, ws kind.Workspace, objects []json.RawMessage) error {
+	if _, err := CallServedSandbox(ctx, dir, http.MethodGet, "fault", ""); err != nil {
+		server, err := o.OpenSandbox(dir, ws, nil)
+		if err != nil {
 			return err
-		}, func() error { return nil }, nil
+		}
+		return errors.Join(server.PutJSON(objects...), server.Close())
 	}
-	server, err := o.OpenSandbox(dir, ws, nil)
-	if err != nil {
-		return nil, nil, err
+	for part := range slices.Chunk(objects, seedsAtOnce) {
+		body, err := json.Marshal(part)
+		if err == nil {
+			_, err = CallServedSandbox(ctx, dir, http.MethodPut, "objects", string(body))
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return func(objects []json.RawMessage) error { return server.PutJSON(objects...) }, server.Close, nil
+	return nil
 }

@@ -128,6 +128,20 @@ func MapList[T, R any](list []T, of func(T) R) (out []R) {
 	return out
 }
 
+// GroupBy returns the elements of a list in groups with the same key, in the order of the first of each.
+func GroupBy[T any, K comparable](list []T, keyOf func(T) K) (groups [][]T) {
+	at := map[K]int{}
+	for _, e := range list {
+		key := keyOf(e)
+		i, known := at[key]
+		if !known {
+			i, at[key], groups = len(groups), len(groups), append(groups, nil)
+		}
+		groups[i] = append(groups[i], e)
+	}
+	return groups
+}
+
 // SharedEnds counts the elements that two lists share at their start and at their end.
 func SharedEnds[T comparable](x, y []T) (head, tail int) {
 	short := min(len(x), len(y))

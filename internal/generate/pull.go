@@ -178,11 +178,7 @@ func PullManifests(ctx context.Context, cfg config.Options, p config.Project, as
 	return &r.PullResult, err
 }
 
-func (r *pullRun) fullPath(name string) string {
-	return files.AbsolutePath(r.Dir, filepath.FromSlash(name))
-}
-
-func (r *pullRun) readsFile(name string) bool { return r.project.ReadsFile(r.Dir, r.fullPath(name)) }
+func (r *pullRun) readsFile(name string) bool { return r.project.ReadsFile(r.Dir(), r.FullPath(name)) }
 
 func (r *pullRun) manifestOptions() manifest.LoadSettings {
 	return r.project.ManifestOptions(r.API.Parallelism)
@@ -206,11 +202,11 @@ func (r *pullRun) readManifests(ctx context.Context) error {
 	if len(r.project.Manifests) == 0 {
 		more = append(more, ".")
 	}
-	if name := r.opts.Dir; name != "" && !r.readsFile(name) && exists(r.fullPath(name)) {
+	if name := r.opts.Dir; name != "" && !r.readsFile(name) && exists(r.FullPath(name)) {
 		more = append(more, name)
 	}
-	configured, err := there.OpenManifests(r.Dir)
-	others, wrong := config.OpenManifests(r.Dir, more, nil)
+	configured, err := there.OpenManifests(r.Dir())
+	others, wrong := r.OpenPaths(more)
 	if err = errors.Join(err, wrong); err != nil {
 		return err
 	}

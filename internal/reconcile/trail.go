@@ -55,15 +55,14 @@ type historyStart struct {
 func (r *CommitReader) ReadTrails(ctx context.Context, keys []kind.Key) map[kind.Key]plan.ManifestHistory {
 	ctx, cancel := context.WithTimeout(ctx, trailTimeout)
 	defer cancel()
-	opened, problem := r.withRepository(ctx)
-	if problem.Problem != "" {
+	if r.explainable(ctx).Problem != "" {
 		return nil
 	}
-	t := versionReader{CommitReader: opened, contents: map[string]parsedFile{}, trails: map[kind.Key]plan.ManifestHistory{}, begins: map[string][]historyStart{}}
+	t := versionReader{CommitReader: r, contents: map[string]parsedFile{}, trails: map[kind.Key]plan.ManifestHistory{}, begins: map[string][]historyStart{}}
 	files := map[string][]kind.Key{}
 	var gone []kind.Key
 	for _, key := range keys {
-		if o := r.cfg.Set.Find(key); o == nil {
+		if o := r.Set.Find(key); o == nil {
 			gone = append(gone, key)
 		} else if name := t.fileOf(o.Path); name != "" {
 			files[name] = append(files[name], key)
@@ -276,7 +275,7 @@ func (t *versionReader) readContents(ctx context.Context, ids []string) error {
 	if err != nil {
 		return err
 	}
-	options := t.cfg.Options
+	options := t.options
 	options.Progress, options.Strict = nil, false
 	for _, id := range ids {
 		set, findings, err := manifest.Load(ctx, []manifest.PathSource{{FS: tree, Path: id + ".yaml"}}, options)

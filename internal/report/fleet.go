@@ -36,17 +36,6 @@ type ProjectResult struct {
 	Digest string `json:"digest,omitempty"`
 }
 
-// ResultOf returns the document of one of many projects. A command with a form of its own, such as status, becomes a message
-// that counts what it has.
-func ResultOf(path, workspace string, doc Document) Document {
-	if s, ok := doc.Data.(statusDocument); ok {
-		doc.Messages = append(doc.Messages, s.counts)
-	}
-	doc.Data, doc.Text = nil, nil
-	doc.Project = &ProjectResult{Path: path, Workspace: workspace, Result: doc.Result, ExitCode: doc.ExitCode}
-	return doc
-}
-
 // FleetRun is what the results of one run have in common.
 type FleetRun struct {
 	// Command is the subcommand that runs in each project, such as plan, and Flags are its flags.
@@ -230,7 +219,7 @@ func formatIs(got, want string) error {
 type shardResults struct {
 	ShardHead
 	name      string
-	byProject map[string]*Document // placed in the fleet; nil is damaged
+	byProject map[string]*Document // nil is damaged
 	wrong     []string             // the lines that can't be read
 }
 
@@ -284,7 +273,6 @@ func (r *shardResults) addLine(line []byte) error {
 		r.byProject[at] = nil
 		return fmt.Errorf("the result of the project %.300s: %w", at, err)
 	}
-	PlaceInFleet(&doc)
 	r.byProject[at] = &doc
 	return nil
 }
@@ -333,7 +321,7 @@ func CollectResults(fsys fs.FS, tool string) (Document, error) {
 		}
 	}
 	slices.SortFunc(docs, func(a, b Document) int { return strings.Compare(a.Project.Path, b.Project.Path) })
-	return mergeResults(facts, docs, wrong), nil
+	return MergeResults(facts, docs, wrong), nil
 }
 
 // findShards reads the files of results, and says what is wrong with those that can't be read. The newest is the last.

@@ -129,7 +129,7 @@ type htmlPageData struct {
 	Below         []htmlLink
 	FoundBelow    bool
 	Facts         []fact
-	Settings      []view.SettingView
+	Settings      []view.ObjectView
 	FoundOf       safeText
 	Output        []safeText
 	Found, Advice []equalFindings
@@ -175,7 +175,7 @@ func newHTMLPage(doc Document, opts view.TextOptions) *htmlPageData {
 		p.Ask = "trueup drift --target KIND/NAME"
 	}
 	for _, s := range p.Settings {
-		p.score.MarkShown(view.FactsOfRows(s.Rows)...)
+		p.score.MarkShown(view.FactsOfRows(s.Lines())...)
 	}
 	p.Found, p.MoreFound = firstFindings(p.Found)
 	p.Heading, p.Lede, p.Sub = summaryOf(doc)
@@ -198,26 +198,22 @@ func (p *htmlPageData) addPlan(pl *plan.Plan, opts view.TextOptions) {
 	p.Notices, p.Facts, p.Notes = view.Notices(pl), factsOfRun(p.Document), view.NotesOf(pl, view.TextOptions{})
 	p.addObjects(pl, opts)
 	p.Requests = view.NewRequestSection(pl, view.TextOptions{})
-	manifests := view.ManifestsOf(pl)
+	itemAt := view.ItemFinder(pl)
 	p.Advice = groupEqualFindings(pl.Advice)
 	for i, a := range p.Advice {
-		p.Advice[i].Link = p.links[manifests.ObjectAt(a.Path, a.Line)]
+		p.Advice[i].Link = p.links[itemAt(a.Path, a.Line).Key]
 	}
 	p.Advice, p.MoreAdvice = firstFindings(p.Advice)
 	p.FoundBelow = len(p.Found) > 0 && !p.Findings.HasErrors()
-	for _, l := range []struct {
-		isThere bool
-		link    htmlLink
-	}{
-		{len(p.Requests.Lines) > 0, htmlLink{"requests", p.Requests.Title}},
-		{p.FoundBelow, htmlLink{"findings", safetext.Count(len(p.Findings), "finding")}},
-		{len(p.Notes) > 0, htmlLink{"notes", safetext.Count(len(p.Notes), "note")}},
-		{len(p.Advice) > 0, htmlLink{"advice", view.CountAdvice(len(pl.Advice))}},
-	} {
-		if l.isThere {
-			p.Below = append(p.Below, l.link)
+	addLink := func(isThere bool, id string, title safeText) {
+		if isThere {
+			p.Below = append(p.Below, htmlLink{id, title})
 		}
 	}
+	addLink(len(p.Requests.Lines) > 0, "requests", p.Requests.Title)
+	addLink(p.FoundBelow, "findings", safetext.Count(len(p.Findings), "finding"))
+	addLink(len(p.Notes) > 0, "notes", safetext.Count(len(p.Notes), "note"))
+	addLink(len(p.Advice) > 0, "advice", view.CountAdvice(len(pl.Advice)))
 	p.addList("Not in git", "object", diag.MapList(pl.Unmanaged, view.FormatKey))
 }
 
@@ -233,13 +229,8 @@ func (p *htmlPageData) addManifestSummary() {
 }
 
 func (p *htmlPageData) collectOutcomes() {
-	for _, o := range p.Apply.Outcomes {
-		if isUntouched(o) {
-			p.Untouched++
-		} else {
-			p.Outcomes = append(p.Outcomes, o)
-		}
-	}
+	p.Outcomes = slices.DeleteFunc(slices.Clone(p.Apply.Outcomes), isUntouched)
+	p.Untouched = len(p.Apply.Outcomes) - len(p.Outcomes)
 	slices.SortStableFunc(p.Outcomes, func(a, b apply.ItemOutcome) int {
 		_, rankA := view.OutcomeKindOf(a)
 		_, rankB := view.OutcomeKindOf(b)
@@ -275,27 +266,20 @@ type htmlFilter struct {
 
 // NamedObjects counts the objects of Named.
 func (p *htmlPageData) NamedObjects() int {
-	return sum(p.Named, func(i htmlItem) int { return max(len(i.Keys), 1) })
+	return sum(p.Named, htmlItem.objects)
 }
 
 func (p *htmlPageData) addFilters(pl *plan.Plan, opts view.TextOptions) {
-	filters := []htmlFilter{{"Cause", "why", view.CountCauses(pl, opts)}, {Name: "What", By: "op"}, {Name: "Kind", By: "kind"}}
-	for _, i := range p.Items {
-		n := max(len(i.Keys), 1)
-		filters[1].count(i.State, i.State, n)
-		filters[2].count(i.Kind().String(), i.Kind().String(), n)
+	count := func(of func(htmlItem) string) []view.Tally {
+		return diag.MapList(diag.GroupBy(p.Items, of), func(same []htmlItem) view.Tally {
+			return view.Tally{Class: "plain", Value: of(same[0]), Name: of(same[0]), N: sum(same, htmlItem.objects)}
+		})
+	}
+	filters := []htmlFilter{
+		{"Cause", "why", view.CountCauses(pl, opts)}, {"What", "op", count(func(i htmlItem) string { return i.State })},
+		{"Kind", "kind", count(func(i htmlItem) string { return i.Kind().String() })},
 	}
 	p.Filters = slices.DeleteFunc(filters, func(f htmlFilter) bool { return len(f.Choices) < 2 })
-}
-
-// count counts n objects with a value; choices are in the order of their first one.
-func (f *htmlFilter) count(value, name string, n int) {
-	i := slices.IndexFunc(f.Choices, func(t view.Tally) bool { return t.Value == value })
-	if i < 0 {
-		i = len(f.Choices)
-		f.Choices = append(f.Choices, view.Tally{Class: "plain", Value: value, Name: name})
-	}
-	f.Choices[i].N += n
 }
 
 // firstFindings returns the first findings, errors before others, and counts the rest.

@@ -68,8 +68,11 @@ func remarks(doc Document) []remark {
 	return found
 }
 
+// ofRun begins the rules about a whole run.
+const ofRun = "run/"
+
 // isAboutRun reports whether a remark is about the whole run, not about a file.
-func (r remark) isAboutRun() bool { return strings.HasPrefix(r.rule, "run/") }
+func (r remark) isAboutRun() bool { return strings.HasPrefix(r.rule, ofRun) }
 
 // lines returns the lines of a remark. One that shows facts has no line that a reader does not see whole.
 func (r remark) lines() (lines []safeText) {
@@ -152,11 +155,9 @@ func objectsByKey(doc Document) map[kind.Key]view.ObjectView {
 func settingRemarks(doc Document) []remark {
 	var found []remark
 	for _, s := range view.SettingsOf(doc.Plan) {
-		r := runRemark("plan/setting", view.RowSentence(s.Rows[0]))
-		r.named, r.field, r.facts = true, s.Field, view.FactsOfRows(s.Rows)
-		for _, below := range s.Rows[1:] {
-			r.more = append(r.more, below.Text)
-		}
+		r := runRemark("plan/setting", view.RowSentence(s.Changes[0]))
+		r.named, r.field, r.facts = true, s.Changes[0].Field, view.FactsOfRows(s.Lines())
+		r.more = diag.MapList(s.Notes, view.FullRowSentence)
 		if file, ok := doc.Place.inRepository(s.Path); ok {
 			r.file, r.Line = file, max(s.Line, 0)
 		}

@@ -270,15 +270,9 @@ const (
 	RankRest
 )
 
-// tableOfOpRanks has the rank of each operation, if its rows have no graver one. All others need no request.
-var tableOfOpRanks = map[plan.Op]Rank{
-	plan.Blocked: rankBlocked, plan.Post: rankPurge, plan.Deferred: rankPurge, plan.Delete: rankRemoval,
-	plan.Patch: rankChange,
-}
-
 func rankOf(item plan.Item, rows []Row) Rank {
 	has := func(is func(Row) bool) bool { return slices.ContainsFunc(rows, is) }
-	of, known := tableOfOpRanks[item.Op]
+	of := tableOfOps[item.Op].rank
 	switch {
 	case item.Op == plan.Create && !item.Happened:
 		return rankCreate
@@ -288,14 +282,12 @@ func rankOf(item plan.Item, rows []Row) Rank {
 		return rankSecurity
 	case item.CountWithRisk(kind.RiskServes) > 0:
 		return rankServes
-	case known && of != rankChange: // whatever its rows are
+	case of != RankRest && of != rankChange: // whatever its rows are
 		return of
 	case has(func(r Row) bool { return r.Mark == MarkRemove }):
 		return rankRemoval
 	case has(func(r Row) bool { return r.Alarm }):
 		return rankDrift
-	case !known:
-		return RankRest
 	}
 	return of
 }
