@@ -92,7 +92,7 @@ func (r Repository) listTree(ctx context.Context, commit, path string, flags ...
 }
 
 // ReadTree returns the regular files of a commit below the repository's folder, with names that start from it. If want is
-// set, it chooses them by name and content id. An absent folder is empty. Tree rejects a commit that has one name
+// set, it chooses them by name and content id. An absent folder is empty. ReadTree rejects a commit that has one name
 // twice: readers would see different trees.
 func (r Repository) ReadTree(ctx context.Context, commit string, want func(name, id string) bool) (fs.FS, error) {
 	files, err := r.listTree(ctx, commit, "", "-r", "-l")

@@ -56,7 +56,7 @@ type formattedFile struct {
 func newFormatting(in *manifest.FileState, each func(doc *yaml.Node)) *formattedFile {
 	f := &formattedFile{source: newSource(in.Lines.Data), file: in}
 	asJSON := isJSON(f.body)
-	sheet := sync.OnceValue(func() *textLayout { return newSheet(f.body) }) // not for what Documents refuses
+	sheet := sync.OnceValue(func() *textLayout { return newSheet(f.body) }) // not for what EachDocument refuses
 	in.EachDocument(func(doc *yaml.Node) {
 		switch each(doc); {
 		case f.err != nil:
