@@ -205,12 +205,7 @@ func (r *Reader) readWithRetries(ctx context.Context, c *operation, use func(*ti
 	attempt := 0
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {
 		attempt++
-		last = r.sendAttempt(ctx, r.gets, c, attempt, func(a *timedResponse) error {
-			if a.StatusCode/100 != 2 {
-				return r.errorOfAnswer(c, a)
-			}
-			return use(a)
-		})
+		last = r.sendAttempt(ctx, r.gets, c, attempt, use)
 		e := AsError(last)
 		mayPass := e.Class == Unavailable || e.Class == Unsent || e.Status == http.StatusTooManyRequests // docs/design.md C4
 		if last != nil && (e.Hopeless || !mayPass) {
