@@ -68,7 +68,8 @@ func findRepository(ctx context.Context, dir string) (r Repository, gitDir strin
 		return r, "", ErrNoRepository
 	}
 	args := []string{"rev-parse", "--path-format=absolute", "--show-object-format", "--is-shallow-repository", "--git-dir"}
-	out, err := gitCommand{dir: dir, args: args}.runForText(ctx)
+	r.dir = dir
+	out, err := r.runGit(ctx, args...)
 	switch {
 	case err != nil && known:
 		return r, "", fmt.Errorf("%w: %w", ErrRefused, err)
@@ -82,13 +83,14 @@ func findRepository(ctx context.Context, dir string) (r Repository, gitDir strin
 	if !chosen && !slices.Contains(strings.Split(filepath.ToSlash(gitDir), "/"), ".git") {
 		return r, "", fmt.Errorf("%w: %w", ErrNoRepository, errBareRepository)
 	}
-	return Repository{dir: dir, format: format, Shallow: shallow == "true"}, gitDir, nil
+	r.format, r.Shallow = format, shallow == "true"
+	return r, gitDir, nil
 }
 
 // hasAbove reports whether dir, where its links lead, or a folder above it has an entry of that name.
 func hasAbove(dir, entry string) bool {
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real
+	if led, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = led
 	}
 	_, found := files.FindAbove(dir, entry)
 	return found
@@ -96,9 +98,8 @@ func hasAbove(dir, entry string) bool {
 
 // Repository is the user's repository. It is only read.
 type Repository struct {
-	dir     string
+	runner
 	format  string // the hash of object ids
-	offline bool   // offline keeps git from fetching what is not here
 	Shallow bool   // the clone lacks older commits
 }
 
@@ -112,15 +113,6 @@ func OpenRepository(ctx context.Context, dir string) (Repository, error) {
 func (r Repository) IsSparse(ctx context.Context) bool {
 	sparse, err := r.runForLine(ctx, "config", "--bool", "core.sparseCheckout")
 	return err == nil && sparse == "true" // an unset setting is an error
-}
-
-func (r Repository) runGit(ctx context.Context, args ...string) (string, error) {
-	return gitCommand{dir: r.dir, offline: r.offline, args: args}.runForText(ctx)
-}
-
-func (r Repository) runForLine(ctx context.Context, args ...string) (string, error) {
-	out, err := r.runGit(ctx, args...)
-	return strings.TrimSpace(out), err
 }
 
 // InFolder returns the repository seen from another of its folders.
@@ -434,20 +426,29 @@ func (e *CommandError) Error() string {
 // Unwrap returns why the command failed.
 func (e *CommandError) Unwrap() error { return e.Err }
 
-type gitCommand struct {
+// runner runs git in a folder. It asks for no password.
+type runner struct {
 	dir     string
 	env     []string
-	offline bool // offline disables fetching for a partial clone
-	in      io.Reader
-	args    []string
+	offline bool // offline keeps git from fetching what a partial clone lacks
 }
 
-// runCommand returns the standard output. git asks for no password.
-func (c gitCommand) runCommand(ctx context.Context) ([]byte, error) {
+// runGit returns the standard output.
+func (c runner) runGit(ctx context.Context, args ...string) (string, error) {
+	out, err := c.run(ctx, nil, args...)
+	return string(out), err
+}
+
+func (c runner) runForLine(ctx context.Context, args ...string) (string, error) {
+	out, err := c.runGit(ctx, args...)
+	return strings.TrimSpace(out), err
+}
+
+func (c runner) run(ctx context.Context, in io.Reader, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "git", c.args...)
-	cmd.Dir, cmd.Stdin = c.dir, c.in
+	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd.Dir, cmd.Stdin = c.dir, in
 	cmd.Env = append(slices.DeleteFunc(cmd.Environ(), c.hidesVariable), "LC_ALL=C", "GIT_TERMINAL_PROMPT=0")
 	cmd.Env = append(cmd.Env, c.env...)
 	if c.offline {
@@ -467,12 +468,7 @@ func (c gitCommand) runCommand(ctx context.Context) ([]byte, error) {
 	case cmd.Process == nil:
 		err = fmt.Errorf("%w: %w", ErrLocal, err)
 	}
-	return out.Bytes(), &CommandError{Command: c.args[0], Said: cleanMessage(said.String()), Err: err}
-}
-
-func (c gitCommand) runForText(ctx context.Context) (string, error) {
-	out, err := c.runCommand(ctx)
-	return string(out), err
+	return out.Bytes(), &CommandError{Command: args[0], Said: cleanMessage(said.String()), Err: err}
 }
 
 var (
@@ -489,7 +485,7 @@ var (
 	password = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`//[^/@\s]*@`) })
 )
 
-func (c gitCommand) hidesVariable(variable string) bool {
+func (c runner) hidesVariable(variable string) bool {
 	return unwanted().MatchString(variable) || len(c.env) > 0 && local().MatchString(variable)
 }
 

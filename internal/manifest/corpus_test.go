@@ -214,6 +214,7 @@ func TestMistakesAreWhereTheyAre(t *testing.T) {
 		"a:\n  b: 1\n<<<<<<< HEAD\n  c: 2\n=======\n  c: 3\n>>>>>>> x\n": "3:1 git could not merge this part of the file",
 		"a: 1\n<<<<<<< HEAD\nb: 2\n=======\nb: 3\n>>>>>>> x\n":           "2:1 git could not merge this part of the file",
 		"a: 1\nb: 2\n======== c\n  d: 3\n":                               "4:4 a colon where no key is allowed",
+		"a: [b]#c\n":                                                     "1:7 a comment right after a value",
 		"a: 1\nb:\n  c: \"x\n    y\\qz\"\n":                              "4:6 a backslash in double quotes starts an unknown escape",
 	} {
 		_, findings := yamlLayer([]byte(text))

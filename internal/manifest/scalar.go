@@ -22,13 +22,13 @@ type ScalarType uint8
 // What an unquoted scalar can mean.
 const (
 	PlainText ScalarType = iota
-	// PlainBool is true or false, plainNumber a number of JSON's grammar.
+	// PlainBool is true or false, PlainNumber a number of JSON's grammar.
 	PlainBool
 	PlainNumber
-	// PlainNull is the literal null. plainEmpty is an empty value or another spelling of null.
+	// PlainNull is the literal null. PlainEmpty is an empty value or another spelling of null.
 	PlainNull
 	PlainEmpty
-	// LooseBool and looseNumber are a boolean or a number for some readers of YAML (1.1, or 1.2 beyond
+	// LooseBool and LooseNumber are a boolean or a number for some readers of YAML (1.1, or 1.2 beyond
 	// JSON) and a text for others.
 	LooseBool
 	LooseNumber

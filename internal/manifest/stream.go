@@ -150,7 +150,7 @@ func (f *FileState) addUnshown(message string, worst diag.Severity) {
 	f.Findings = append(f.Findings, last)
 }
 
-// AddError is Add for an error.
+// AddError is AddFinding for an error.
 func (f *FileState) AddError(line, column int, rule, field, message, fix string) *diag.Finding {
 	return f.AddFinding(line, column, rule, diag.Error, field, message, fix)
 }
@@ -219,7 +219,7 @@ func decodeDocuments(text []byte, pool *NodePool, each func(*yaml.Node)) error {
 	return decodeFully(append(bytes.Map(blank, text[:offset]), text[offset:]...), each) // its lines are those of the text
 }
 
-// decodeFully is decode with comments, which takes several times as long.
+// decodeFully is decodeDocuments with comments, which takes several times as long.
 func decodeFully(text []byte, each func(*yaml.Node)) error {
 	loader, err := yaml.NewLoader(bytes.NewReader(text), yaml.WithPlugin(loaderlimits.New(loaderlimits.DepthValue(maxParsedDepth))))
 	for err == nil {

@@ -78,6 +78,7 @@ func knownMistakes() []syntaxHint {
 		{"alphabetic or numeric character", RuleSyntax, "an unquoted * or & starts an alias or an anchor", quotes + `, such as "*.example.com"`},
 		{"tab character", RuleSyntax, "a tab where only spaces are allowed", "indent with spaces"},
 		{"cannot start any token", RuleSyntax, "an unquoted text cannot start with this character", quotes},
+		{"comment without preceding whitespace", RuleSyntax, "a comment right after a value", "write a space before #, or " + quotes},
 		{"mapping values are not allowed", RuleSyntax, "a colon where no key is allowed", `put text that contains ": " in quotes, or ` + indentation},
 		{"document start", ruleTrailing, "content after the end of the document", "remove it, or start a new document with a line ---"},
 		{"invalid Unicode character escape code", RuleSyntax, "an escape that is half a character", "write the character itself, or both halves of it"},

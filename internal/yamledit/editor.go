@@ -53,7 +53,7 @@ func (e *editor) scalarRange(n *yaml.Node) (from, to int, ok bool) {
 	return e.anchoredScalarRange(n)
 }
 
-// anchoredScalarRange is token for a scalar that may have an anchor and a tag, which are not a part of it.
+// anchoredScalarRange is scalarRange for a scalar that may have an anchor and a tag, which are not a part of it.
 func (e *editor) anchoredScalarRange(n *yaml.Node) (from, to int, ok bool) {
 	style := n.Style &^ yaml.TaggedStyle
 	if n.Kind != yaml.ScalarNode || style&^(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 {
