@@ -153,6 +153,9 @@ func findFleet(ctx context.Context, run *Run, o eachOptions, line projectCommand
 	if err != nil {
 		return found, fmt.Errorf("-C %s: %w", run.Chdir, files.WithoutPath(err))
 	}
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		return found, fmt.Errorf("-C %s is not a folder: name the folder that has the projects", run.Chdir)
+	}
 	base, isCompared := "", slices.Contains([]string{"plan", "apply", "drift"}, line.command)
 	if isCompared {
 		past := reconcile.NewCommitReader(run.Options, config.LoadedProject{}, nil).ReadPast(ctx, line.base, false).Blame
