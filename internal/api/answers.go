@@ -63,9 +63,16 @@ func (d DuplicateAnswer) matchesAnswer(status int, body []byte, message string) 
 // statusClientClosed is nginx's status for a client that did not wait.
 const statusClientClosed = 499
 
-// errorResponse is an unsuccessful answer, as the table of answers sees it.
+// errorResponse is an unsuccessful answer: what its body says, and what the table of answers asks besides.
 type errorResponse struct {
-	errorBody
+	body            []byte
+	reason, message string
+	limit           int         // how many bytes of the message to quote
+	causes          [][2]string // field and message
+	retryAfter      time.Duration
+	isJSON, empty   bool           // the body is a JSON object; it is empty
+	object          map[string]any // the decoded object
+
 	verb      kind.Verb
 	status    int
 	duplicate bool // Config.Duplicate matches
@@ -157,15 +164,14 @@ func classWithoutAnswer(verb kind.Verb) ErrorClass {
 }
 
 // classifyAnswer returns the class of an unsuccessful answer, and the object that already has the name if the answer shows it.
-func (r *Reader) classifyAnswer(c *operation, status int, body []byte, said errorBody) (ErrorClass, *kind.LiveObject) {
-	_, listed := r.cfg.Listed.kinds.Load(c.kind.Name)
-	_, permitted := r.permitted.Load(c.operationName() + " " + c.kind.Name)
-	re := errorResponse{errorBody: said, verb: c.verb, status: status, listed: listed, permitted: permitted}
+func (r *Reader) classifyAnswer(c *operation, re errorResponse) (ErrorClass, *kind.LiveObject) {
+	_, re.listed = r.cfg.Listed.kinds.Load(c.kind.Name)
+	_, re.permitted = r.permitted.Load(c.operationName() + " " + c.kind.Name)
 	var existing *kind.LiveObject
 	if c.verb == kind.Create {
-		existing = r.findExisting(c, said.body)
+		existing = r.findExisting(c, re.object)
 		re.shows = existing != nil
-		re.duplicate = c.kind.IsRequestOnly() && r.cfg.Duplicate.matchesAnswer(status, body, said.message)
+		re.duplicate = c.kind.IsRequestOnly() && r.cfg.Duplicate.matchesAnswer(re.status, re.body, re.message)
 	}
 	class := classWithoutAnswer(c.verb)
 	table := answerTable()
@@ -209,71 +215,63 @@ func (r *Reader) parseRequestedObject(c *operation, tree map[string]any) *kind.L
 	return &o
 }
 
-// errorBody is the content of an error's body.
-type errorBody struct {
-	reason, message string
-	limit           int         // how many bytes of the message to quote
-	causes          [][2]string // field and message
-	retryAfter      time.Duration
-	isJSON, empty   bool           // the body is a JSON object; it is empty
-	body            map[string]any // the decoded object
-}
-
 // readErrorBody parses the forms that the platform and its gateways send: a Status, {"message"} as text or object,
 // {"reason"}, {"error"}, {"errors"}, {"detail"}, {"details"}, RFC 9457, plain text and HTML. It ignores the content
 // type, because time-outs come as JSON in text/plain.
-func readErrorBody(body []byte) errorBody {
-	if len(bytes.TrimSpace(body)) == 0 {
-		return errorBody{empty: true}
-	}
-	v, err := canon.Decode(body)
+func readErrorBody(body []byte) errorResponse {
+	r := errorResponse{body: body, limit: messageSize}
+	v, _ := canon.Decode(body)
 	switch t := v.(type) {
 	case map[string]any:
-		return readErrorObject(t)
+		r.readObject(t)
+		return r
 	case []any, string:
-		if err == nil {
-			return errorBody{message: findMessage(v, 0), limit: messageSize}
-		}
+		r.message = findMessage(v, 0)
+		return r
 	}
-	if looksHTML(body) {
-		return errorBody{message: cmp.Or(htmlPageText(string(body)), "an HTML page"), limit: messageSize}
+	switch {
+	case len(bytes.TrimSpace(body)) == 0:
+		r.empty = true
+	case looksHTML(body):
+		r.message = cmp.Or(htmlPageText(string(body)), "an HTML page")
+	default:
+		r.message, r.limit = string(body), excerptSize
 	}
-	return errorBody{message: string(body), limit: excerptSize}
+	return r
 }
 
-func readErrorObject(o map[string]any) errorBody {
-	c := errorBody{isJSON: true, body: o, message: findMessage(o, 0), limit: messageSize, reason: textOf(o, "reason")}
+func (r *errorResponse) readObject(o map[string]any) {
+	r.isJSON, r.object, r.message, r.reason = true, o, findMessage(o, 0), textOf(o, "reason")
 	details := objectOf(o, "details")
 	if n, ok := details["retryAfterSeconds"].(json.Number); ok {
-		c.retryAfter = parseSeconds(string(n), maxAsked)
+		r.retryAfter = parseSeconds(string(n), maxAsked)
 	}
 	causes, _ := details["causes"].([]any)
 	for _, each := range causes[:min(len(causes), maxCauses)] {
 		cause, _ := each.(map[string]any)
 		field := textOf(cause, "field")
 		message := cmp.Or(textOf(cause, "message"), textOf(cause, "reason"))
-		told := strings.Contains(c.message, message) && strings.Contains(c.message, field)
+		told := strings.Contains(r.message, message) && strings.Contains(r.message, field)
 		// The field "<nil>" is noise.
 		if field != "<nil>" && message != "" && !told {
-			c.causes = append(c.causes, [2]string{field, message})
+			r.causes = append(r.causes, [2]string{field, message})
 		}
 	}
-	return c
 }
 
 // quoteInto puts the words of an answer into an error. If a part of a secret is anywhere in them, or in the body that they
 // are from, it quotes none of them.
-func (b errorBody) quoteInto(body []byte, e *Error) {
-	words := []string{string(body[:min(len(body), maxChecked)]), b.message[:min(len(b.message), maxChecked)], b.reason}
-	for _, cause := range b.causes {
+func (r errorResponse) quoteInto(e *Error) {
+	words := []string{string(r.body[:min(len(r.body), maxChecked)]), r.message[:min(len(r.message), maxChecked)], r.reason}
+	for _, cause := range r.causes {
 		words = append(words, cause[:]...)
 	}
 	if slices.ContainsFunc(slices.Compact(words), diag.HasSecret) {
-		e.Said = diag.HideAnswer(len(body))
+		e.Said = diag.HideAnswer(len(r.body))
 		return
 	}
-	e.Said, e.Reason = diag.QuoteAnswer(b.message, cmp.Or(b.limit, messageSize)), diag.QuoteAnswer(b.reason, excerptSize)
-	for _, cause := range b.causes {
+	e.Said, e.Reason = diag.QuoteAnswer(r.message, r.limit), diag.QuoteAnswer(r.reason, excerptSize)
+	for _, cause := range r.causes {
 		e.Causes = append(e.Causes, FieldError{diag.QuoteAnswer(cause[0], excerptSize), diag.QuoteAnswer(cause[1], excerptSize)})
 	}
 }

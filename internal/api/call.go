@@ -143,7 +143,7 @@ func (a *timedResponse) closeBody() {
 	a.cancel(nil)
 }
 
-// sendAttempt makes one attempt, and calls use with the answer, whatever its status.
+// sendAttempt makes one attempt, and calls use with a successful answer.
 func (r *Reader) sendAttempt(ctx context.Context, client *http.Client, c *operation, attempt int, use func(*timedResponse) error) error {
 	c.requests++
 	leave, err := r.waitToSend(ctx, c, attempt)
@@ -181,8 +181,10 @@ func (r *Reader) sendAttempt(ctx context.Context, client *http.Client, c *operat
 		a.whole = a.cancelAfter(pageTimeouts*limit,
 			"the list is still arriving after %s, the time limit of a page (20 times TRUEUP_REQUEST_TIMEOUT)")
 	}
-	err = use(a)
-	if err == nil && a.StatusCode/100 == 2 {
+	if a.StatusCode/100 != 2 {
+		return r.errorOfAnswer(c, a)
+	}
+	if err = use(a); err == nil {
 		r.permitted.Store(c.operationName()+" "+c.kind.Name, nil)
 	}
 	return err

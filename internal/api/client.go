@@ -74,33 +74,34 @@ func (r *Reader) Get(ctx context.Context, k *kind.Kind, name string) (o kind.Liv
 	if err != nil {
 		return kind.LiveObject{}, err
 	}
-	err = r.readWithRetries(ctx, c, func(a *timedResponse) error {
-		body, err := r.readBody(a)
-		if err != nil {
-			return c.unreadableBodyError(a, err, nil)
-		}
-		o, err = parseObject(body, c.kind, r.cfg.Workspace)
-		if err == nil && o.Name != c.name {
-			err = c.otherNameError(o.Name)
-		}
-		if err != nil {
-			o = kind.LiveObject{}
-			return c.unreadableBodyError(a, err, body)
-		}
-		return nil
+	err = r.readWithRetries(ctx, c, func(a *timedResponse) (err error) {
+		o, err = r.readAnswer(c, a, func(body []byte) (kind.LiveObject, error) {
+			o, err := parseObject(body, c.kind, r.cfg.Workspace)
+			if err == nil && o.Name != c.name {
+				err = c.otherNameError(o.Name)
+			}
+			return o, err
+		})
+		return err
 	})
 	return o, err
 }
 
-func (r *Reader) readBody(a *timedResponse) ([]byte, error) {
+// readAnswer reads and parses the body of an answer.
+func (r *Reader) readAnswer(c *operation, a *timedResponse, parse func(body []byte) (kind.LiveObject, error)) (o kind.LiveObject, err error) {
 	body, err := io.ReadAll(io.LimitReader(a, r.cfg.MaxObject+1))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("the answer was cut: %w", err)
+		body, err = nil, fmt.Errorf("the answer was cut: %w", err)
 	case int64(len(body)) > r.cfg.MaxObject:
-		return nil, fmt.Errorf("the answer is larger than %s", formatSize(r.cfg.MaxObject))
+		body, err = nil, fmt.Errorf("the answer is larger than %s", formatSize(r.cfg.MaxObject))
+	default:
+		o, err = parse(body)
 	}
-	return body, nil
+	if err != nil {
+		return kind.LiveObject{}, c.unreadableBodyError(a, err, body)
+	}
+	return o, nil
 }
 
 // TimeReading is the time according to one uncached GET (docs/design.md 0.8).
@@ -201,19 +202,9 @@ func (c *Client) sendWrite(ctx context.Context, verb kind.Verb, k *kind.Kind, na
 		return kind.LiveObject{}, err
 	}
 	w.body = body
-	err = c.sendAttempt(ctx, c.writes, w, 1, func(a *timedResponse) error {
-		if a.StatusCode/100 != 2 {
-			return c.errorOfAnswer(w, a)
-		}
-		body, err := c.readBody(a)
-		if err == nil {
-			o, err = c.readWriteAnswer(w, body)
-		}
-		if err != nil {
-			o = kind.LiveObject{}
-			return w.unreadableBodyError(a, err, body)
-		}
-		return nil
+	err = c.sendAttempt(ctx, c.writes, w, 1, func(a *timedResponse) (err error) {
+		o, err = c.readAnswer(w, a, func(body []byte) (kind.LiveObject, error) { return c.readWriteAnswer(w, body) })
+		return err
 	})
 	return o, err
 }

@@ -32,7 +32,7 @@ type ClientConfig struct {
 	// small objects take more memory than few large ones.
 	MaxPages, MaxItems int
 	Retry              RetryPolicy
-	// WritesPerSecond is the rate of Turns, default 5 (docs/design.md 0.15). There is
+	// WritesPerSecond is the rate of WaitForRateLimit, default 5 (docs/design.md 0.15). There is
 	// no limit if all endpoints are on loopback.
 	WritesPerSecond float64
 	Budget          *SharedLimits   // shared with the clients of other runs, instead of WritesPerSecond; nil means alone

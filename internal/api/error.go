@@ -226,16 +226,17 @@ func (r *Reader) errorOfAnswer(c *operation, a *timedResponse) *Error {
 	}
 	body, err := io.ReadAll(io.LimitReader(a, limit))
 	said := readErrorBody(body)
+	said.verb, said.status = c.verb, a.StatusCode
 	if err != nil {
 		// An incomplete body does not prove that the platform answered.
 		said.isJSON, said.empty = false, false
 	}
 	e := c.newError("", a)
-	e.Class, e.Existing = r.classifyAnswer(c, a.StatusCode, body, said)
+	e.Class, e.Existing = r.classifyAnswer(c, said)
 	if err != nil && !isWrite(c.verb) && e.Class == Misdirected {
 		e.Class = Unavailable
 	}
-	said.quoteInto(body, e)
+	said.quoteInto(e)
 	if err != nil {
 		e.Message = "the answer was cut: " + diag.QuoteAnswer(err.Error(), messageSize).String()
 	}

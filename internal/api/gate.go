@@ -21,7 +21,7 @@ type requestGate struct {
 	refused  chan struct{}      // closed when the token was rejected, so that those who wait look again
 }
 
-// currentState is what the answers of an area have shown.
+// gateState is what the answers of an area have shown.
 type gateState struct {
 	// pause ends when requests may be sent again; nil means now. waited reports whether the
 	// pause is short enough to wait for.
@@ -119,7 +119,7 @@ func (c *operation) tokenRefusedError(answer *Error) *Error {
 }
 
 // admitAttempt returns nil when an attempt may be sent. A read waits for the platform's pause. A write never waits here:
-// Turn did, and waiting now would separate the write from the read that it depends on.
+// WaitForRateLimit did, and waiting now would separate the write from the read that it depends on.
 func (r *Reader) admitAttempt(ctx context.Context, c *operation, attempt int) error {
 	s, err := r.checkGate(c)
 	switch {
@@ -205,12 +205,7 @@ func (r *Reader) readWithRetries(ctx context.Context, c *operation, use func(*ti
 	attempt := 0
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {
 		attempt++
-		last = r.sendAttempt(ctx, r.gets, c, attempt, func(a *timedResponse) error {
-			if a.StatusCode/100 != 2 {
-				return r.errorOfAnswer(c, a)
-			}
-			return use(a)
-		})
+		last = r.sendAttempt(ctx, r.gets, c, attempt, use)
 		e := AsError(last)
 		mayPass := e.Class == Unavailable || e.Class == Unsent || e.Status == http.StatusTooManyRequests // docs/design.md C4
 		if last != nil && (e.Hopeless || !mayPass) {

@@ -98,7 +98,7 @@ func (r *Reader) readPages(ctx context.Context, l *listOperation) error {
 	}
 }
 
-// finishPage reads one page, with retries, and returns the URL of the next page or nil.
+// readPage reads one page, with retries, and returns the URL of the next page or nil.
 func (r *Reader) readPage(ctx context.Context, l *listOperation) (next *url.URL, err error) {
 	l.passed, l.attempt = map[string]int{}, 0
 	err = r.readWithRetries(ctx, l.operation, func(a *timedResponse) error {

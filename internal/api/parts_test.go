@@ -242,7 +242,7 @@ func FuzzErrorBody(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		c := readErrorBody(body)
 		failure := &Error{Op: "get", Kind: "K", Name: "n", Status: 400, RetryAfter: c.retryAfter}
-		c.quoteInto(body, failure)
+		c.quoteInto(failure)
 		text := failure.Error()
 		for _, r := range text {
 			if !unicode.IsPrint(r) {

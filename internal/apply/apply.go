@@ -21,7 +21,7 @@ import (
 // PlatformClient reads and writes single objects of the platform. An error that is no *api.Error leaves
 // the outcome of a write unknown.
 type PlatformClient interface {
-	// Turn waits for the rate limit, and for a pause that the platform asked for in the
+	// WaitForRateLimit waits for the rate limit, and for a pause that the platform asked for in the
 	// kind's area. The writes themselves do not wait.
 	WaitForRateLimit(ctx context.Context, k *kind.Kind) error
 	Get(ctx context.Context, k *kind.Kind, name string) (kind.LiveObject, error)
@@ -34,7 +34,7 @@ type PlatformClient interface {
 // Journal is the part of a ledger that apply needs. What a method wrote is durable when it
 // returns (docs/design.md A3).
 type Journal interface {
-	// For requests that are sent once. Look reads which run claimed one.
+	// For requests that are sent once. ReadRecords says which run claimed one.
 	Claim(ctx context.Context, key kind.Key, i ledger.Intent) (ledger.OwnClaim, error)
 	RecordPosted(ctx context.Context, key kind.Key, m ledger.AcceptedAnswer) error
 	RecordExecuted(ctx context.Context, key kind.Key, m ledger.AcceptedAnswer) error
@@ -45,14 +45,14 @@ type Journal interface {
 	// CheckNotSuperseded returns an error if another apply was recorded since this one, as RecordPending, Claim and RecordDeleting do.
 	CheckNotSuperseded(ctx context.Context, key kind.Key) error
 
-	// For the last-applied spec of each object (docs/design.md B1 and 0.2). AppliedAll is
-	// Applied for objects that are in sync; its errors are in their order.
+	// For the last-applied spec of each object (docs/design.md B1 and 0.2). RecordAllApplied is
+	// RecordApplied for objects that are in sync; its errors are in their order.
 	RecordPending(ctx context.Context, key kind.Key, spec []byte, before *ledger.LiveBefore) error
 	RecordApplied(ctx context.Context, key kind.Key, a ledger.AppliedSpec) error
 	RecordAllApplied(ctx context.Context, all []ledger.AppliedObject) []error
 	DropPending(ctx context.Context, key kind.Key) error
 
-	// For deletions. Deleting must succeed before trueup sends one: it rejects an object
+	// For deletions. RecordDeleting must succeed before trueup sends one: it rejects an object
 	// that trueup did not create, and a record that changed since the plan.
 	RecordDeleting(ctx context.Context, key kind.Key, uid, created string) error
 	RecordNotDeleted(ctx context.Context, key kind.Key, message string) error

@@ -224,7 +224,7 @@ func (o *ItemOutcome) addLedgerError(err error) {
 	}
 }
 
-// failUnrecorded is unrecorded for an object that is in sync: the item fails, and the next run
+// failUnrecorded is addLedgerError for an object that is in sync: the item fails, and the next run
 // records it.
 func (o *ItemOutcome) failUnrecorded(what string, err error) {
 	if err == nil || o.Verdict != OK {

@@ -251,7 +251,7 @@ func (s *sendOnceRequest) outcomeRecorder(how ledger.OutcomeStatus, message stri
 	}
 }
 
-// failedSendOutcome is outcomeOf for a failed send. It releases the claim only if the request was certainly not
+// failedSendOutcome is sendOutcome for a failed send. It releases the claim only if the request was certainly not
 // executed. Otherwise a later run or a person decides.
 func (s *sendOnceRequest) failedSendOutcome(a attempt) (end *ItemOutcome, record func() error) {
 	key, message := s.item.Key, a.err.Error()

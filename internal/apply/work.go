@@ -232,7 +232,7 @@ func (w *itemRun) consumeRetry(err error) bool {
 	if !isNotSent(err) || api.AsError(err).Status != 0 || wait == 0 {
 		w.failed++
 	}
-	// If the run has a deadline, pause rejects a wait that exceeds it.
+	// If the run has a deadline, sleepBackoff rejects a wait that exceeds it.
 	return w.failed < maxTries && (w.hasDeadline || wait <= maxWait)
 }
 

@@ -7,7 +7,6 @@ import (
 	"crypto/md5"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
@@ -15,7 +14,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -32,51 +30,26 @@ const azureVersion = "2021-12-02"
 
 // azureServer is a container of Azure Blob Storage. It creates block blobs with If-None-Match: *, each in one request.
 type azureServer struct {
-	stateless
-	http http.Client
-	// address is the container's, without a final slash.
-	address            *url.URL
-	account, container string
-	now                func() time.Time
-	login              azureCredentials
-}
-
-// azureRequest is one request; an empty key means the container itself.
-type azureRequest struct {
-	method, key string
-	query       url.Values
-	header      map[string]string
-	body        []byte
+	bucket
+	account string
+	now     func() time.Time
+	login   azureCredentials
 }
 
 func (s *azureServer) withOwnConnection() server { return s }
 
-func (s *azureServer) location(key string) string { return "azblob://" + path.Join(s.container, key) }
-
-func (s *azureServer) sendRequest(ctx context.Context, r azureRequest) (http.Header, []byte, error) {
-	address := *s.address
-	if r.key != "" {
-		address = *s.address.JoinPath(r.key)
+func (s *azureServer) locateRequest(r bucketRequest) *url.URL {
+	if r.key == "" {
+		return s.address
 	}
-	address.RawQuery = r.query.Encode()
-	req, err := newRequest(ctx, r.method, &address, r.body)
-	if err != nil {
-		return nil, nil, err
-	}
-	req.Header.Set("X-Ms-Version", azureVersion)
-	req.Header.Set("X-Ms-Date", s.now().UTC().Format(http.TimeFormat))
-	for name, value := range r.header {
-		req.Header.Set(name, value)
-	}
-	if err := s.signRequest(req); err != nil {
-		return nil, nil, err
-	}
-	return sendOnce(&s.http, req, func(body io.Reader, e *httpError) error { return xml.NewDecoder(body).Decode(e) })
+	return s.address.JoinPath(r.key)
 }
 
 // signRequest signs a request by the first credentials that there are: a token of a workload identity, a shared access
 // signature, or the key of the account.
-func (s *azureServer) signRequest(req *http.Request) error {
+func (s *azureServer) signRequest(req *http.Request, _ []byte) error {
+	req.Header.Set("X-Ms-Version", azureVersion)
+	req.Header.Set("X-Ms-Date", s.now().UTC().Format(http.TimeFormat))
 	switch {
 	case s.login.token != nil:
 		token, err := s.login.token.Token()
@@ -124,7 +97,7 @@ func azureStringToSign(req *http.Request, account string) string {
 func (s *azureServer) put(ctx context.Context, key string, content []byte) (confirmed bool, err error) {
 	sum := md5.Sum(content)
 	text := base64.StdEncoding.EncodeToString(sum[:])
-	header, _, err := s.sendRequest(ctx, azureRequest{
+	header, _, err := s.send(ctx, bucketRequest{
 		method: http.MethodPut, key: key, body: content,
 		header: map[string]string{
 			"If-None-Match": "*", "X-Ms-Blob-Type": "BlockBlob", "Content-Type": "application/json", "Content-MD5": text,
@@ -133,56 +106,13 @@ func (s *azureServer) put(ctx context.Context, key string, content []byte) (conf
 	return err == nil && header.Get("Content-MD5") == text, err
 }
 
-func (s *azureServer) get(ctx context.Context, key string) ([]byte, error) {
-	_, content, err := s.sendRequest(ctx, azureRequest{method: http.MethodGet, key: key})
-	if serverError(err).Code.String() == "BlobNotFound" {
-		return nil, ErrAbsent
-	}
-	return content, err
-}
-
 func (s *azureServer) listPage(ctx context.Context, prefix, token string, most int) (keys []string, next string, err error) {
 	query := url.Values{"restype": {"container"}, "comp": {"list"}, "prefix": {prefix}, "maxresults": {strconv.Itoa(most)}}
 	if token != "" {
 		query.Set("marker", token)
 	}
-	_, answer, err := s.sendRequest(ctx, azureRequest{method: http.MethodGet, query: query})
-	if err != nil {
-		return nil, "", err
-	}
-	var p struct {
-		XMLName    xml.Name `xml:"EnumerationResults"`
-		Prefix     string
-		Blobs      struct{ Blob []struct{ Name string } }
-		NextMarker string
-	}
-	if err := xml.Unmarshal(answer, &p); err != nil {
-		return nil, "", fmt.Errorf("the answer is not a listing: %w", err)
-	}
-	if p.Prefix != prefix {
-		// This is not the answer to the request, so it does not prove absence.
-		return nil, "", errors.New("the answer lists another prefix")
-	}
-	for _, b := range p.Blobs.Blob {
-		keys = append(keys, b.Name)
-	}
-	return keys, p.NextMarker, nil
-}
-
-func (s *azureServer) remove(ctx context.Context, key string) error {
-	_, _, err := s.sendRequest(ctx, azureRequest{method: http.MethodDelete, key: key})
-	if serverError(err).Code.String() == "BlobNotFound" {
-		return nil
-	}
-	return err
-}
-
-// classifyError: 409 and 412 both say that another came first.
-func (s *azureServer) classifyError(err error) failureVerdict {
-	if serverError(err).Code.String() == "BlobAlreadyExists" {
-		return exists
-	}
-	return classifyHTTPError(err)
+	p, err := s.readListing(ctx, "EnumerationResults", query)
+	return p.Names, p.NextMarker, err
 }
 
 func (s *azureServer) hint(err error, _ string) string {
@@ -236,8 +166,8 @@ func OpenAzure(store string, trusted bool, getenv func(string) string, now func(
 	if err != nil {
 		return nil, err
 	}
-	s := &azureServer{http: httpClient(), address: address.JoinPath(container), account: account, container: container, now: now}
-	s.http.Transport = newTransport()
+	s := &azureServer{bucket: newBucket("azblob", container, address.JoinPath(container)), account: account, now: now}
+	s.locate, s.sign = s.locateRequest, s.signRequest
 	if s.login, err = findAzureLogin(getenv, trusted, &s.http); err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ func TestAzure(t *testing.T) {
 		return s
 	}
 	// The server is empty at first.
-	_, _, err := open().server.(*azureServer).sendRequest(t.Context(), azureRequest{method: http.MethodPut, query: url.Values{"restype": {"container"}}})
+	_, _, err := open().server.(*azureServer).send(t.Context(), bucketRequest{method: http.MethodPut, query: url.Values{"restype": {"container"}}})
 	if err != nil && serverError(err).Code.String() != "ContainerAlreadyExists" {
 		t.Fatal(err)
 	}

@@ -11,7 +11,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -36,10 +35,7 @@ var gcsName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`
 // gcsServer is a bucket of Google Cloud Storage, by its JSON API. It creates objects with ifGenerationMatch=0, each in
 // one request.
 type gcsServer struct {
-	stateless
-	http   http.Client
-	base   *url.URL
-	bucket string
+	bucket
 	// token returns the credentials, or nil where none are needed.
 	token func() (*oauth2.Token, error)
 }
@@ -48,19 +44,19 @@ type gcsServer struct {
 // the user's files. Only a trusted store may have an endpoint, which gets the credentials, or use the identity of the
 // machine.
 func OpenGCS(store string, trusted bool) (*RemoteStore, error) {
-	bucket, prefix, query, err := splitStoreURL(store, gcsForm)
+	name, prefix, query, err := splitStoreURL(store, gcsForm)
 	if err != nil {
 		return nil, err
 	}
-	if !gcsName().MatchString(bucket) {
-		return nil, fmt.Errorf("bucket %q must have at least 3 lower-case letters, digits, dots, hyphens and underscores", bucket)
+	if !gcsName().MatchString(name) {
+		return nil, fmt.Errorf("bucket %q must have at least 3 lower-case letters, digits, dots, hyphens and underscores", name)
 	}
 	base, err := parseEndpointParam(query, trusted, "https://storage.googleapis.com")
 	if err != nil {
 		return nil, err
 	}
-	s := &gcsServer{http: httpClient(), base: base, bucket: bucket}
-	s.http.Transport = newTransport()
+	s := &gcsServer{bucket: newBucket("gs", name, base)}
+	s.locate, s.sign, s.decodeError = s.locateRequest, s.signRequest, decodeGCSError
 	if !api.IsLoopback(base) {
 		s.token = s.findCredentials(trusted)
 	}
@@ -105,62 +101,47 @@ func (s *gcsServer) findCredentials(trusted bool) func() (*oauth2.Token, error) 
 
 func (s *gcsServer) withOwnConnection() server { return s }
 
-func (s *gcsServer) location(key string) string { return "gs://" + path.Join(s.bucket, key) }
-
-// gcsRequest is one request below the address of the API.
-type gcsRequest struct {
-	method string
-	path   []string // escaped
-	query  url.Values
-	body   []byte
+// locateRequest returns the address of an object, whose slashes are escaped, or of all objects. A POST goes to another one.
+func (s *gcsServer) locateRequest(r bucketRequest) *url.URL {
+	at := []string{"storage", "v1", "b", s.name, "o"}
+	if r.method == http.MethodPost {
+		at = slices.Concat([]string{"upload"}, at)
+	}
+	if r.key != "" {
+		at = append(at, url.PathEscape(r.key))
+	}
+	return s.address.JoinPath(at...)
 }
 
-func (s *gcsServer) sendRequest(ctx context.Context, r gcsRequest) ([]byte, error) {
-	address := s.base.JoinPath(r.path...)
-	address.RawQuery = r.query.Encode()
-	req, err := newRequest(ctx, r.method, address, r.body)
-	if err != nil {
-		return nil, err
-	}
+func (s *gcsServer) signRequest(req *http.Request, _ []byte) error {
 	if s.token != nil {
 		token, err := s.token()
 		if err != nil {
-			return nil, &credentialsError{err, "set GOOGLE_APPLICATION_CREDENTIALS to the file of a workload identity or a service account, or log in with gcloud. trueup uses the identity of the machine only for a store that TRUEUP_LEDGER or TRUEUP_PROJECTS names"}
+			return &credentialsError{err, "set GOOGLE_APPLICATION_CREDENTIALS to the file of a workload identity or a service account, or log in with gcloud. trueup uses the identity of the machine only for a store that TRUEUP_LEDGER or TRUEUP_PROJECTS names"}
 		}
 		token.SetAuthHeader(req)
 	}
-	if r.method == http.MethodPost {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	_, content, err := sendOnce(&s.http, req, func(body io.Reader, e *httpError) error {
-		var answer struct {
-			Error struct {
-				Message diag.Quotation
-				Errors  []struct{ Reason diag.Quotation }
-			}
-		}
-		err := json.NewDecoder(body).Decode(&answer)
-		if len(answer.Error.Errors) > 0 {
-			*e = httpError{Code: answer.Error.Errors[0].Reason, Message: answer.Error.Message}
-		}
-		return err
-	})
-	return content, err
+	return nil
 }
 
-// objectPath returns the path of an object, whose slashes are escaped, or of all objects.
-func (s *gcsServer) objectPath(key string) []string {
-	at := []string{"storage", "v1", "b", s.bucket, "o"}
-	if key != "" {
-		at = append(at, url.PathEscape(key))
+func decodeGCSError(body io.Reader, e *httpError) error {
+	var answer struct {
+		Error struct {
+			Message diag.Quotation
+			Errors  []struct{ Reason diag.Quotation }
+		}
 	}
-	return at
+	err := json.NewDecoder(body).Decode(&answer)
+	if len(answer.Error.Errors) > 0 {
+		*e = httpError{Code: answer.Error.Errors[0].Reason, Message: answer.Error.Message}
+	}
+	return err
 }
 
 // put sends one request, and confirms by the checksum of what was stored.
 func (s *gcsServer) put(ctx context.Context, key string, content []byte) (confirmed bool, err error) {
-	answer, err := s.sendRequest(ctx, gcsRequest{
-		method: http.MethodPost, path: append([]string{"upload"}, s.objectPath("")...), body: content,
+	_, answer, err := s.send(ctx, bucketRequest{
+		method: http.MethodPost, body: content, header: map[string]string{"Content-Type": "application/json"},
 		query: url.Values{"uploadType": {"media"}, "name": {key}, "ifGenerationMatch": {"0"}},
 	})
 	if serverError(err).Status == http.StatusForbidden {
@@ -180,7 +161,7 @@ func (s *gcsServer) put(ctx context.Context, key string, content []byte) (confir
 
 // get reads an object. 404 may also be of the bucket or of a proxy, so only a listing proves absence.
 func (s *gcsServer) get(ctx context.Context, key string) ([]byte, error) {
-	content, err := s.sendRequest(ctx, gcsRequest{method: http.MethodGet, path: s.objectPath(key), query: url.Values{"alt": {"media"}}})
+	_, content, err := s.send(ctx, bucketRequest{method: http.MethodGet, key: key, query: url.Values{"alt": {"media"}}})
 	if serverError(err).Status != http.StatusNotFound {
 		return content, err
 	}
@@ -196,7 +177,7 @@ func (s *gcsServer) listPage(ctx context.Context, prefix, token string, most int
 	if token != "" {
 		query.Set("pageToken", token)
 	}
-	answer, err := s.sendRequest(ctx, gcsRequest{method: http.MethodGet, path: s.objectPath(""), query: query})
+	_, answer, err := s.send(ctx, bucketRequest{method: http.MethodGet, query: query})
 	if err != nil {
 		return nil, "", err
 	}
@@ -211,21 +192,6 @@ func (s *gcsServer) listPage(ctx context.Context, prefix, token string, most int
 		keys = append(keys, item.Name)
 	}
 	return keys, p.NextPageToken, nil
-}
-
-func (s *gcsServer) remove(ctx context.Context, key string) error {
-	_, err := s.sendRequest(ctx, gcsRequest{method: http.MethodDelete, path: s.objectPath(key)})
-	if serverError(err).Status == http.StatusNotFound {
-		return nil
-	}
-	return err
-}
-
-func (s *gcsServer) classifyError(err error) failureVerdict {
-	if errors.Is(err, errTaken) {
-		return exists
-	}
-	return classifyHTTPError(err)
 }
 
 func (s *gcsServer) hint(err error, _ string) string {

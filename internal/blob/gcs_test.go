@@ -130,7 +130,7 @@ func TestGCSCredentials(t *testing.T) {
 		s, err := OpenGCS("gs://ledgers/x", trusted)
 		must(t, err)
 		gcs := s.server.(*gcsServer)
-		must(t, gcs.base.UnmarshalBinary([]byte(server.URL)))
+		must(t, gcs.address.UnmarshalBinary([]byte(server.URL)))
 		_, err = s.List(t.Context(), "log", 1)
 		return err
 	}

@@ -62,7 +62,7 @@ const (
 	pgFormatBinary = 1
 )
 
-// ErrOutdated means that the table of ledgers is older than this program. Make updates it.
+// ErrOutdated means that the table of ledgers is older than this program. Prepare updates it.
 var ErrOutdated = errors.New("an earlier trueup made the table of ledgers")
 
 // pgServer is the objects of one ledger in a PostgreSQL database. It has one connection, which it opens when it is

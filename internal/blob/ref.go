@@ -259,13 +259,13 @@ func (s *GitRefStore) GetOld(ctx context.Context, name string, behind int) (cont
 // Create pushes a commit.
 func (s *GitRefStore) Create(ctx context.Context, blobs ...Blob) error {
 	return s.withMirror(ctx, false, func(m *git.Mirror) error {
-		c := refChange{note: blobs[0].Note, anew: blobs[0].Whole || s.below}
+		c := git.CommitInput{Message: blobs[0].Note, Anew: blobs[0].Whole || s.below}
 		for _, b := range blobs {
 			if slices.Contains(s.tip.files, b.Name) {
 				return fmt.Errorf("%s: %w", s.Location(b.Name), ErrExists)
 			}
-			c.files = append(c.files, git.CommitFile{Path: b.Name, Content: b.Content})
-			c.removed = append(c.removed, b.Replaces...)
+			c.Files = append(c.Files, git.CommitFile{Path: b.Name, Content: b.Content})
+			c.Removed = append(c.Removed, b.Replaces...)
 		}
 		if blobs[0].Whole { // the push replaces that ref
 			if _, err := s.fetchTip(ctx, m, s.ref+beforeEnd); err != nil {
@@ -283,28 +283,20 @@ func (s *GitRefStore) Remove(ctx context.Context, names ...string) error {
 		if len(names) == 0 {
 			return nil
 		}
-		return s.pushChange(ctx, m, refChange{note: "remove what is not needed", removed: names, anew: s.below})
+		return s.pushChange(ctx, m, git.CommitInput{Message: "remove what is not needed", Removed: names, Anew: s.below})
 	})
-}
-
-// refChange is what a commit changes. If anew is set, it has no parent.
-type refChange struct {
-	note    string
-	files   []git.CommitFile
-	removed []string
-	anew    bool
 }
 
 // pushChange pushes a commit. If the push fails, it fetches the ref to find out why, and does not parse git's message. If
 // the remote refuses to begin the history anew, the commit continues it.
-func (s *GitRefStore) pushChange(ctx context.Context, m *git.Mirror, c refChange) error {
+func (s *GitRefStore) pushChange(ctx context.Context, m *git.Mirror, c git.CommitInput) error {
 	for n, pause := 1, refPause; ; n, pause = n+1, 2*pause {
 		next, err := s.makeCommit(ctx, m, c)
 		if err != nil {
 			return err
 		}
 		keep := ""
-		if c.anew && !s.below {
+		if c.Anew && !s.below {
 			keep = s.ref + beforeEnd
 		}
 		won, failed := m.Push(ctx, s.ref, s.tip.commit, next.commit, keep)
@@ -320,7 +312,7 @@ func (s *GitRefStore) pushChange(ctx context.Context, m *git.Mirror, c refChange
 		if n == refTries || Sleep(ctx, pause/2+rand.N(pause)) != nil {
 			return s.unwritableError(failed)
 		}
-		c.anew = false
+		c.Anew = false
 	}
 }
 
@@ -337,17 +329,16 @@ func (s *GitRefStore) findIfPushed(ctx context.Context, m *git.Mirror, next *ref
 	return nil
 }
 
-// makeCommit makes a commit with a random id in its message: if two runs made the same commit, the remote would accept both
-// pushes.
-func (s *GitRefStore) makeCommit(ctx context.Context, m *git.Mirror, c refChange) (*refTip, error) {
-	files := slices.DeleteFunc(slices.Clone(s.tip.files), func(name string) bool { return slices.Contains(c.removed, name) })
-	for _, f := range c.files {
+// makeCommit makes a commit on top of the tip, with a random id in its message: if two runs made the same commit, the
+// remote would accept both pushes.
+func (s *GitRefStore) makeCommit(ctx context.Context, m *git.Mirror, c git.CommitInput) (*refTip, error) {
+	files := slices.DeleteFunc(slices.Clone(s.tip.files), func(name string) bool { return slices.Contains(c.Removed, name) })
+	for _, f := range c.Files {
 		files = append(files, f.Path)
 	}
 	slices.Sort(files)
-	commit, err := m.CreateCommit(ctx, git.CommitInput{
-		Parent: s.tip.commit, Anew: c.anew, Message: c.note + "\n\npush " + uuid.NewString() + "\n", Files: c.files, Removed: c.removed,
-	})
+	c.Parent, c.Message = s.tip.commit, c.Message+"\n\npush "+uuid.NewString()+"\n"
+	commit, err := m.CreateCommit(ctx, c)
 	if err != nil {
 		return nil, s.unwritableError(err)
 	}
@@ -372,19 +363,18 @@ func (s *GitRefStore) unwritableError(err error) error {
 	err = cmp.Or(err, errors.New("the remote did not confirm the push"))
 	advice := "this run needs permission to push there (in CI often contents: write). If the host keeps only branches, use git:refs/heads/trueup-ledger"
 	if errors.Is(err, git.ErrLocal) {
-		advice = adviceLocal
+		advice = "the remote is not the reason: " + git.Advice(err)
 	}
 	return fmt.Errorf("write ledger %s of remote %s: %w: %s", s.ref, s.remote, err, advice)
 }
-
-// adviceLocal is what to do if git can't work on this machine.
-const adviceLocal = "the remote is not the reason: git needs a folder for temporary files (TMPDIR) with free space, and descriptors (ulimit -n)"
 
 func (s *GitRefStore) unreadableError(err error) error {
 	advice := "check that the remote can be reached and that this run may read it"
 	switch {
 	case errors.Is(err, git.ErrLocal):
-		advice = adviceLocal
+		advice = "the remote is not the reason: " + git.Advice(err)
+	case errors.Is(err, git.ErrNoGit), errors.Is(err, git.ErrRefused):
+		advice = git.Advice(err)
 	case errors.Is(err, git.ErrNoRepository):
 		advice = "the ledger is on a remote of the repository of trueup.yaml: run trueup in a clone of it"
 	case errors.Is(err, ErrStore):

@@ -7,13 +7,10 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
-	"encoding/xml"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
-	"path"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -28,62 +25,28 @@ import (
 
 // s3Server is a bucket on a server of the S3 protocol. It creates objects with If-None-Match: *.
 type s3Server struct {
-	stateless
-	http        http.Client
+	bucket
 	credentials aws.CredentialsProvider
 	signer      *v4.Signer
-	// address is the bucket's, without a final slash.
-	address        *url.URL
-	region, bucket string
-	now            func() time.Time
+	region      string
+	now         func() time.Time
 	// skew is how far the server's clock is ahead of now.
 	skew atomic.Int64
 }
 
-// s3Request is one request; an empty key means the bucket itself.
-type s3Request struct {
-	method, key string
-	query       url.Values
-	header      map[string]string
-	body        []byte
-}
-
 func (s *s3Server) withOwnConnection() server { return s }
-
-func (s *s3Server) location(key string) string { return "s3://" + path.Join(s.bucket, key) }
 
 // put sends one PUT. confirmed reports whether the server answered with the checksum of these bytes.
 func (s *s3Server) put(ctx context.Context, key string, content []byte) (confirmed bool, err error) {
 	// Every S3 server supports MD5. It only has to detect damage.
 	sum := md5.Sum(content)
-	etag, _, err := s.sendSigned(ctx, s3Request{
+	header, _, err := s.send(ctx, bucketRequest{
 		method: http.MethodPut, key: key, body: content,
 		header: map[string]string{
 			"If-None-Match": "*", "Content-Type": "application/json", "Content-MD5": base64.StdEncoding.EncodeToString(sum[:]),
 		},
 	})
-	return err == nil && strings.Trim(etag, `"`) == hex.EncodeToString(sum[:]), err
-}
-
-func (s *s3Server) get(ctx context.Context, key string) ([]byte, error) {
-	_, content, err := s.sendSigned(ctx, s3Request{method: http.MethodGet, key: key})
-	if serverError(err).Code.String() == "NoSuchKey" {
-		return nil, ErrAbsent
-	}
-	return content, err
-}
-
-func (s *s3Server) remove(ctx context.Context, key string) error {
-	_, _, err := s.sendSigned(ctx, s3Request{method: http.MethodDelete, key: key})
-	return err
-}
-
-type s3Listing struct {
-	XMLName               xml.Name `xml:"ListBucketResult"`
-	Prefix                string
-	Contents              []struct{ Key string }
-	IsTruncated           bool
-	NextContinuationToken string
+	return err == nil && strings.Trim(header.Get("ETag"), `"`) == hex.EncodeToString(sum[:]), err
 }
 
 func (s *s3Server) listPage(ctx context.Context, prefix, token string, most int) (keys []string, next string, err error) {
@@ -91,85 +54,49 @@ func (s *s3Server) listPage(ctx context.Context, prefix, token string, most int)
 	if token != "" {
 		query.Set("continuation-token", token)
 	}
-	_, answer, err := s.sendSigned(ctx, s3Request{method: http.MethodGet, query: query})
-	if err != nil {
-		return nil, "", err
+	p, err := s.readListing(ctx, "ListBucketResult", query)
+	switch {
+	case err != nil || !p.IsTruncated:
+		return p.Keys, "", err
+	case p.NextContinuationToken == "" && most > 1:
+		return nil, "", errors.New("the listing is truncated and names no next page")
 	}
-	var p s3Listing
-	if err := xml.Unmarshal(answer, &p); err != nil {
-		return nil, "", fmt.Errorf("the answer is not a listing: %w", err)
-	}
-	if p.Prefix != prefix {
-		// This is not the answer to the request, so it does not prove absence.
-		return nil, "", errors.New("the answer lists another prefix")
-	}
-	for _, o := range p.Contents {
-		keys = append(keys, o.Key)
-	}
-	if p.IsTruncated {
-		next = p.NextContinuationToken
-		if next == "" && most > 1 {
-			return nil, "", errors.New("the listing is truncated and names no next page")
-		}
-	}
-	return keys, next, nil
+	return p.Keys, p.NextContinuationToken, nil
 }
 
-// sendSigned sends a signed request once.
-func (s *s3Server) sendSigned(ctx context.Context, r s3Request) (etag string, content []byte, err error) {
-	req, err := s.signRequest(ctx, r)
-	if err != nil {
-		return "", nil, err
-	}
-	answer, content, err := sendOnce(&s.http, req, func(body io.Reader, e *httpError) error {
-		return xml.NewDecoder(body).Decode(e)
-	})
-	if answer == nil {
-		return "", nil, err
-	}
-	if skew, known := clockSkew(answer, s.now()); known {
-		s.skew.Store(int64(skew))
-	}
-	return answer.Get("ETag"), content, err
-}
-
-func (s *s3Server) signRequest(ctx context.Context, r s3Request) (*http.Request, error) {
-	credentials, err := s.credentials.Retrieve(ctx)
-	if err != nil {
-		return nil, &credentialsError{err, "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; trueup uses the role of a machine, container or cluster only for a store that TRUEUP_LEDGER or TRUEUP_PROJECTS names"}
-	}
-	diag.RegisterSecret(credentials.SecretAccessKey)
-	diag.RegisterSecret(credentials.SessionToken)
+func (s *s3Server) locateRequest(r bucketRequest) *url.URL {
 	address := *s.address
 	address.Path += "/" + r.key
 	address.RawPath = httpbinding.EscapePath(address.Path, false)
-	address.RawQuery = r.query.Encode()
-	req, err := newRequest(ctx, r.method, &address, r.body)
-	if err != nil {
-		return nil, err
+	return &address
+}
+
+// noteClock notes how far the server's clock is ahead: signatures are valid for minutes.
+func (s *s3Server) noteClock(answer http.Header) {
+	// An answer with Age is from a cache, and its date may be old.
+	if date, err := http.ParseTime(answer.Get("Date")); err == nil && answer.Get("Age") == "" {
+		s.skew.Store(int64(date.Sub(s.now())))
 	}
-	sum := sha256.Sum256(r.body)
+}
+
+func (s *s3Server) signRequest(req *http.Request, body []byte) error {
+	credentials, err := s.credentials.Retrieve(req.Context())
+	if err != nil {
+		return &credentialsError{err, "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; trueup uses the role of a machine, container or cluster only for a store that TRUEUP_LEDGER or TRUEUP_PROJECTS names"}
+	}
+	diag.RegisterSecret(credentials.SecretAccessKey)
+	diag.RegisterSecret(credentials.SessionToken)
+	sum := sha256.Sum256(body)
 	hash := hex.EncodeToString(sum[:])
 	req.Header.Set("X-Amz-Content-Sha256", hash)
-	for name, value := range r.header {
-		req.Header.Set(name, value)
-	}
 	signedAt := s.now().Add(time.Duration(s.skew.Load()))
-	err = s.signer.SignHTTP(ctx, credentials, req, hash, "s3", s.region, signedAt, func(o *v4.SignerOptions) {
+	err = s.signer.SignHTTP(req.Context(), credentials, req, hash, "s3", s.region, signedAt, func(o *v4.SignerOptions) {
 		o.DisableURIPathEscaping = true
 	})
 	if err != nil {
-		return nil, fmt.Errorf("sign the request: %w", err)
+		return fmt.Errorf("sign the request: %w", err)
 	}
-	return req, nil
-}
-
-func (s *s3Server) classifyError(err error) failureVerdict {
-	switch serverError(err).Code.String() {
-	case "RequestTimeout", "RequestTimeTooSkewed", "SlowDown", "Throttling", "ThrottlingException":
-		return temporary
-	}
-	return classifyHTTPError(err)
+	return nil
 }
 
 func (s *s3Server) hint(err error, prefix string) string {

@@ -59,9 +59,9 @@ func OpenS3(ctx context.Context, store string, trusted bool, now func() time.Tim
 		return nil, err
 	}
 	s := &s3Server{
-		credentials: cfg.Credentials, signer: v4.NewSigner(), now: now,
-		address: address, region: region, bucket: at.bucket, http: httpClient(),
+		bucket: newBucket("s3", at.bucket, address), credentials: cfg.Credentials, signer: v4.NewSigner(), region: region, now: now,
 	}
+	s.locate, s.sign, s.seen = s.locateRequest, s.signRequest, s.noteClock
 	if client, ok := cfg.HTTPClient.(*awshttp.BuildableClient); ok {
 		s.http.Transport = client.GetTransport()
 	}

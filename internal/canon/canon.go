@@ -201,7 +201,7 @@ func AreIdentical(a, b any) bool {
 	return isTree && x.Kind() == y.Kind() && x.Len() == y.Len() && x.UnsafePointer() == y.UnsafePointer()
 }
 
-// DecodeSharing is Tree, given a similar text and its tree. The result shares equal fields with that tree.
+// DecodeSharing is DecodeTrusted, given a similar text and its tree. The result shares equal fields with that tree.
 func DecodeSharing(canonical, other []byte, tree any) any {
 	if bytes.Equal(canonical, other) {
 		return tree

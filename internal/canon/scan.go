@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// errSyntax means that a text is not valid JSON. Canonical returns the error of encoding/json instead.
+// errSyntax means that a text is not valid JSON. Canonicalize returns the error of encoding/json instead.
 var errSyntax = errors.New("wrong syntax")
 
 // maxDepth limits nested objects and arrays: no manifest or answer has more.

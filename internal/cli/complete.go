@@ -27,7 +27,7 @@ const mostEntries = 1000
 // completePaths offers manifests and folders. Without -C it lets the shell find them, because the shell
 // quotes them correctly.
 func (c completer) completePaths(_ *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-	if !c.HasChdir() {
+	if c.Chdir == "" {
 		return []string{"yaml", "yml", "json"}, cobra.ShellCompDirectiveFilterFileExt
 	}
 	var out []string
@@ -83,7 +83,7 @@ func (c completer) completionFor(of string) cobra.CompletionFunc {
 	case "FORMAT=FILE":
 		return completeReports
 	}
-	return command.CompleteWords()
+	return cobra.FixedCompletions(nil, command.NoFiles)
 }
 
 // wireCompletion gives a command the completions that it has not chosen itself.
@@ -97,7 +97,7 @@ func (c completer) wireCompletion(cmd *cobra.Command) {
 			complete := c.completionFor(placeholder)
 			switch allowed := f.Annotations[command.AllowedWords]; {
 			case allowed != nil:
-				complete = command.CompleteWords(allowed...)
+				complete = cobra.FixedCompletions(allowed, command.NoFiles)
 			case f.Name == "profile":
 				complete = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 					return c.ProfileNames(), command.NoFiles

@@ -71,7 +71,7 @@ func TestNoTokenIsGivenElsewhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.Dir = s.dir
-		set, err := a.ResolveSettings()
+		set, err := a.ResolveSettings(p)
 		if err != nil {
 			t.Fatal(err)
 		}

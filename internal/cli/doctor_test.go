@@ -224,7 +224,7 @@ func TestDoctorWithoutGit(t *testing.T) {
 	t.Setenv("PATH", "")
 	s := newStage(t)
 	s.vars["TRUEUP_LEDGER"] = "git:refs/trueup/ledger"
-	finds(t, s.examined(diag.ExitError), "ledger store: fail git is not installed, or not in PATH, and the ledger needs it")
+	finds(t, s.examined(diag.ExitError), "ledger store: fail it can't be read, so trueup does not know what was sent: read ledger refs/trueup/ledger of remote origin: git is not installed, or not in PATH: install git")
 }
 
 func TestDoctorInTheSandbox(t *testing.T) {

@@ -193,7 +193,7 @@ func (s *stage) prove() {
 func (s *stage) applyOn(w *wire) int {
 	s.t.Helper()
 	a, l := s.entered()
-	env := a.ReconcileEnv(l, nil)
+	env := a.Options
 	env.Open = func(ctx context.Context, p config.Project, set *manifest.Set) (*config.Platform, error) {
 		platform, err := a.Open(ctx, p, set)
 		if err != nil {

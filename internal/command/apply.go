@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 
@@ -128,7 +127,7 @@ func (run *Run) askApproval(doc report.Document, expected reconcile.ExpectedPlan
 	if expected.Digest != "" {
 		which = "Apply the expected plan"
 		if !run.Quiet {
-			run.Log(slog.LevelInfo, "this is the expected plan, "+expected.Digest)
+			run.Inform("this is the expected plan, %s", expected.Digest)
 		}
 	}
 	switch {
@@ -154,6 +153,6 @@ func (run *Run) logApplyEvent(e apply.Event) {
 	case e.Phase == apply.PhaseStack:
 		run.showStack(e.Message)
 	case !run.Quiet && (run.Verbose || e.Phase == "wait"):
-		run.Log(slog.LevelInfo, report.ProgressLine(e))
+		run.Inform("%s", report.ProgressLine(e))
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -16,7 +15,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"trueup/internal/config"
 	"trueup/internal/diag"
 	"trueup/internal/files"
 	"trueup/internal/forge"
@@ -69,9 +67,9 @@ func runComment(ctx context.Context, run *Run, opts commentOptions, file string)
 	if name := run.FindTokenVariable(body, forge.TokenVariables()...); name != "" {
 		return doc, fmt.Errorf("%s: it contains the token of %s, so trueup does not post it: find out how it got there, and replace the token", file, name)
 	}
-	ci, err := forge.Detect(run.Getenv, readEventFile)
+	ci, err := forge.Detect(run.Getenv)
 	if err != nil {
-		run.Log(slog.LevelWarn, err.Error())
+		run.Warn("%s", err)
 	}
 	ci.Repository = cmp.Or(opts.repository, ci.Repository)
 	code := diag.ParseExit(opts.result)
@@ -133,8 +131,8 @@ func (o commentOptions) check() error {
 // folderKey returns the folder of -C as it was written: it is the same in each run of a pipeline,
 // wherever a runner checks out.
 func folderKey(run *Run) string {
-	key := filepath.ToSlash(filepath.Clean(run.chdir))
-	if rel, err := filepath.Rel(run.Cwd, run.chdir); err == nil && filepath.IsAbs(run.chdir) {
+	key := filepath.ToSlash(filepath.Clean(run.Chdir))
+	if rel, err := filepath.Rel(run.Cwd, run.Chdir); err == nil && filepath.IsAbs(run.Chdir) {
 		key = filepath.ToSlash(rel)
 	}
 	return key
@@ -148,7 +146,7 @@ const maxPost = 4 << 20
 func readPostText(run *Run, file string) (string, error) {
 	var r io.Reader
 	if file == "-" {
-		r = run.stdin("the Markdown to post")
+		r = run.OpenStdin("the Markdown to post")
 	} else {
 		full := run.FullPath(file)
 		info, err := os.Lstat(full)
@@ -158,7 +156,7 @@ func readPostText(run *Run, file string) (string, error) {
 		if info.Mode()&fs.ModeSymlink != 0 {
 			return "", errors.New("it is a symbolic link, which could publish any file: name the file itself")
 		}
-		f, err := files.OpenInside(run.Dir, file, full, os.O_RDONLY|files.NoWait)
+		f, err := files.OpenInside(run.Dir(), file, full, os.O_RDONLY|files.NoWait)
 		if err != nil {
 			return "", files.WithoutPath(err)
 		}
@@ -172,11 +170,6 @@ func readPostText(run *Run, file string) (string, error) {
 	return string(body), err
 }
 
-func readEventFile(name string) ([]byte, error) {
-	data, _, err := files.Read(name, forge.MaxEvent)
-	return data, err
-}
-
 // openCodeHost opens the client of the host that CI names.
 func openCodeHost(run *Run, ci forge.CIContext) (*forge.RepositoryClient, error) {
 	transport, err := run.CodeHostTransport()
@@ -185,11 +178,11 @@ func openCodeHost(run *Run, ci forge.CIContext) (*forge.RepositoryClient, error)
 	}
 	o := forge.ClientOptions{
 		Transport: transport, UserAgent: userAgent(), Timeout: run.API.RequestTimeout, Now: run.Now, Sleep: run.Sleep,
-		ReadOnly: config.IsReadOnly(run.Getenv),
+		ReadOnly: run.ReadOnly,
 	}
 	if run.Verbose {
 		o.Trace = func(op string, status int) {
-			run.Log(slog.LevelInfo, fmt.Sprintf("%s: %d %s", op, status, http.StatusText(status)))
+			run.Inform("%s: %d %s", op, status, http.StatusText(status))
 		}
 	}
 	if o.Token, err = ci.Host.Token(run.Getenv); err != nil {

@@ -28,7 +28,7 @@ func (run *Run) KnownObjects(ctx context.Context, args []string) *manifest.Set {
 	ctx, cancel := context.WithTimeout(cmp.Or(ctx, context.Background()), completeWithin)
 	defer cancel()
 	if p, err := run.FindProject(); err == nil {
-		if sources, err := run.openSources(p, paths); err == nil {
+		if sources, err := run.OpenSources(p, paths); err == nil {
 			limits := manifest.Limits{Files: 20_000, Objects: 20_000, Total: 128 << 20}
 			set, _, err := manifest.Load(ctx, sources, manifest.LoadSettings{Parallelism: run.API.Parallelism, Limits: limits})
 			if err == nil {
@@ -83,9 +83,4 @@ func Candidates[T any](list []T, describe func(T) (word, about string)) (out []s
 		out = AddCandidate(out, word, about)
 	}
 	return out
-}
-
-// CompleteWords offers fixed words.
-func CompleteWords(words ...string) cobra.CompletionFunc {
-	return cobra.FixedCompletions(words, NoFiles)
 }

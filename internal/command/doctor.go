@@ -30,10 +30,7 @@ func newDoctor(run *Run) *cobra.Command {
 
 // runDoctor makes all checks.
 func runDoctor(ctx context.Context, run *Run) report.Document {
-	return doctorResult(config.RunDoctor(ctx, config.DoctorSettings{
-		Options: run.Options, Searched: run.searchedFolders(), FindProject: run.FindProject,
-		Load: func(ctx context.Context) (config.LoadedProject, error) { return run.LoadProject(ctx, nil) },
-	}))
+	return doctorResult(config.RunDoctor(ctx, run.Options))
 }
 
 // runProbe sends a harmless request as apply would, and once more, to see whether the platform refuses

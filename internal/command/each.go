@@ -1,19 +1,18 @@
 package command
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
@@ -24,6 +23,7 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/files"
 	"trueup/internal/kind"
+	"trueup/internal/reconcile"
 	"trueup/internal/report"
 )
 
@@ -99,11 +99,11 @@ func runEach(ctx context.Context, run *Run, o eachOptions, line projectCommandLi
 	if err != nil {
 		shard.Error = err.Error() // the merged result says it
 	}
-	out, failed := createResultsFile(run, o.results, shard)
+	out, failed := createResults(run, o.results, shard)
 	if err = errors.Join(err, failed); err != nil {
 		return doc, errors.Join(err, out.close())
 	}
-	run.Shared.Budget = api.NewSharedLimits(run.API.WritesPerSecond, shard.Shards, run.API.Parallelism)
+	run.API.Budget = api.NewSharedLimits(run.API.WritesPerSecond, shard.Shards, run.API.Parallelism)
 	working := run.startPhase(line.command)
 	working.setProgress(0, len(found.Projects))
 	defer working.end()
@@ -112,19 +112,18 @@ func runEach(ctx context.Context, run *Run, o eachOptions, line projectCommandLi
 	keep := func(i int, doc report.Document) {
 		p := found.Projects[i]
 		doc = report.ResultOf(p.Path, p.Settings.Workspace.UUID, doc)
-		out.writeResult(doc)
-		if report.PlaceInFleet(&doc); doc.ExitCode != diag.ExitOK && doc.ExitCode != diag.ExitChanges { // which is what the run found
-			failures.Add(1)
-		}
+		_ = report.WriteLine(out, doc) // close returns the error
 		results[i] = doc
+		if doc.ExitCode != diag.ExitOK && doc.ExitCode != diag.ExitChanges {
+			failures.Add(1) // changes are what the run found
+		}
 		working.setProgress(int(ended.Add(1)), len(found.Projects))
 	}
 	diag.InParallelWith(o.jobs, len(found.Projects), func(_ *struct{}, i int) (more bool) {
 		if ctx.Err() != nil || o.maxFailures >= 0 && failures.Load() > int64(o.maxFailures) {
 			return false
 		}
-		p := found.Projects[i]
-		keep(i, runInProject(ctx, run, &projectRun{of: run, path: p.Path, warnings: p.Warnings}, p, line))
+		keep(i, runInProject(ctx, run, found.Projects[i], line))
 		return true
 	})
 	why := whyNotStarted(ctx, o.maxFailures)
@@ -136,9 +135,10 @@ func runEach(ctx context.Context, run *Run, o eachOptions, line projectCommandLi
 			})
 		}
 	}
-	doc = report.MergeResults(shard, results)
+	doc = report.MergeResults(report.FleetFacts{FleetRun: shard.FleetRun, FleetChanges: shard.Facts}, results, nil)
 	if err := out.close(); err != nil {
-		doc.Errors, doc.ExitCode = append(doc.Errors, err.Error()), diag.WorstExit(doc.ExitCode, diag.ExitError)
+		doc.Errors = append(doc.Errors, "--results: "+files.WithoutPath(err).Error())
+		doc.ExitCode = diag.WorstExit(doc.ExitCode, diag.ExitError)
 	}
 	doc.ExitCode = diag.OrInterrupted(ctx, doc.ExitCode)
 	return doc, nil
@@ -149,22 +149,14 @@ const listCommand = ""
 
 // findFleet returns the projects that the command runs in, and what is known of all.
 func findFleet(ctx context.Context, run *Run, o eachOptions, line projectCommandLine) (found config.Fleet, err error) {
-	info, err := os.Stat(run.Dir)
-	switch {
-	case err != nil:
-		return found, fmt.Errorf("-C %s: %w", run.chdir, files.WithoutPath(err))
-	case !info.IsDir():
-		return found, fmt.Errorf("-C %s is not a folder: name the folder that has the projects", run.chdir)
-	}
-	dir, err := filepath.EvalSymlinks(run.Dir) // a search follows no link
+	dir, err := filepath.EvalSymlinks(run.Dir()) // a search follows no link
 	if err != nil {
-		return found, err
+		return found, fmt.Errorf("-C %s: %w", run.Chdir, files.WithoutPath(err))
 	}
-	base, isCompared := "", line.base != nil || line.command == "drift"
+	base, isCompared := "", slices.Contains([]string{"plan", "apply", "drift"}, line.command)
 	if isCompared {
-		ref := *cmp.Or(line.base, new(string))
-		past := run.commitReader(config.LoadedProject{}, nil).ReadPast(ctx, ref, false).Blame
-		if base = past.Base; ref == "" && (base == "" || base == past.Head) {
+		past := reconcile.NewCommitReader(run.Options, config.LoadedProject{}, nil).ReadPast(ctx, line.base, false).Blame
+		if base = past.Base; line.base == "" && (base == "" || base == past.Head) {
 			base = "HEAD^" // what the newest commit removed counts everywhere
 		}
 	}
@@ -172,7 +164,12 @@ func findFleet(ctx context.Context, run *Run, o eachOptions, line projectCommand
 	if found, err = o.FindFleet(ctx, dir, base); err != nil {
 		return found, err
 	}
-	if err = checkPins(run, o, &found, isLocal); err == nil && (isCompared || line.command == "validate") {
+	if n := len(found.Projects); !isLocal && n > 1 && run.Getenv(config.WorkspacePin)+run.Getenv(config.LedgerPin) != "" {
+		return found, fmt.Errorf("%s and %s belong to one project, and %d are selected: unset them, and pin all projects in the file that %s names",
+			config.WorkspacePin, config.LedgerPin, n, config.ProjectsPin)
+	}
+	run.Shared.Root = found.Root
+	if err = run.AddGonePins(&found, o.Selection, isLocal); err == nil && (isCompared || line.command == "validate") {
 		reading := run.startPhase("reading manifests")
 		defer reading.end()
 		err = found.CompareHosts(ctx, run.API.Parallelism) // projects of one hostname would undo each other's changes
@@ -180,36 +177,18 @@ func findFleet(ctx context.Context, run *Run, o eachOptions, line projectCommand
 	return found, err
 }
 
-// checkPins adds the projects that are pinned and gone, and rejects the pins of one project for several, unless the run is
-// local. It always reads the file of pins.
-func checkPins(run *Run, o eachOptions, found *config.Fleet, isLocal bool) error {
-	n := len(found.Projects)
-	if !isLocal && n > 1 && run.Getenv(config.WorkspacePin)+run.Getenv(config.LedgerPin) != "" {
-		return fmt.Errorf("%s and %s belong to one project, and %d are selected: unset them, and pin all projects in the file that %s names",
-			config.WorkspacePin, config.LedgerPin, n, config.ProjectsPin)
-	}
-	run.Shared.Root = found.Root
-	gone, err := run.UnmanagedPins(found.Root, found.ManagesProject)
-	if !isLocal {
-		o.AddGonePins(found, gone)
-	}
-	return err
-}
-
 // newShard says what this process runs.
 func newShard(ctx context.Context, run *Run, o eachOptions, found config.Fleet, line projectCommandLine) report.ShardHead {
 	part := o.Shard
 	shard := report.ShardHead{
-		Format: report.ShardFormat, Shard: max(part.Index, 1), Started: run.Now().UTC(), Projects: []string{}, Facts: found.FleetChanges,
+		Format: report.ShardFormat, Shard: max(part.Index, 1), Started: run.Now().UTC(), Facts: found.FleetChanges,
+		Projects: append([]string{}, diag.MapList(found.Projects, func(p *config.ProjectFolder) string { return p.Path })...),
 		FleetRun: report.FleetRun{
 			Command: line.command, Flags: line.flags, Selection: o.Describe(found.Since), Tool: toolName(), Shards: max(part.Of, 1),
 		},
 	}
 	if found.Root != "" {
 		shard.Commit = found.Commit(ctx)
-	}
-	for _, p := range found.Projects {
-		shard.Projects = append(shard.Projects, p.Path)
 	}
 	return shard
 }
@@ -225,71 +204,35 @@ func whyNotStarted(ctx context.Context, bound int) string {
 	return fmt.Sprintf("more than %d failed (--max-failures)", bound)
 }
 
-// resultsFile is the file of the results of a shard, with a line for each; nil writes none.
-type resultsFile struct {
-	lock sync.Mutex
-	file *os.File
-	err  error // of the first line that was not written whole: nothing follows it
-}
-
-// createResultsFile begins the file of the results of a shard, without what an earlier run left.
-func createResultsFile(run *Run, name string, shard report.ShardHead) (*resultsFile, error) {
+// createResults begins the file of the results of a shard, without what an earlier run left. Without a name, it keeps nothing.
+// Results of another number of shards may not be beside it.
+func createResults(run *Run, name string, shard report.ShardHead) (out *outputWriter, err error) {
+	out = &outputWriter{w: io.Discard}
 	if name == "" {
-		return nil, nil
+		return out, nil
 	}
-	r := &resultsFile{}
-	root, err := files.FolderAt(run.Dir, name).OpenOrCreate()
-	if err == nil {
-		err = errors.Join(r.open(root, shard), root.Close())
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("--results %s: %w", name, files.WithoutPath(err))
+		}
+	}()
+	root, err := files.FolderAt(run.Dir(), name).OpenOrCreate()
+	if err != nil {
+		return out, err
 	}
-	if err == nil {
-		r.writeLine(shard)
-		return r, nil
-	}
-	return nil, fmt.Errorf("--results %s: %w", name, files.WithoutPath(err))
-}
-
-// open opens the file. Results of another number of shards may not be beside it.
-func (r *resultsFile) open(root *os.Root, shard report.ShardHead) (err error) {
-	names, _ := fs.Glob(root.FS(), report.ShardNames) // the pattern is valid
-	for _, name := range names {
-		if !strings.HasSuffix(name, fmt.Sprintf("-of-%d.jsonl", shard.Shards)) {
-			return fmt.Errorf("it has results of another number of shards: name another folder, or remove %s", name)
+	defer func() { err = errors.Join(err, root.Close()) }()
+	others, _ := fs.Glob(root.FS(), report.ShardNames) // the pattern is valid
+	for _, other := range others {
+		if !strings.HasSuffix(other, fmt.Sprintf("-of-%d.jsonl", shard.Shards)) {
+			return out, fmt.Errorf("it has results of another number of shards: name another folder, or remove %s", other)
 		}
 	}
-	r.file, err = root.OpenFile(shard.FileName(), os.O_WRONLY|os.O_CREATE|os.O_TRUNC|files.NoWait, 0o644)
-	return err
-}
-
-// writeResult writes the result of a project.
-func (r *resultsFile) writeResult(doc report.Document) {
-	if r == nil {
-		return
+	file, err := root.OpenFile(shard.FileName(), os.O_WRONLY|os.O_CREATE|os.O_TRUNC|files.NoWait, 0o644)
+	if err == nil {
+		out.w = file
+		_ = json.NewEncoder(out).Encode(shard) // close returns the error
 	}
-	var text bytes.Buffer
-	_ = report.Write(&text, "json", doc, report.FormatOptions{}) // a part of it is no JSON, which is an error below
-	r.writeLine(json.RawMessage(text.Bytes()))
-}
-
-func (r *resultsFile) writeLine(v any) {
-	line, err := json.Marshal(v)
-	r.lock.Lock()
-	defer r.lock.Unlock()
-	if r.err == nil && err == nil {
-		_, err = r.file.Write(append(line, '\n'))
-	}
-	r.err = cmp.Or(r.err, err)
-}
-
-// close closes the file, and returns why it lacks results.
-func (r *resultsFile) close() error {
-	if r == nil {
-		return nil
-	}
-	if err := errors.Join(r.err, r.file.Close()); err != nil {
-		return fmt.Errorf("--results: %w", files.WithoutPath(err))
-	}
-	return nil
+	return out, err
 }
 
 // listedProject is a project in JSON (schemas/projects.schema.json).
@@ -319,7 +262,7 @@ func listProjects(ctx context.Context, run *Run, o eachOptions) (doc report.Docu
 		return doc, err
 	}
 	for _, gone := range found.Removed {
-		run.Log(slog.LevelWarn, gone+" was a project before, and its objects are still live: delete them on the platform, or restore its trueup.yaml")
+		run.Warn("%s was a project before, and its objects are still live: delete them on the platform, or restore its trueup.yaml", gone)
 	}
 	if o.matrix {
 		return shardMatrix(len(found.Projects)), nil
@@ -335,13 +278,11 @@ func listProjects(ctx context.Context, run *Run, o eachOptions) (doc report.Docu
 		rows = append(rows, []string{p.Path, cmp.Or(p.Settings.Workspace.Name, "?"), cmp.Or(row.Ledger, "none")})
 	}
 	doc.Data = map[string]any{"format": "trueup.projects/v1", "projects": list, "facts": found.FleetChanges}
-	doc.Text = func(out report.LineWriter, _ report.FormatOptions) {
-		if len(list) == 0 {
-			out.Printf("No project is selected.\n")
-			return
-		}
-		out.Table("", rows)
+	if len(list) == 0 {
+		addMessage(&doc, "No project is selected.")
+		return doc, nil
 	}
+	doc.Text = func(out report.LineWriter, _ report.FormatOptions) { out.Table("", rows) }
 	return doc, nil
 }
 

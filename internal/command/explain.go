@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"trueup/internal/api"
 	"trueup/internal/config"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
@@ -107,28 +108,53 @@ func explainField(ctx context.Context, run *Run, topic string, live bool) (doc r
 	return doc, nil
 }
 
-// addObjectValues adds what the topic's objects have in git, and in live. It reads the platform, and can do nothing else.
+// readObjects reads the live objects that a topic names, by name.
+func readObjects(ctx context.Context, reader *api.Reader, t view.Topic) (map[string]kind.LiveObject, error) {
+	all := map[string]kind.LiveObject{}
+	if !t.Kind.Documents(kind.Get) {
+		return nil, fmt.Errorf("the platform has no way to read a %s", t.Kind.Name)
+	}
+	if t.IsPattern() {
+		_, err := reader.List(ctx, t.Kind, func(o kind.LiveObject) (err error) {
+			if o.Spec == nil { // lists of some servers have names alone
+				o, err = reader.Get(ctx, t.Kind, o.Name)
+			}
+			all[o.Name] = o
+			return err
+		})
+		return all, err
+	}
+	o, err := reader.Get(ctx, t.Kind, t.Name)
+	switch {
+	case err == nil:
+		all[t.Name] = o
+	case !api.AsError(err).NotFound():
+		return nil, err
+	}
+	return all, nil
+}
+
+// addObjectValues adds what the topic's objects have in git, and in live.
 func addObjectValues(ctx context.Context, run *Run, facts *view.FieldFacts, l config.LoadedProject, t view.Topic, live bool) (err error) {
-	var get func() (kind.LiveObject, error)
+	if t.Name == "" {
+		return nil
+	}
 	var all map[string]kind.LiveObject
-	if live && t.Name != "" {
+	if live {
 		w, err := run.Open(ctx, l.Project, l.Set)
 		if err != nil {
 			return err
 		}
 		defer w.Close()
-		get = func() (kind.LiveObject, error) { return w.Get(ctx, t.Kind, t.Name) }
-		if t.IsPattern() {
-			if all, err = w.GetAll(ctx, t.Kind); err != nil {
-				return err
-			}
+		reader := api.NewReader(w.API) // which can do nothing else
+		defer reader.Close()
+		if all, err = readObjects(ctx, reader, t); err != nil {
+			return err
 		}
 	}
-	switch {
-	case t.IsPattern():
-		facts.Objects, err = t.ReadAllValues(l.Set, l.Project.Workspace, all)
-	case t.Name != "":
-		facts.Object, err = t.ReadValues(l.Set, l.Project.Workspace, get)
+	facts.Objects, err = t.ReadValues(l.Set, l.Project.Workspace, all)
+	if err == nil && !t.IsPattern() {
+		facts.Object, facts.Objects = facts.Objects[0], nil
 	}
 	return err
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"trueup/internal/diag"
-	"trueup/internal/files"
 	"trueup/internal/manifest"
 	"trueup/internal/report"
 )
@@ -68,6 +67,9 @@ func (run *Run) checkReports() error {
 	return nil
 }
 
+// errSource is the error for a result file whose name may be that of a manifest.
+var errSource = errors.New("the name ends like a manifest, and trueup never writes a result over one: choose another ending")
+
 // AllowedWords is the annotation that has the allowed values of a flag.
 const AllowedWords = "trueup_words"
 
@@ -86,7 +88,7 @@ func errorIf(wrong bool, format string, args ...any) error {
 
 // RegisterFlags adds the flags that mean the same everywhere.
 func (run *Run) RegisterFlags(f *pflag.FlagSet) {
-	f.VarP(&dirFlag{run}, "chdir", "C", "work in `DIR`, the folder of trueup.yaml")
+	f.StringVarP(&run.Chdir, "chdir", "C", "", "work in `DIR`, the folder of trueup.yaml")
 	f.StringVar(&run.Profile, "profile", "", "use the addresses and tokens of profile `NAME` in your profiles file")
 	f.BoolVar(&run.Sandbox, "sandbox", false, "use the embedded platform, kept in .trueup/sandbox, instead of the real one")
 	f.StringVarP(&run.Format, "output", "o", "text", "`FORMAT` of the result: "+strings.Join(report.Formats(), ", "))
@@ -95,26 +97,6 @@ func (run *Run) RegisterFlags(f *pflag.FlagSet) {
 	f.BoolVarP(&run.Verbose, "verbose", "v", false, "show each request, and everything that is otherwise hidden")
 	restrictFlag(f, "output", report.Formats()...)
 }
-
-// dirFlag is the flag -C.
-type dirFlag struct{ run *Run }
-
-// Set sets the folder of the run.
-func (f *dirFlag) Set(dir string) error {
-	f.run.chdir, f.run.Dir = dir, files.AbsolutePath(f.run.Cwd, dir)
-	return nil
-}
-
-// String returns the folder as it was written.
-func (f *dirFlag) String() string {
-	if f.run == nil { // pflag asks an empty value
-		return ""
-	}
-	return f.run.chdir
-}
-
-// Type names the value for help texts.
-func (f *dirFlag) Type() string { return "string" }
 
 // checkOneOf refuses a value that is not among those known.
 func checkOneOf(flag, value string, known []string) error {

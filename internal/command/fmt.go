@@ -96,7 +96,7 @@ func formatFiles(ctx context.Context, run *Run, opts fmtOptions, paths []string)
 	if err != nil {
 		return nil, nil, err
 	}
-	texts, unread, err := run.readFileTexts(ctx, p, paths)
+	texts, unread, err := run.ReadFileTexts(ctx, p, paths)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -152,10 +152,10 @@ func formatStdin(run *Run, findings diag.List, list []fmtFile, opts fmtOptions) 
 		return doc, diag.WithExit(code, errors.New("standard input can't be read"))
 	}
 	for _, f := range list[0].Fixed {
-		run.Log(slog.LevelInfo, fixText(f, "repaired"))
+		run.Inform("%s", fixText(f, "repaired"))
 	}
 	if list[0].Left != nil {
-		run.Log(slog.LevelWarn, list[0].unformattedReason())
+		run.Warn("%s", list[0].unformattedReason())
 	}
 	doc = fileDocument(list[0].To)
 	doc.ExitCode = code

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -57,7 +56,7 @@ func parseHeldObject(ctx context.Context, run *Run, arg string) (string, error) 
 	}
 	known := diag.MapList(kind.KeysOf(run.KnownObjects(ctx, nil).Objects), kind.Key.String)
 	if !slices.Contains(known, key.String()) {
-		run.Log(slog.LevelWarn, fmt.Sprintf("no manifest is of %s%s", key, diag.DidYouMean(key.String(), known)))
+		run.Warn("no manifest is of %s%s", key, diag.DidYouMean(key.String(), known))
 	}
 	return key.String(), nil
 }
@@ -87,7 +86,7 @@ func runHold(ctx context.Context, run *Run, l *ledger.Ledger, o holdOptions, obj
 	case !until.IsZero():
 		var replaced ledger.Hold
 		if holds[0], replaced, err = l.SetHold(ctx, objects, until, o.reason); err == nil && replaced.Seq > 0 {
-			run.Log(slog.LevelWarn, "it replaces a hold: "+replaced.String())
+			run.Warn("it replaces a hold: %s", replaced)
 		}
 	case o.end:
 		holds[0], err = l.EndHold(ctx, objects)

@@ -5,12 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"trueup/internal/config"
 	"trueup/internal/diag"
@@ -23,17 +24,13 @@ import (
 	"trueup/internal/sandbox"
 )
 
-type initOptions struct {
-	generate.SetupChoices
-	yes bool
-}
-
 // mostDoubt limits the look at a workspace by an init that could do without.
 const mostDoubt = 10 * time.Second
 
 func newInit(run *Run) *cobra.Command {
-	var o initOptions
-	cmd := newCommand(run, "init", func(ctx context.Context, _ []string) (doc report.Document, err error) {
+	var o generate.SetupChoices
+	var cmd *cobra.Command
+	cmd = newCommand(run, "init", func(ctx context.Context, _ []string) (doc report.Document, err error) {
 		s, err := prepareSetup(ctx, run, &o)
 		if err != nil {
 			return doc, err
@@ -43,7 +40,13 @@ func newInit(run *Run) *cobra.Command {
 			return nothingToSetUp(ctx, run, s)
 		}
 		if doc, err = setUp(ctx, run, s, o); err != nil && run.StdinIsTTY && s.IsNew {
-			run.Log(slog.LevelInfo, "to give these answers again: "+o.commandLine())
+			line := "trueup init"
+			cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+				if answer := f.Value.String(); answer != "" && f.Value.Type() == "string" {
+					line += " --" + f.Name + " " + ledger.ShellQuote(answer)
+				}
+			})
+			run.Inform("to give these answers again: %s", line)
 		}
 		return doc, err
 	})
@@ -58,7 +61,7 @@ func newInit(run *Run) *cobra.Command {
 	f.StringVar(&o.Source, "trueup", "", "the repository and commit that CI builds trueup from: `OWNER/NAME@COMMIT`, on the host of --ci")
 	f.StringVar(&o.Branch, "branch", "", "the `BRANCH` to apply (default the remote's default branch, or the current one)")
 	f.BoolVar(&o.Agents, "agents", false, "add AGENTS.md, with rules for coding agents")
-	f.BoolVar(&o.yes, "auto-approve", false, "do not ask before writing")
+	f.BoolVar(&o.Yes, "auto-approve", false, "do not ask before writing")
 	restrictFlag(f, "manifests", manifestChoices()...)
 	restrictFlag(f, "ci", ciChoices()...)
 	return cmd
@@ -69,19 +72,18 @@ func manifestChoices() []string {
 }
 
 func ciChoices() []string {
-	words := diag.MapList(generate.AllCIServices(), func(s generate.CIService) string { return s.Name })
-	return append(words, generate.None)
+	return append(slices.Sorted(maps.Keys(generate.CIServices())), generate.None)
 }
 
 // setUp asks, and writes what init adds.
-func setUp(ctx context.Context, run *Run, s *generate.Setup, o initOptions) (doc report.Document, err error) {
-	if !o.yes {
+func setUp(ctx context.Context, run *Run, s *generate.Setup, o generate.SetupChoices) (doc report.Document, err error) {
+	if !o.Yes {
 		if doc, err = confirmSetup(run, s); err != nil {
 			return doc, err
 		}
 	}
 	if !run.Sandbox {
-		if err = confirmWorkspace(ctx, run, s, o.yes); err != nil {
+		if err = confirmWorkspace(ctx, run, s, o.Yes); err != nil {
 			return doc, fmt.Errorf("nothing was written: %w", err)
 		}
 	}
@@ -110,26 +112,6 @@ func setUp(ctx context.Context, run *Run, s *generate.Setup, o initOptions) (doc
 		return doc, ready()
 	}
 	return initFromLive(ctx, run, s, doc.Messages, ready)
-}
-
-// commandLine returns the command line that has the answers.
-func (o initOptions) commandLine() string {
-	text := "trueup init"
-	for _, f := range [][2]string{
-		{"workspace", o.Workspace},
-		{"uuid", o.UUID},
-		{"ledger", o.Ledger},
-		{"adopt", o.Adopt},
-		{"manifests", o.Manifests},
-		{"ci", o.CI},
-		{"trueup", o.Source},
-		{"branch", o.Branch},
-	} {
-		if f[1] != "" {
-			text += " --" + f[0] + " " + ledger.ShellQuote(f[1])
-		}
-	}
-	return text
 }
 
 // nothingToSetUp is the result of an init that has nothing to do. The ledger may still lack an address.
@@ -183,7 +165,7 @@ func writeLines(out report.LineWriter, lines []string) {
 }
 
 // prepareSetup inspects the repository and completes the options.
-func prepareSetup(ctx context.Context, run *Run, o *initOptions) (*generate.Setup, error) {
+func prepareSetup(ctx context.Context, run *Run, o *generate.SetupChoices) (*generate.Setup, error) {
 	if run.Sandbox && o.Ledger != "" && o.Ledger != generate.None {
 		return nil, errors.New("--sandbox has its own ledger: remove --ledger. To add one for the real platform later, run trueup init --ledger STORE")
 	}
@@ -199,7 +181,7 @@ func prepareSetup(ctx context.Context, run *Run, o *initOptions) (*generate.Setu
 		err = askMissing(run, s, o)
 	}
 	if err == nil {
-		err = s.ChooseOptions(ctx, o.SetupChoices)
+		err = s.ChooseOptions(ctx, *o)
 	}
 	if err != nil {
 		s.Close()
@@ -227,7 +209,7 @@ func confirmSetup(run *Run, s *generate.Setup) (doc report.Document, err error) 
 		}
 	}
 	if s.FromLive {
-		addMessage(&doc, "  write manifests of what is live in workspace %s", s.Workspace.Name)
+		addMessage(&doc, "  write manifests of what is live in workspace %s", s.Project.Workspace.Name)
 	}
 	if !run.StdinIsTTY {
 		return doc, errors.New("nothing was written, because there is no terminal to ask on: add --auto-approve")
@@ -256,7 +238,7 @@ func confirmWorkspace(ctx context.Context, run *Run, s *generate.Setup, yes bool
 		return err
 	case doubt == "":
 	case yes:
-		run.Log(slog.LevelWarn, doubt+" If not, "+fix)
+		run.Warn("%s If not, %s", doubt, fix)
 	default:
 		return run.requireYes("the workspace may be another one", "\n%s\nIf not, %s.\nType yes to go on [no]: ", doubt, fix)
 	}
@@ -265,7 +247,7 @@ func confirmWorkspace(ctx context.Context, run *Run, s *generate.Setup, yes bool
 
 // addSetupMessages lists the files with what init did, and shows what to add to files that it left alone.
 func addSetupMessages(run *Run, doc *report.Document, s *generate.Setup) error {
-	if s.Project.Dir != run.Dir {
+	if s.Project.Dir != run.Dir() {
 		addMessage(doc, "the project file is %s", s.Project.Dir)
 	}
 	var kept []string
@@ -299,6 +281,7 @@ func addSetupMessages(run *Run, doc *report.Document, s *generate.Setup) error {
 
 // question is a question of init.
 type question struct {
+	value    *string
 	about    string // says what each answer leads to
 	prompt   string
 	proposed string // the answer of Enter; if empty, Enter asks again
@@ -330,25 +313,29 @@ const (
 
 // askMissing completes the options of a new project, or names the flags that are missing. It asks for nothing that is
 // known.
-func askMissing(run *Run, s *generate.Setup, o *initOptions) error {
+func askMissing(run *Run, s *generate.Setup, o *generate.SetupChoices) error {
 	name, err := fillKnownAnswers(run, s, o)
-	ask := func(value *string, q question) {
-		if err == nil {
-			err = askValue(run, o.yes, value, q)
-		}
+	if err != nil {
+		return err
 	}
 	segment := func(answer string) error { return config.CheckWorkspace(kind.Workspace{Name: answer, UUID: answer}) }
-	ask(&o.Workspace, question{aboutName, "workspace", name, segment})
-	if run.Sandbox && err == nil {
-		o.UUID = cmp.Or(o.UUID, config.SandboxUUID(o.Workspace))
-	}
-	ask(&o.UUID, question{aboutUUID, "uuid", "", segment})
-	ledger := question{fmt.Sprintf(aboutLedger, ""), "ledger", s.ProposeLedger(), s.CheckStore}
+	waits := ""
 	if s.Remote == "" {
-		ledger.about = fmt.Sprintf(aboutLedger, noRemoteYet)
+		waits = noRemoteYet
 	}
-	ask(&o.Ledger, ledger)
-	ask(&o.Manifests, question{aboutManifests, "manifests", s.ProposeManifests(), oneOfChecker("--manifests", manifestChoices())})
+	for _, q := range []question{
+		{&o.Workspace, aboutName, "workspace", name, segment},
+		{&o.UUID, aboutUUID, "uuid", "", segment},
+		{&o.Ledger, fmt.Sprintf(aboutLedger, waits), "ledger", s.ProposeLedger(), s.CheckStore},
+		{&o.Manifests, aboutManifests, "manifests", s.ProposeManifests(), oneOfChecker("--manifests", manifestChoices())},
+	} {
+		if run.Sandbox && o.Workspace != "" {
+			o.UUID = cmp.Or(o.UUID, config.SandboxUUID(o.Workspace))
+		}
+		if err := askValue(run, o.Yes, q); err != nil {
+			return err
+		}
+	}
 	var missing []string
 	if o.Workspace == "" {
 		missing = append(missing, "--workspace NAME")
@@ -356,16 +343,17 @@ func askMissing(run *Run, s *generate.Setup, o *initOptions) error {
 	if o.UUID == "" {
 		missing = append(missing, "--uuid UUID")
 	}
-	err = cmp.Or(err, errorIf(len(missing) > 0, "there is no terminal to ask on: add %s. Both are in your profile in the web console; --sandbox needs neither",
-		strings.Join(missing, " and ")))
-	if err == nil && o.CI == "" && s.InGit && !o.yes && run.StdinIsTTY {
-		err = chooseCI(run, o)
+	switch {
+	case len(missing) > 0:
+		return fmt.Errorf("there is no terminal to ask on: add %s. Both are in your profile in the web console; --sandbox needs neither", strings.Join(missing, " and "))
+	case o.CI == "" && s.InGit && !o.Yes && run.StdinIsTTY:
+		return chooseCI(run, o)
 	}
-	return err
+	return nil
 }
 
 // fillKnownAnswers fills in what the environment says or a folder shows, and returns the name to propose for the workspace.
-func fillKnownAnswers(run *Run, s *generate.Setup, o *initOptions) (name string, err error) {
+func fillKnownAnswers(run *Run, s *generate.Setup, o *generate.SetupChoices) (name string, err error) {
 	manifests := s.ProposeManifests()
 	if manifests == generate.None { // there are some
 		o.Manifests = cmp.Or(o.Manifests, manifests)
@@ -390,13 +378,13 @@ func oneOfChecker(flag string, choices []string) func(string) error {
 }
 
 // chooseCI asks for a CI service, and for the repository to build trueup from.
-func chooseCI(run *Run, o *initOptions) error {
-	err := askValue(run, false, &o.CI, question{aboutCI, "ci", generate.None, oneOfChecker("--ci", ciChoices())})
+func chooseCI(run *Run, o *generate.SetupChoices) error {
+	err := askValue(run, false, question{&o.CI, aboutCI, "ci", generate.None, oneOfChecker("--ci", ciChoices())})
 	if err != nil || o.CI == generate.None || o.Source != "" {
 		return err
 	}
-	service := generate.CIServiceNamed(o.CI)
-	err = askValue(run, false, &o.Source, question{aboutSource, service.Example, "", func(answer string) error {
+	service := generate.CIServices()[o.CI]
+	err = askValue(run, false, question{&o.Source, aboutSource, service.Example, "", func(answer string) error {
 		if answer == generate.None {
 			return nil
 		}
@@ -410,11 +398,11 @@ func chooseCI(run *Run, o *initOptions) error {
 
 // askValue fills in a value that no flag sets, from the proposal or an answer. Without a terminal, a value
 // that has no proposal stays empty.
-func askValue(run *Run, yes bool, value *string, q question) error {
-	if *value == "" && (yes && q.proposed != "" || !run.StdinIsTTY) {
-		*value = q.proposed
+func askValue(run *Run, yes bool, q question) error {
+	if *q.value == "" && (yes && q.proposed != "" || !run.StdinIsTTY) {
+		*q.value = q.proposed
 	}
-	if *value != "" || !run.StdinIsTTY {
+	if *q.value != "" || !run.StdinIsTTY {
 		return nil
 	}
 	writeLines(run.stderr(), strings.Split("\n"+q.about, "\n"))
@@ -422,7 +410,7 @@ func askValue(run *Run, yes bool, value *string, q question) error {
 	if q.proposed != "" {
 		shown = " [" + q.proposed + "]"
 	}
-	for *value == "" {
+	for *q.value == "" {
 		answer, err := run.ask("%s%s: ", q.prompt, shown)
 		if err != nil {
 			return fmt.Errorf("nothing was written: %w", err)
@@ -431,10 +419,10 @@ func askValue(run *Run, yes bool, value *string, q question) error {
 			continue
 		}
 		if err := q.check(answer); err != nil {
-			run.Log(slog.LevelWarn, diag.OneLine(err))
+			run.Warn("%s", diag.OneLine(err))
 			continue
 		}
-		*value = answer
+		*q.value = answer
 	}
 	return nil
 }

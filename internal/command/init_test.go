@@ -28,8 +28,8 @@ func TestInitLeavesWhatCameMeanwhile(t *testing.T) {
 				put(name, "{}\n")
 			}
 			a := NewRun(config.Env{Getenv: func(string) string { return "" }, Cwd: dir, Stdout: &bytes.Buffer{}, Now: time.Now})
-			opts := generate.SetupChoices{Workspace: "acme", UUID: "5a1d", Ledger: "none", Manifests: "none"}
-			s, err := prepareSetup(t.Context(), a, &initOptions{SetupChoices: opts, yes: true})
+			opts := generate.SetupChoices{Workspace: "acme", UUID: "5a1d", Ledger: "none", Manifests: "none", Yes: true}
+			s, err := prepareSetup(t.Context(), a, &opts)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -220,7 +220,7 @@ func newLedgerAdopt(run *Run) *cobra.Command {
 		if err != nil {
 			return doc, err
 		}
-		l, err := run.loadValid(ctx, args[1:], "nothing was recorded")
+		l, err := run.LoadValid(ctx, args[1:], "nothing was recorded")
 		if err != nil {
 			return doc, err
 		}
@@ -241,7 +241,9 @@ func newLedgerSettle(run *Run) *cobra.Command {
 			if err := s.NarrowToUnanswered(); err != nil {
 				return err
 			}
-			run.sendPlan(ctx, s, doc)
+			if run.sendPlan(ctx, s, doc); doc.ExitCode == diag.ExitStale || doc.ExitCode == diag.ExitNotConverged {
+				doc.ExitCode = diag.ExitPartial // it is still open, and the next run sees it
+			}
 			doc.Plan = plan.Redact(s.Plan)
 			return nil
 		})
@@ -323,7 +325,7 @@ const maxBackup = 1 << 30
 
 func readBackup(run *Run, name string) (ledger.Backup, error) {
 	if name == "-" {
-		return ledger.ReadBackup(files.LimitReader(run.stdin("an export or the output of a run"), maxBackup))
+		return ledger.ReadBackup(files.LimitReader(run.OpenStdin("an export or the output of a run"), maxBackup))
 	}
 	f, info, err := files.Open(run.FullPath(name))
 	if err != nil {
@@ -393,7 +395,7 @@ func newLedgerInit(run *Run) *cobra.Command {
 func prepareLedger(run *Run, p config.Project, w *config.Platform, sent string) generate.LedgerSetup {
 	return generate.LedgerSetup{
 		Platform: w, Sent: sent, AskSent: func(once []*manifest.Object) (string, error) { return askAlreadySent(run, once) },
-		Load: func(ctx context.Context) (config.LoadedProject, error) { return run.loadManifests(ctx, p, nil) },
+		Load: func(ctx context.Context) (config.LoadedProject, error) { return run.LoadManifests(ctx, p, nil) },
 	}
 }
 
@@ -453,7 +455,7 @@ func newLedgerForget(run *Run) *cobra.Command {
 				return doc, err
 			}
 		}
-		l, err := run.loadValid(ctx, nil, "nothing was recorded")
+		l, err := run.LoadValid(ctx, nil, "nothing was recorded")
 		if err != nil {
 			return doc, err
 		}
@@ -466,7 +468,7 @@ func newLedgerForget(run *Run) *cobra.Command {
 		}
 		return doc, err
 	})
-	cmd.ValidArgsFunction = CompleteWords() // manifests have only the names that can't be forgotten
+	cmd.ValidArgsFunction = cobra.FixedCompletions(nil, NoFiles) // manifests have only the names that can't be forgotten
 	cmd.Flags().StringVar(&reason, "reason", "", "why: the record keeps this `TEXT`")
 	cmd.Flags().BoolVar(&yes, "auto-approve", false, "do not ask")
 	return cmd

@@ -18,23 +18,18 @@ import (
 	"trueup/internal/report"
 )
 
-// logOptions are the flags of trueup log.
-type logOptions struct {
-	most          int
-	values        bool
-	since, commit string
-}
-
 func newLog(run *Run) *cobra.Command {
-	var o logOptions
+	var most int
+	var values bool
+	var since, commit string
 	cmd := newCommand(run, "log [KIND/NAME...]", func(ctx context.Context, args []string) (doc report.Document, err error) {
 		wants, err := kind.ParseFilter(args...)
 		if err != nil {
 			return doc, err
 		}
-		since, err := parseSince(run, o.since)
-		err = cmp.Or(err, errorIf(o.most < 1, "-n %d: write 1 or more", o.most),
-			errorIf(o.commit != "" && !commitID().MatchString(o.commit), "--commit is %s: write the id of a commit, at least 7 digits, as git log --oneline prints it", diag.Quote(o.commit)))
+		begin, err := parseSince(run, since)
+		err = cmp.Or(err, errorIf(most < 1, "-n %d: write 1 or more", most),
+			errorIf(commit != "" && !commitID().MatchString(commit), "--commit is %s: write the id of a commit, at least 7 digits, as git log --oneline prints it", diag.Quote(commit)))
 		if err != nil {
 			return doc, err
 		}
@@ -45,26 +40,26 @@ func newLog(run *Run) *cobra.Command {
 		err = run.WithLedger(ctx, p, &manifest.Set{}, func(w *config.Platform, l *ledger.Ledger) error {
 			entries := []plan.LoggedChanges{}
 			_, err := l.ReadLog(ctx, wants, func(e ledger.LogEntry) bool {
-				if e.At.Before(since) {
+				if e.At.Before(begin) {
 					return false
 				}
-				if o.commit == "" || e.Claim != nil && strings.HasPrefix(e.Claim.Commit, o.commit) {
+				if commit == "" || e.Claim != nil && strings.HasPrefix(e.Claim.Commit, commit) {
 					entries = append(entries, plan.ChangesOf(w.Workspace, e))
 				}
-				return len(entries) < o.most
+				return len(entries) < most
 			})
 			if err == nil || len(entries) > 0 {
-				doc = report.LogDocument(entries, o.values)
+				doc = report.LogDocument(entries, values)
 			}
 			return err
 		})
 		return doc, err
 	})
 	f := cmd.Flags()
-	f.IntVarP(&o.most, "number", "n", 20, "show the newest `N` entries")
-	f.BoolVarP(&o.values, "patch", "p", false, "show old and new values")
-	f.StringVar(&o.since, "since", "", "show entries since `TIME`: 2026-11-29, 2026-11-29T14:00:00Z, or 36h for that long ago")
-	f.StringVar(&o.commit, "commit", "", "show entries of the commit whose id starts with `ID`")
+	f.IntVarP(&most, "number", "n", 20, "show the newest `N` entries")
+	f.BoolVarP(&values, "patch", "p", false, "show old and new values")
+	f.StringVar(&since, "since", "", "show entries since `TIME`: 2026-11-29, 2026-11-29T14:00:00Z, or 36h for that long ago")
+	f.StringVar(&commit, "commit", "", "show entries of the commit whose id starts with `ID`")
 	return cmd
 }
 

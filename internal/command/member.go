@@ -21,10 +21,9 @@ import (
 
 // projectRun is what the run of one of many projects shares with trueup each.
 type projectRun struct {
-	of       *Run // trueup each
-	path     string
-	warnings diag.List // about what other projects have, too
-	result   *report.Document
+	of     *Run // trueup each
+	path   string
+	result *report.Document
 }
 
 // memberCommands returns the commands that trueup each runs.
@@ -52,16 +51,17 @@ func newMemberRoot(run *Run) *cobra.Command {
 
 // runInProject runs the command line in a project, as in a process of its own with that folder, and returns its result.
 // Nobody can answer a question there.
-func runInProject(ctx context.Context, run *Run, m *projectRun, p config.ProjectFolder, line projectCommandLine) report.Document {
+func runInProject(ctx context.Context, run *Run, p *config.ProjectFolder, line projectCommandLine) report.Document {
 	if p.Err != nil {
 		code := diag.ExitOf(p.Err)
 		return report.Document{Command: line.command, ExitCode: code, Result: diag.ExitName(code), Errors: []string{p.Err.Error()}}
 	}
 	one := NewRun(config.Env{
 		Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard,
-		Getenv: run.Getenv, Now: run.Now, Sleep: run.Sleep, Hurry: run.Hurry, Retry: run.Retry, Cwd: p.Dir,
+		Getenv: run.Getenv, Now: run.Now, Sleep: run.Sleep, Hurry: run.Hurry, Retry: run.Retry, Cwd: p.Settings.Dir,
 	})
-	one.member, one.Shared, one.API.Budget = m, run.Shared, run.Shared.Budget
+	m := &projectRun{of: run, path: p.Path}
+	one.member, one.Shared, one.Warnings, one.API.Budget = m, run.Shared, p.Warnings, run.API.Budget
 	code, err := one.Execute(ctx, newMemberRoot(one), line.words)
 	doc := report.Document{Command: line.command}
 	if m.result != nil {
@@ -80,8 +80,8 @@ func runInProject(ctx context.Context, run *Run, m *projectRun, p config.Project
 type projectCommandLine struct {
 	command string // such as plan or ledger settle
 	words   []string
-	flags   string  // those that results must have in common
-	base    *string // of a plan: the commit that --base-ref names
+	flags   string // those that results must have in common
+	base    string // the commit that --base-ref names
 }
 
 // projectCommandLine returns the command line of each project: what stands after --, and the global flags before it that mean
@@ -121,9 +121,7 @@ func parseMemberLine(run *Run, own *cobra.Command, words []string) (line project
 		}
 	})
 	line.flags = strings.TrimSpace(line.flags + " " + strings.Join(cmd.Flags().Args(), " "))
-	if base := cmd.Flags().Lookup("base-ref"); base != nil {
-		line.base = new(base.Value.String())
-	}
+	line.base, _ = cmd.Flags().GetString("base-ref") // only plan and apply have it
 	// Nobody reviews a console change in the projects of others, which apply would undo, so drift stays.
 	isOffline, _ := cmd.Flags().GetBool("offline") // only plan has it
 	if f := cmd.Flags().Lookup("drift"); f != nil && !f.Changed && !isOffline {

@@ -4,14 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 
 	"github.com/spf13/cobra"
 
-	"trueup/internal/config"
 	"trueup/internal/generate"
-	"trueup/internal/manifest"
 	"trueup/internal/purge"
 	"trueup/internal/report"
 )
@@ -29,12 +25,12 @@ func newNewPurge(run *Run) *cobra.Command {
 		if err != nil {
 			return doc, err
 		}
-		result, err := generate.WritePurges(ctx, env, opts, run.Name, args, func() io.Reader { return run.stdin("paths") })
+		result, err := generate.WritePurges(ctx, env, opts, run.Name, args)
 		if err != nil {
 			return doc, err
 		}
 		if len(result.Manifests) == 0 && run.Format == "text" {
-			run.Log(slog.LevelInfo, "nothing to purge, and nothing was written")
+			run.Inform("nothing to purge, and nothing was written")
 		}
 		if opts.Dir == generate.ToStdout {
 			return fileDocument(result.Text), nil
@@ -61,23 +57,14 @@ func preparePurgeEnv(ctx context.Context, run *Run, opts generate.PurgeOptions) 
 	if err := opts.CheckValues(); err != nil {
 		return env, err
 	}
-	l, err := run.loadValid(ctx, nil, "nothing was written")
+	l, err := run.LoadValid(ctx, nil, "nothing was written")
 	if err != nil {
 		return env, err
 	}
 	if run.Sandbox {
-		run.Log(slog.LevelInfo, report.Banner)
+		run.Inform("%s", report.Banner)
 	}
-	return newPurgeEnv(run, l), nil
-}
-
-func newPurgeEnv(run *Run, l config.LoadedProject) generate.PurgeEnv {
-	return generate.PurgeEnv{
-		Options: run.Options, LoadedProject: l, Searched: run.searchedFolders(),
-		Load: func(ctx context.Context, more ...manifest.PathSource) (config.LoadedProject, error) {
-			return run.LoadProject(ctx, nil, more...)
-		},
-	}
+	return generate.PurgeEnv{Options: run.Options, LoadedProject: l}, nil
 }
 
 func newNewSnapshot(run *Run) *cobra.Command {

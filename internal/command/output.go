@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,7 +12,6 @@ import (
 	"trueup/internal/config"
 	"trueup/internal/diag"
 	"trueup/internal/files"
-	"trueup/internal/forge"
 	"trueup/internal/report"
 )
 
@@ -60,7 +57,7 @@ func (run *Run) stdoutFormatOptions() report.FormatOptions {
 	opts := run.formatOptions()
 	opts.Color, opts.Width = run.useColor(run.Width > 0), run.Width
 	if run.Format == "text" && opts.Width > 0 {
-		opts.Brief = !opts.Verbose && !run.inCI()
+		opts.Brief = !opts.Verbose && !run.InCI()
 	}
 	return opts
 }
@@ -69,9 +66,7 @@ func (run *Run) stdoutFormatOptions() report.FormatOptions {
 // run and the report files.
 func (run *Run) withRunInfo(doc report.Document) report.Document {
 	doc.Result, doc.Sandbox, doc.Place = diag.ExitName(doc.ExitCode), doc.Sandbox || run.Sandbox, run.folderInRepo()
-	// The environment has the page of the run, so don't read the event file.
-	ci, _ := forge.Detect(run.Getenv, func(string) ([]byte, error) { return nil, fs.ErrNotExist })
-	doc.RunURL, doc.Files = ci.RunURL, nil
+	doc.RunURL, doc.Files = run.NewClaim().RunURL, nil
 	for _, r := range run.Reports {
 		if format, file, _ := strings.Cut(r, "="); file != onStdout {
 			if run.isSharedFile(file) {
@@ -88,12 +83,12 @@ func (run *Run) withRunInfo(doc report.Document) report.Document {
 // folderInRepo returns where in its repository the run is. The repository is the nearest folder with an
 // entry .git, which no commit can have.
 func (run *Run) folderInRepo() report.FolderInRepo {
-	dir, err := filepath.EvalSymlinks(run.Dir)
+	dir, err := filepath.EvalSymlinks(run.Dir())
 	if err != nil {
-		dir = run.Dir
+		dir = run.Dir()
 	}
 	var place report.FolderInRepo
-	if file, ok := files.FindAbove(dir, config.ProjectFile); ok && (run.chdir == "" || filepath.Dir(file) == dir) {
+	if file, ok := files.FindAbove(dir, config.ProjectFile); ok && (run.Chdir == "" || filepath.Dir(file) == dir) {
 		place.Project = filepath.ToSlash(files.ShownPath(dir, file))
 	}
 	if entry, ok := files.FindAbove(dir, ".git"); ok {
@@ -141,7 +136,7 @@ func (run *Run) writeReport(format, file string, doc report.Document) error {
 	if isShared {
 		how = os.O_APPEND
 	}
-	f, err := files.OpenOutput(run.Dir, file, how)
+	f, err := files.OpenOutput(run.Dir(), file, how)
 	if err != nil {
 		return err
 	}
@@ -150,7 +145,7 @@ func (run *Run) writeReport(format, file string, doc report.Document) error {
 			return errors.Join(fmt.Errorf("%s: %w", file, files.WithoutPath(err)), f.Close())
 		}
 		if opts.Room < minRoom {
-			run.Log(slog.LevelWarn, file+" is full (code hosts show 1 MB of it), so the "+format+" report of this run is not added")
+			run.Warn("%s is full (code hosts show 1 MB of it), so the %s report of this run is not added", file, format)
 			return f.Close()
 		}
 	}

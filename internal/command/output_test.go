@@ -38,7 +38,7 @@ func TestPlaceOfARun(t *testing.T) {
 		}
 		// A project above the folder that -C names is another one.
 		a = NewRun(config.Env{Cwd: top})
-		if a.chdir, a.Dir = dir, filepath.Join(top, dir); dir == "envs/prod/manifests" {
+		if a.Chdir, a.Cwd = dir, top; dir == "envs/prod/manifests" {
 			want.Project = ""
 		}
 		if got := a.folderInRepo(); got != want {

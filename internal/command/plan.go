@@ -47,26 +47,18 @@ func acceptHelp() string {
 	return text
 }
 
-// ReconcileEnv returns the dependencies of package reconcile for this run.
-func (run *Run) ReconcileEnv(l config.LoadedProject, paths []string) reconcile.SessionEnv {
-	return reconcile.SessionEnv{
-		Options: run.Options, Paths: paths, History: run.commitReader(l, paths), Report: run.logApplyEvent,
-	}
-}
-
 // withPlan loads the manifests, makes the plan, and calls do with both unless an error among the findings stops the run.
 func (run *Run) withPlan(
 	ctx context.Context, opts reconcile.Options, args []string, do func(*reconcile.Session, *report.Document) error,
 ) (doc report.Document, err error) {
-	paths, objects := run.splitObjects(args)
-	opts.Patterns = slices.Concat(opts.Patterns, objects)
-	opts.PastErrors = opts.PastErrors || opts.ReadOnly && len(opts.Patterns) > 0
-	l, err := run.loadForPlan(ctx, opts, paths)
+	l, err := run.loadForPlan(ctx, &opts, args)
 	if err != nil {
 		return doc, err
 	}
+	opts.PastErrors = opts.PastErrors || opts.ReadOnly && len(opts.Patterns) > 0
+	opts.Report = run.logApplyEvent
 	opts.Whole = len(l.Set.Tests) > 0 // they ask for any hostname
-	s, err := reconcile.PrepareSession(ctx, run.ReconcileEnv(l, paths), l, opts)
+	s, err := reconcile.PrepareSession(ctx, run.Options, l, opts)
 	if err != nil {
 		return doc, err
 	}
@@ -77,9 +69,11 @@ func (run *Run) withPlan(
 	return doc, err
 }
 
-// loadForPlan checks the options and loads the manifests. It rejects a saved plan among the paths.
-func (run *Run) loadForPlan(ctx context.Context, opts reconcile.Options, paths []string) (config.LoadedProject, error) {
-	if err := opts.CheckValues(); err != nil {
+// loadForPlan completes the options with the arguments, and loads the manifests. It rejects a saved plan among the paths.
+func (run *Run) loadForPlan(ctx context.Context, opts *reconcile.Options, args []string) (config.LoadedProject, error) {
+	paths, objects := run.SplitObjects(args)
+	opts.Paths, opts.Patterns = paths, slices.Concat(opts.Patterns, objects)
+	if err := opts.ParseNames(); err != nil {
 		return config.LoadedProject{}, err
 	}
 	for _, path := range paths {
@@ -88,7 +82,11 @@ func (run *Run) loadForPlan(ctx context.Context, opts reconcile.Options, paths [
 			return config.LoadedProject{}, fmt.Errorf("%s is a saved plan, not a manifest: trueup apply --expect %s applies it if it is still right, and trueup show %s shows it", path, name, name)
 		}
 	}
-	return run.LoadProject(ctx, paths, opts.More...)
+	l, err := run.LoadProject(ctx, paths, opts.More...)
+	if err == nil && opts.Offline && run.Chdir != "" && !l.Project.Exists() {
+		err = run.noProjectError()
+	}
+	return l, err
 }
 
 // newPlanDocument returns the document of a run. An error among the findings stops the run
@@ -157,27 +155,11 @@ func planOffline(ctx context.Context, run *Run, cmd *cobra.Command, opts reconci
 			return report.Document{}, fmt.Errorf("--offline compares git with git, so --%s would do nothing: remove one of them", name)
 		}
 	}
-	paths, objects := run.splitObjects(args)
-	opts.Patterns = slices.Concat(opts.Patterns, objects)
-	l, err := run.loadForPlan(ctx, opts, paths)
-	if err == nil && run.chdir != "" && !l.Project.Exists() {
-		err = run.noProjectError()
-	}
-	if err != nil {
-		return report.Document{}, err
-	}
-	reconcile.WarnIfNoManifests(l, run.Log)
-	doc := newPlanDocument(l, nil)
-	if doc.ExitCode != diag.ExitOK {
-		return doc, nil
-	}
-	p, err := reconcile.PlanOffline(ctx, run.ReconcileEnv(l, paths), l, opts, run.LedgerConfig(l.Project).Store)
-	if err != nil {
-		return report.Document{}, err
-	}
-	doc.Plan = plan.Redact(p)
-	runRequestTests(&doc, l, reconcile.GitSide(l))
-	return doc, nil
+	opts.Offline = true
+	return run.withPlan(ctx, opts, args, func(s *reconcile.Session, doc *report.Document) error {
+		runRequestTests(doc, s.Loaded, reconcile.GitSide(s.Loaded))
+		return nil
+	})
 }
 
 // openPlanFile empties the file of --out before anything else happens, so that nobody mistakes an earlier
@@ -196,7 +178,7 @@ func openPlanFile(run *Run, name string) (*os.File, error) {
 			return nil, fmt.Errorf("both --out and --report %s write that file: name two", r)
 		}
 	}
-	f, err := files.OpenOutput(run.Dir, name, os.O_TRUNC)
+	f, err := files.OpenOutput(run.Dir(), name, os.O_TRUNC)
 	if err != nil {
 		return nil, fmt.Errorf("--out: %w", err)
 	}

@@ -15,14 +15,14 @@ func newRequest(run *Run) *cobra.Command {
 	var live bool
 	cmd := newCommand(run, "request URL...", func(ctx context.Context, urls []string) (doc report.Document, err error) {
 		const refusal = "no URL was looked up"
-		l, err := run.loadValid(ctx, nil, refusal)
+		l, err := run.LoadValid(ctx, nil, refusal)
 		if err != nil {
 			return doc, err
 		}
-		reconcile.WarnIfNoManifests(l, run.Log)
+		run.WarnIfNoManifests(l)
 		sides := []routing.Side{reconcile.GitSide(l)}
 		if live {
-			s, err := reconcile.PrepareSession(ctx, run.ReconcileEnv(l, nil), l, reconcile.Options{ReadOnly: true, Whole: true})
+			s, err := reconcile.PrepareSession(ctx, run.Options, l, reconcile.Options{ReadOnly: true, Whole: true})
 			if err != nil {
 				return doc, err
 			}

@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"math"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -24,6 +25,7 @@ import (
 	"trueup/internal/api"
 	"trueup/internal/config"
 	"trueup/internal/diag"
+	"trueup/internal/manifest"
 	"trueup/internal/report"
 )
 
@@ -35,13 +37,12 @@ type Run struct {
 	Quiet   bool
 	Reports []string // FORMAT=FILE
 	// Name is the command, such as new purge, and code the exit code if it has no error.
-	Name  string
-	code  int
-	chdir string
+	Name string
+	code int
 	// timeout limits the run; 0 means no limit. No command runs if settingsErr says that a setting is wrong.
 	timeout     time.Duration
 	settingsErr error
-	stdout      *stdoutWriter
+	stdout      *outputWriter
 	out         report.LineWriter
 	// answers may have read a part of the next answer.
 	answers *bufio.Reader
@@ -59,9 +60,9 @@ type Run struct {
 
 // NewRun returns a run of the process that env describes.
 func NewRun(env config.Env) *Run {
-	run := &Run{cancel: func() {}, stdout: &stdoutWriter{w: env.Stdout}}
+	run := &Run{cancel: func() {}, stdout: &outputWriter{w: env.Stdout}}
 	run.Options = config.Options{
-		Env: env, Dir: env.Cwd, Clean: report.Clean, Shared: &config.SharedState{}, Tool: toolName(),
+		Env: env, Shared: &config.SharedState{}, Tool: toolName(),
 		Log: run.log, Open: run.openPlatform,
 		Begin: func(doing string) (progress func(done, of int), end func()) {
 			p := run.startPhase(doing)
@@ -73,6 +74,21 @@ func NewRun(env config.Env) *Run {
 		run.out = run.out.Piped()
 	}
 	return run
+}
+
+// openPlatform opens the platform of a run, or the sandbox.
+func (run *Run) openPlatform(ctx context.Context, p config.Project, set *manifest.Set) (*config.Platform, error) {
+	switch {
+	case run.Sandbox:
+		return run.OpenSandboxPlatform(ctx, p, set)
+	case !p.Exists():
+		return nil, run.noProjectError()
+	}
+	return run.OpenPlatform(p)
+}
+
+func (run *Run) noProjectError() error {
+	return fmt.Errorf("there is no %s %s, so trueup does not know the workspace: run trueup init, or try --sandbox", config.ProjectFile, run.SearchedFolders())
 }
 
 // newCommand returns a command that runs do and writes its result. The usage line sets the number of arguments and
@@ -222,7 +238,7 @@ func (run *Run) ReadSettings() {
 	if rules := getenv("TRUEUP_SANDBOX_FAULTS"); rules != "" {
 		run.SandboxFaults = strings.Split(rules, ";")
 	}
-	run.ReadOnly = config.IsReadOnly(getenv)
+	run.ReadOnly = !slices.Contains([]string{"", "0", "false"}, getenv("TRUEUP_READ_ONLY"))
 }
 
 // readVariable sets a value to that of a variable, if it has one.

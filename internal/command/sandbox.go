@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"os"
 	"slices"
@@ -21,20 +20,16 @@ import (
 	"trueup/internal/sandbox"
 )
 
-type sandboxOptions struct {
-	listen string
-	quirks []string
-}
-
 func newSandbox(run *Run) *cobra.Command {
-	var opts sandboxOptions
+	var listen string
+	var quirks []string
 	cmd := newCommand(run, "sandbox", func(ctx context.Context, _ []string) (report.Document, error) {
 		run.emitted = true
-		return report.Document{}, serveSandbox(ctx, run, opts)
+		return report.Document{}, serveSandbox(ctx, run, listen, quirks)
 	})
 	f := cmd.Flags()
-	f.StringVar(&opts.listen, "listen", "127.0.0.1:0", "loopback `ADDRESS` to listen on")
-	f.StringArrayVar(&opts.quirks, "quirk", nil, "have the quirk `NAME`; repeatable (see sandbox fault --help)")
+	f.StringVar(&listen, "listen", "127.0.0.1:0", "loopback `ADDRESS` to listen on")
+	f.StringArrayVar(&quirks, "quirk", nil, "have the quirk `NAME`; repeatable (see sandbox fault --help)")
 	completeQuirks := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return Candidates(sandbox.Quirks(), func(q sandbox.Quirk) (string, string) { return q.Name, q.Summary }), NoFiles
 	}
@@ -43,9 +38,9 @@ func newSandbox(run *Run) *cobra.Command {
 	return cmd
 }
 
-func serveSandbox(ctx context.Context, run *Run, opts sandboxOptions) (err error) {
+func serveSandbox(ctx context.Context, run *Run, listen string, quirks []string) (err error) {
 	known := diag.MapList(sandbox.Quirks(), func(q sandbox.Quirk) string { return q.Name })
-	for _, name := range opts.quirks {
+	for _, name := range quirks {
 		if !slices.Contains(known, name) {
 			return fmt.Errorf("quirk %q does not exist%s", name, diag.DidYouMean(name, known))
 		}
@@ -59,9 +54,9 @@ func serveSandbox(ctx context.Context, run *Run, opts sandboxOptions) (err error
 		ws = p.Workspace
 	}
 	log := func(r sandbox.LoggedRequest) {
-		run.Log(slog.LevelInfo, fmt.Sprintf("%s %s %s -> %d", r.Time.Format(time.RFC3339), r.Method, r.Path, r.Status))
+		run.Inform("%s %s %s -> %d", r.Time.Format(time.RFC3339), r.Method, r.Path, r.Status)
 	}
-	server, err := run.OpenSandbox(dir, ws, log, opts.quirks...)
+	server, err := run.OpenSandbox(dir, ws, log, quirks...)
 	if err != nil {
 		return err
 	}
@@ -69,7 +64,7 @@ func serveSandbox(ctx context.Context, run *Run, opts sandboxOptions) (err error
 	if err := server.AddFaults(run.SandboxFaults...); err != nil {
 		return err
 	}
-	base, stop, err := config.ServeSandbox(ctx, server, opts.listen)
+	base, stop, err := config.ServeSandbox(ctx, server, listen)
 	if err != nil {
 		return err
 	}
@@ -191,7 +186,7 @@ func faultHelp() string {
 
 func newSandboxSeed(run *Run) *cobra.Command {
 	return newCommand(run, "seed PATH...", func(ctx context.Context, paths []string) (doc report.Document, err error) {
-		l, err := run.loadValid(ctx, paths, "nothing was put on the sandbox")
+		l, err := run.LoadValid(ctx, paths, "nothing was put on the sandbox")
 		if err != nil {
 			return doc, err
 		}
@@ -203,16 +198,15 @@ func newSandboxSeed(run *Run) *cobra.Command {
 		if err != nil {
 			return doc, err
 		}
-		seeded, err := run.SeedSandbox(ctx, dir, ws, func(yield func([]byte, error) bool) {
-			for _, o := range l.Set.Objects {
-				if !o.Kind.IsRequestOnly() && !yield(o.Kind.MakeEnvelope(ws, o.Name, o.Spec), nil) {
-					return
-				}
+		var objects []json.RawMessage
+		for _, o := range l.Set.Objects {
+			if !o.Kind.IsRequestOnly() {
+				objects = append(objects, o.Kind.MakeEnvelope(ws, o.Name, o.Spec))
 			}
-		})
-		if err != nil {
+		}
+		if err := run.SeedSandbox(ctx, dir, ws, objects); err != nil {
 			return doc, err
 		}
-		return messageDocument("%s live in the sandbox, in workspace %s", diag.Plural(seeded, "object is", "objects are"), ws.Name), nil
+		return messageDocument("%s live in the sandbox, in workspace %s", diag.Plural(len(objects), "object is", "objects are"), ws.Name), nil
 	})
 }

@@ -4,10 +4,13 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"trueup/internal/diag"
 	"trueup/internal/generate"
+	"trueup/internal/plan"
 	"trueup/internal/reconcile"
 	"trueup/internal/report"
 )
@@ -28,11 +31,11 @@ func newStatus(run *Run) *cobra.Command {
 func newStatusPurge(run *Run) *cobra.Command {
 	var all bool
 	cmd := newCommand(run, "purge [PATH|KIND/NAME...]", func(ctx context.Context, paths []string) (doc report.Document, err error) {
-		l, err := run.loadValid(ctx, paths, "nothing is listed")
+		l, err := run.LoadValid(ctx, paths, "nothing is listed")
 		if err != nil {
 			return doc, err
 		}
-		list := generate.ListPurges(ctx, newPurgeEnv(run, l), paths, all)
+		list := generate.ListPurges(ctx, generate.PurgeEnv{Options: run.Options, LoadedProject: l}, paths, all)
 		return report.Document{Data: list, Text: func(out report.LineWriter, opts report.FormatOptions) { writePurges(out, list, opts) }}, nil
 	})
 	cmd.Flags().BoolVar(&all, "all", false, "also list old purges that are only in the ledger")
@@ -44,11 +47,8 @@ func writePurges(out report.LineWriter, l generate.PurgeListing, opts report.For
 	if l.Sandbox {
 		out.Printf("%s\n\n", report.Banner)
 	}
-	var rows [][]string
-	for _, p := range l.Purges {
-		rows = append(rows, []string{p.ShownStatus(), p.Name, p.String(), p.DescribeTime(), l.DescribePlace(p)})
-	}
-	if rows == nil {
+	rows := diag.MapList(l.Purges, func(p generate.PurgeListEntry) []string { return purgeRow(l, p) })
+	if len(rows) == 0 {
 		rows = [][]string{{"no purges"}}
 	}
 	out.MarkedTable(rows, report.FormatOptions{Width: opts.Width})
@@ -69,6 +69,30 @@ func writePurges(out report.LineWriter, l generate.PurgeListing, opts report.For
 			}
 		}
 	}
+}
+
+// purgeRow shows the state of a purge, what it invalidates, when it was sent and until when it counts, and where its manifest is.
+func purgeRow(l generate.PurgeListing, p generate.PurgeListEntry) []string {
+	state, place := string(p.Status), fmt.Sprintf("%s:%d", p.File, p.Line)
+	var times []string
+	if !p.AcceptedAt.IsZero() {
+		times = append(times, "accepted "+p.AcceptedAt.UTC().Format(generate.Clock))
+	}
+	if p.Active {
+		times = append(times, "counts until "+p.Until.UTC().Format(generate.Clock))
+	}
+	if p.Active && p.Status == plan.Accepted {
+		state = "active" // it counts against limits
+	}
+	switch {
+	case p.File == "" && l.PartOfTree:
+		place = "(not in the manifests that were read)"
+	case p.File == "":
+		place = "(not in git)"
+	case p.Edited:
+		place += " (edited since)"
+	}
+	return []string{state, p.Name, p.String(), strings.Join(times, ", "), place}
 }
 
 // usageRows shows what the purges of each hostname use of its limits.

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 	"unicode/utf8"
@@ -18,14 +19,17 @@ import (
 	"trueup/internal/report"
 )
 
-// stdoutWriter is standard output. It writes nothing after an error and keeps that error, so that no command
-// succeeds when its output is lost.
-type stdoutWriter struct {
-	w   io.Writer
-	err error
+// outputWriter writes nothing after an error and keeps that error, so that no command succeeds when its output is lost.
+// It is safe for concurrent use.
+type outputWriter struct {
+	lock sync.Mutex
+	w    io.Writer
+	err  error
 }
 
-func (o *stdoutWriter) Write(text []byte) (int, error) {
+func (o *outputWriter) Write(text []byte) (int, error) {
+	o.lock.Lock()
+	defer o.lock.Unlock()
 	if o.err != nil {
 		return 0, o.err
 	}
@@ -35,7 +39,7 @@ func (o *stdoutWriter) Write(text []byte) (int, error) {
 }
 
 // close closes the output and returns its first error: some file systems report a full disk only then.
-func (o *stdoutWriter) close() error {
+func (o *outputWriter) close() error {
 	if c, ok := o.w.(io.Closer); ok {
 		o.err = errors.Join(o.err, c.Close())
 	}
@@ -264,7 +268,7 @@ func (run *Run) clearBar() {
 // canShowBar reports whether the terminal can show a bar, and the user did not ask for lines.
 func (run *Run) canShowBar() bool {
 	return run.StderrWidth != nil && run.StderrIsTTY && run.Getenv("TERM") != "dumb" &&
-		!run.inCI() && !run.Verbose
+		!run.InCI() && !run.Verbose
 }
 
 // useColor reports whether to use colour: by NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE, CLICOLOR

@@ -96,7 +96,7 @@ func runRequestTests(doc *report.Document, l config.LoadedProject, git routing.S
 
 // updateTests writes expectations into files of tests, and says into which. If one can't be edited, it writes none.
 func updateTests(ctx context.Context, run *Run, p config.Project, paths []string, updates map[string][]yamledit.Expectation) (changed []string, err error) {
-	texts, _, err := run.readFileTexts(ctx, p, paths)
+	texts, _, err := run.ReadFileTexts(ctx, p, paths)
 	if err != nil {
 		return nil, err
 	}

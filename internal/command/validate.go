@@ -5,7 +5,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"trueup/internal/reconcile"
 	"trueup/internal/report"
 )
 
@@ -15,7 +14,7 @@ func newValidate(run *Run) *cobra.Command {
 		if err != nil {
 			return report.Document{}, err
 		}
-		reconcile.WarnIfNoManifests(l, run.Log)
+		run.WarnIfNoManifests(l)
 		if run.Verbose {
 			l.AddAdvice()
 		}

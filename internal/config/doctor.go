@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -89,20 +88,15 @@ func warnedCheck(says, fix string) DoctorCheck {
 }
 
 func failedCheck(code int, says, fix string) DoctorCheck {
+	if code != diag.ExitAuth && code != diag.ExitNeedsPerson {
+		code = diag.ExitError
+	}
 	return DoctorCheck{Status: CheckFailed, code: code, Says: says, Fix: fix}
-}
-
-// DoctorSettings say what to check, and what only the command knows.
-type DoctorSettings struct {
-	Options
-	FindProject func() (Project, error)
-	Load        func(context.Context) (LoadedProject, error) // reads the project with its manifests
-	Searched    string                                       // where the project was searched
 }
 
 // doctorChecker makes the checks. If something is wrong, it checks the rest.
 type doctorChecker struct {
-	DoctorSettings
+	Options
 	project    Project
 	projectErr error
 	set        *manifest.Set // nil if the manifests can't be read
@@ -120,20 +114,20 @@ type doctorChecker struct {
 }
 
 // RunDoctor makes all checks.
-func RunDoctor(ctx context.Context, s DoctorSettings) DoctorReport {
-	e := &doctorChecker{DoctorSettings: s, report: DoctorReport{
-		Format: "trueup.doctor/v1", Sandbox: s.Sandbox, Settings: []EffectiveSetting{},
+func RunDoctor(ctx context.Context, o Options) DoctorReport {
+	e := &doctorChecker{Options: o, report: DoctorReport{
+		Format: "trueup.doctor/v1", Sandbox: o.Sandbox, Settings: []EffectiveSetting{},
 		Origins: map[kind.Area]string{}, Proofs: map[kind.Area]ledger.DuplicateProof{},
 	}}
-	if e.project, e.projectErr = s.FindProject(); e.project.Exists() {
+	if e.project, e.projectErr = o.FindProject(); e.project.Exists() {
 		var l LoadedProject
-		l, e.setErr = s.Load(ctx)
+		l, e.setErr = o.LoadProject(ctx, nil)
 		e.set, e.findings = l.Set, l.Findings
 	}
 	r := &e.report
 	if e.openAll(ctx); e.platform != nil {
 		defer e.platform.Close()
-		r.Origins, r.Settings = e.platform.Origins, e.effectiveSettings()
+		r.Origins, r.Settings = e.platform.Ledger.Origins, e.effectiveSettings()
 		if e.ledgerErr == nil { // what is no store may have a password
 			r.Ledger.Store = e.platform.Ledger.Store
 		}
@@ -142,16 +136,10 @@ func RunDoctor(ctx context.Context, s DoctorSettings) DoctorReport {
 		}
 	}
 	e.checkAll(ctx)
-	codes := []int{diag.ExitOK, diag.ExitError, diag.ExitNeedsPerson, diag.ExitAuth} // the last counts most
-	most := 0
 	for _, f := range r.Checks {
-		at := slices.Index(codes, f.code)
-		if at < 0 {
-			at = 1 // no other failure may pass for success
-		}
-		most = max(most, at)
+		r.ExitCode = diag.WorstExit(r.ExitCode, f.code)
 	}
-	r.ExitCode = diag.OrInterrupted(ctx, codes[most])
+	r.ExitCode = diag.OrInterrupted(ctx, r.ExitCode)
 	r.Result = diag.ExitName(r.ExitCode)
 	return *r
 }
@@ -188,7 +176,7 @@ func (e *doctorChecker) checkProject() DoctorCheck {
 	case e.Sandbox:
 		return skippedCheck("none; the sandbox does not need one")
 	}
-	return failedCheck(diag.ExitError, "there is no trueup.yaml "+e.Searched+", so trueup does not know the workspace", "run trueup init, or try --sandbox")
+	return failedCheck(diag.ExitError, "there is no trueup.yaml "+e.SearchedFolders()+", so trueup does not know the workspace", "run trueup init, or try --sandbox")
 }
 
 func (e *doctorChecker) checkManifests() DoctorCheck {
@@ -223,9 +211,6 @@ func (e *doctorChecker) checkSettings() DoctorCheck {
 func (e *doctorChecker) checkLedger(ctx context.Context) DoctorCheck {
 	if !e.project.Exists() && !e.Sandbox {
 		return skippedCheck("no trueup.yaml names a ledger")
-	}
-	if _, err := exec.LookPath("git"); err != nil && strings.HasPrefix(e.report.Ledger.Store, "git:") {
-		return failedCheck(diag.ExitError, "git is not installed, or not in PATH, and the ledger needs it", "install git")
 	}
 	shown, err := &e.report.Ledger, e.ledgerErr
 	if err == nil {
@@ -277,14 +262,11 @@ func (e *doctorChecker) openAll(ctx context.Context) {
 			return
 		}
 	} else {
-		pin, err := e.FindPin(e.project)
-		e.PinnedProfile = pin.Profile
-		e.settings, e.settingsErr = e.ResolveSettings()
-		e.settingsErr = errors.Join(err, e.settingsErr)
-		roots, err := e.settings.RootCAs()
-		e.settingsErr = errors.Join(e.settingsErr, err)
+		e.settings, e.settingsErr = e.ResolveSettings(e.project)
 		e.platform, e.addressErrs = e.RealPlatform(e.settings, e.project)
-		e.platform.API.RootCAs = roots
+		var err error
+		e.platform.API.RootCAs, err = e.settings.RootCAs()
+		e.settingsErr = errors.Join(e.settingsErr, err)
 	}
 	e.ledger, e.ledgerErr = e.platform.OpenLedger(ctx)
 }
@@ -293,7 +275,7 @@ func (e *doctorChecker) openAll(ctx context.Context) {
 func (e *doctorChecker) effectiveSettings() (list []EffectiveSetting) {
 	if e.Sandbox {
 		for _, area := range kind.Areas() {
-			list = append(list, EffectiveSetting{Name: string(area) + ".url", Value: e.platform.Origins[area], Origin: "--sandbox"})
+			list = append(list, EffectiveSetting{Name: string(area) + ".url", Value: e.platform.Ledger.Origins[area], Origin: "--sandbox"})
 		}
 		return append(list, EffectiveSetting{Name: "ledger.store", Value: e.platform.Ledger.Store, Origin: "--sandbox"})
 	}

@@ -38,9 +38,9 @@ type Selection struct {
 // Fleet is the projects that a selection takes.
 type Fleet struct {
 	Root     string
-	Projects []ProjectFolder // sorted by path
-	// All is every project that is not excluded. Read compares their hostnames.
-	All []ProjectFolder
+	Projects []*ProjectFolder // sorted by path
+	// All is every project that is not excluded. CompareHosts compares their hostnames.
+	All []*ProjectFolder
 	FleetChanges
 }
 
@@ -74,19 +74,15 @@ func (s Selection) FindFleet(ctx context.Context, root, base string) (Fleet, err
 	}
 	var changed map[string]bool
 	if ref := cmp.Or(s.ChangedSince, base); ref != "" {
-		past, err := f.readPast(ctx, ref)
-		if err == nil {
-			err = f.addPast(ctx, past)
-		}
+		changed, err = f.compareWith(ctx, ref)
 		if err != nil && s.ChangedSince != "" {
 			return f, fmt.Errorf("--changed-since %s: %w", s.ChangedSince, err)
 		}
 		f.Removed = slices.DeleteFunc(f.Removed, func(path string) bool { return matchesAny(s.Exclude, path) })
-		changed = past.changedProjects(f.All)
 	}
 	for _, p := range f.All {
 		switch {
-		case !s.matchesPath(p.Path) || s.ChangedSince != "" && !changed[p.Path]:
+		case !s.takesPath(p.Path) || s.ChangedSince != "" && !changed[p.Path]:
 			f.Unselected++
 		case s.Shard.Has(p.Path):
 			f.Projects = append(f.Projects, p)
@@ -95,25 +91,8 @@ func (s Selection) FindFleet(ctx context.Context, root, base string) (Fleet, err
 	return f, nil
 }
 
-// AddGonePins adds the folders of projects that are gone, unless the selection leaves them out.
-func (s Selection) AddGonePins(f *Fleet, paths []string) {
-	for _, at := range paths {
-		if s.matchesPath(at) && !matchesAny(s.Exclude, at) && !slices.Contains(f.Removed, at) {
-			f.Removed = append(f.Removed, at)
-		}
-	}
-	slices.Sort(f.Removed)
-}
-
-// ManagesProject reports whether a project is in the folder, or has the workspace with this UUID.
-func (f Fleet) ManagesProject(path, uuid string) bool {
-	return slices.ContainsFunc(f.All, func(p ProjectFolder) bool {
-		return p.Path == path || strings.EqualFold(p.Settings.Workspace.UUID, uuid)
-	})
-}
-
 // findCandidates returns all projects that are not excluded.
-func (s Selection) findCandidates(ctx context.Context, root string) ([]ProjectFolder, error) {
+func (s Selection) findCandidates(ctx context.Context, root string) ([]*ProjectFolder, error) {
 	for _, glob := range slices.Concat(s.Select, s.Exclude) {
 		if _, err := path.Match(glob, ""); err != nil {
 			return nil, fmt.Errorf("%q is no pattern: write the path of projects with *, ? and [a-z]", glob)
@@ -126,12 +105,12 @@ func (s Selection) findCandidates(ctx context.Context, root string) ([]ProjectFo
 	if len(all) == 0 {
 		return nil, fmt.Errorf("there is no %s in this folder or below it: run trueup init, or name another folder", ProjectFile)
 	}
-	all = slices.DeleteFunc(all, func(p ProjectFolder) bool { return matchesAny(s.Exclude, p.Path) })
+	all = slices.DeleteFunc(all, func(p *ProjectFolder) bool { return matchesAny(s.Exclude, p.Path) })
 	if len(all) == 0 {
 		return nil, errors.New("--exclude leaves no project: exclude less")
 	}
 	for _, glob := range s.Select {
-		if !slices.ContainsFunc(all, func(p ProjectFolder) bool { return MatchesPath(glob, p.Path) }) {
+		if !slices.ContainsFunc(all, func(p *ProjectFolder) bool { return MatchesPath(glob, p.Path) }) {
 			return nil, fmt.Errorf("--select %s matches no project: trueup each --list lists them", glob)
 		}
 	}
@@ -139,8 +118,8 @@ func (s Selection) findCandidates(ctx context.Context, root string) ([]ProjectFo
 	return all, nil
 }
 
-func (s Selection) matchesPath(path string) bool {
-	return len(s.Select) == 0 || matchesAny(s.Select, path)
+func (s Selection) takesPath(path string) bool {
+	return (len(s.Select) == 0 || matchesAny(s.Select, path)) && !matchesAny(s.Exclude, path)
 }
 
 // Describe returns the flags of a selection without its shard, with the commit that it compared with.
@@ -196,39 +175,38 @@ func (s Shard) Has(path string) bool {
 	return binary.BigEndian.Uint64(sum[:])%uint64(s.Of) == uint64(s.Index-1)
 }
 
-// pastCommit is a commit of the repository that has a fleet, and what differs from it.
-type pastCommit struct {
-	repository git.Repository // seen from the folder of the search
-	id         string
-	changes    []git.ChangedName // below that folder, with names that start from it
-}
-
-// readPast compares the work tree with a commit.
-func (f Fleet) readPast(ctx context.Context, ref string) (past pastCommit, err error) {
-	if past.repository, err = git.OpenRepository(ctx, f.Root); err != nil {
-		return past, fmt.Errorf("%w: run trueup in a clone of the repository", err)
-	}
-	past.id, err = past.repository.ResolveCommit(ctx, ref)
-	switch {
-	case errors.Is(err, git.ErrNoCommit) && past.repository.Shallow:
-		return past, errors.New("this shallow clone lacks the commit: fetch it, or check out the whole history (fetch-depth: 0, GIT_DEPTH: 0)")
-	case errors.Is(err, git.ErrNoCommit):
-		return past, errors.New("the repository has no such commit: fetch it, or name another")
-	case err != nil:
-		return past, err
-	}
-	_, folder, err := past.repository.TopFolder(ctx)
+// compareWith compares the work tree with a commit. It returns the paths of the projects that changed, and notes those that are
+// new, gone or in another folder.
+func (f *Fleet) compareWith(ctx context.Context, ref string) (changed map[string]bool, err error) {
+	repository, err := git.OpenRepository(ctx, f.Root)
 	if err != nil {
-		return past, err
+		return nil, fmt.Errorf("%w: %s", err, git.Advice(err))
 	}
-	all, err := past.repository.ChangesSince(ctx, past.id)
+	commit, err := repository.ResolveCommit(ctx, ref)
+	switch {
+	case errors.Is(err, git.ErrNoCommit) && repository.Shallow:
+		return nil, errors.New("this shallow clone lacks the commit: fetch it, or check out the whole history (fetch-depth: 0, GIT_DEPTH: 0)")
+	case errors.Is(err, git.ErrNoCommit):
+		return nil, errors.New("the repository has no such commit: fetch it, or name another")
+	case err != nil:
+		return nil, err
+	}
+	_, folder, err := repository.TopFolder(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all, err := repository.ChangesSince(ctx, commit)
+	if err != nil {
+		return nil, err
+	}
+	var below []git.Change // with names that start from the folder
 	for _, change := range all {
 		name, isBelow := strings.CutPrefix("./"+change.Name, strings.TrimSuffix("./"+folder, "/.")+"/")
-		if change.Name = name; isBelow && !change.Same {
-			past.changes = append(past.changes, change)
+		if change.Name = name; isBelow && !change.IsSame() {
+			below = append(below, change)
 		}
 	}
-	return past, err
+	return f.changedProjects(below), f.addPast(ctx, repository, commit, below)
 }
 
 // foldersAbove returns the folders above a path, the nearest first.
@@ -244,15 +222,15 @@ func foldersAbove(name string) iter.Seq[string] {
 
 // changedProjects returns the paths of the projects that have a file in their folder that differs, or a folder above it, which
 // was a link or a submodule.
-func (past pastCommit) changedProjects(all []ProjectFolder) map[string]bool {
+func (f *Fleet) changedProjects(changes []git.Change) map[string]bool {
 	names, folders, changed := map[string]bool{}, map[string]bool{}, map[string]bool{}
-	for _, change := range past.changes {
+	for _, change := range changes {
 		names[change.Name], folders[change.Name] = true, true
 		for at := range foldersAbove(change.Name) {
 			folders[at] = true
 		}
 	}
-	for _, p := range all {
+	for _, p := range f.All {
 		changed[p.Path] = folders[p.Path]
 		for at := range foldersAbove(p.Path) {
 			changed[p.Path] = changed[p.Path] || names[at]
@@ -263,13 +241,13 @@ func (past pastCommit) changedProjects(all []ProjectFolder) map[string]bool {
 
 // addPast finds which projects are new, gone or in another folder. It reads the settings that the commit had of those
 // that are gone.
-func (f *Fleet) addPast(ctx context.Context, past pastCommit) error {
-	f.Since = past.id
+func (f *Fleet) addPast(ctx context.Context, repository git.Repository, commit string, changes []git.Change) error {
+	f.Since = commit
 	existed, byPath, byID := map[string]bool{}, map[string]bool{}, map[string]string{}
-	for _, c := range past.changes { // git has two changes for a file that it no longer tracks
+	for _, c := range changes { // git has two changes for a file that it no longer tracks
 		if folder, name := path.Split(c.Name); name == ProjectFile && !strings.Contains("/"+folder, "/.") {
 			at := path.Clean(folder)
-			existed[at] = existed[at] || c.Was != git.Absent
+			existed[at] = existed[at] || c.Was.Kind != git.Absent
 		}
 	}
 	for _, p := range f.All {
@@ -278,7 +256,7 @@ func (f *Fleet) addPast(ctx context.Context, past pastCommit) error {
 	paths := slices.Sorted(maps.Keys(existed))
 	gone := slices.DeleteFunc(slices.Clone(paths), func(at string) bool { return byPath[at] || !existed[at] })
 	if len(gone) > 0 {
-		tree, err := past.repository.ReadTree(ctx, past.id, func(name, _ string) bool {
+		tree, err := repository.ReadTree(ctx, commit, func(name, _ string) bool {
 			return path.Base(name) == ProjectFile && slices.Contains(gone, path.Dir(name))
 		})
 		if err != nil {
@@ -311,19 +289,18 @@ func (f Fleet) Commit(ctx context.Context) string {
 // ProjectFolder is a folder with a trueup.yaml.
 type ProjectFolder struct {
 	Path     string // from the folder of the search, with slashes; "." is that folder itself
-	Dir      string // absolute
 	Settings Project
 	Err      error     // why trueup can't run there: it fails alone
 	Warnings diag.List // about hosts that another project has, too
 }
 
 // filePath returns the path of its trueup.yaml from the folder of the search.
-func (p ProjectFolder) filePath() string { return path.Join(p.Path, ProjectFile) }
+func (p *ProjectFolder) filePath() string { return path.Join(p.Path, ProjectFile) }
 
 // findProjects returns the projects in root and below it, sorted by path. Like the reader of manifests, it skips folders whose
 // name starts with a dot, and follows no link. A folder that can't be listed is an error: it must not look empty.
-func findProjects(ctx context.Context, root string) ([]ProjectFolder, error) {
-	var found []ProjectFolder
+func findProjects(ctx context.Context, root string) ([]*ProjectFolder, error) {
+	var found []*ProjectFolder
 	err := filepath.WalkDir(root, func(name string, e fs.DirEntry, err error) error {
 		switch {
 		case ctx.Err() != nil:
@@ -334,7 +311,7 @@ func findProjects(ctx context.Context, root string) ([]ProjectFolder, error) {
 			return fs.SkipDir
 		case e.Name() == ProjectFile && name != root:
 			dir := filepath.Dir(name)
-			p := ProjectFolder{Path: filepath.ToSlash(files.ShownPath(root, dir)), Dir: dir}
+			p := &ProjectFolder{Path: filepath.ToSlash(files.ShownPath(root, dir))}
 			if p.Settings, p.Err = ReadProject(dir); p.Err == nil && !p.Settings.Exists() {
 				p.Err = fmt.Errorf("%s: it was deleted just now: run trueup again when nothing changes the files", p.filePath())
 			}
@@ -346,13 +323,13 @@ func findProjects(ctx context.Context, root string) ([]ProjectFolder, error) {
 		}
 		return nil
 	})
-	slices.SortFunc(found, func(a, b ProjectFolder) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(found, func(a, b *ProjectFolder) int { return strings.Compare(a.Path, b.Path) })
 	return found, err
 }
 
 // nestedRepository returns the path of the repository that has the project and is itself below the folder of the search, or "".
-func (p ProjectFolder) nestedRepository() string {
-	for at, dir := p.Path, p.Dir; at != "."; at, dir = path.Dir(at), filepath.Dir(dir) {
+func (p *ProjectFolder) nestedRepository() string {
+	for at, dir := p.Path, p.Settings.Dir; at != "."; at, dir = path.Dir(at), filepath.Dir(dir) {
 		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
 			return at
 		}
@@ -361,7 +338,7 @@ func (p ProjectFolder) nestedRepository() string {
 }
 
 // sharedLedger returns a key of the ledger that another project may name, too. A file is in the project's own folder.
-func (p ProjectFolder) sharedLedger() string {
+func (p *ProjectFolder) sharedLedger() string {
 	store, _, _ := strings.Cut(p.Settings.Ledger.Store, "?")
 	switch scheme, _, _ := strings.Cut(store, ":"); scheme {
 	case "", "file":
@@ -375,41 +352,45 @@ func (p ProjectFolder) sharedLedger() string {
 
 // addConflicts gives an error to each project within another, and to those with one workspace or ledger: they would
 // undo each other's changes, and a ledger belongs to one workspace. The projects are sorted by path.
-func addConflicts(all []ProjectFolder) {
-	at, byWorkspace, byLedger := map[string]*ProjectFolder{}, map[string]*ProjectFolder{}, map[string]*ProjectFolder{}
-	for i := range all {
-		at[all[i].Path] = &all[i]
+func addConflicts(all []*ProjectFolder) {
+	at, claimed := map[string]*ProjectFolder{}, map[string]claim{}
+	for _, p := range all {
+		at[p.Path] = p
 	}
-	for i := range all {
-		p := &all[i]
+	claimOnce := func(by claim, what, key, fix string) {
+		if first, isClaimed := claimed[what+key]; isClaimed {
+			addConflict(by, first, what, fix)
+		} else {
+			claimed[what+key] = by
+		}
+	}
+	for _, p := range all {
 		for above := range foldersAbove(p.Path) {
 			if outer := at[above]; outer != nil {
 				p.addContradiction(p.filePath(), "this project is inside that of "+outer.filePath()+": move it beside that one")
 				outer.addContradiction(outer.filePath(), "the project of "+p.filePath()+" is inside this one: move it beside this one")
 			}
 		}
-		if p.Err != nil {
-			continue // only what all others have in order counts
+		id, store := p.Settings.Workspace.UUID, p.Settings.Ledger.Store
+		if p.Err == nil { // only what all others have in order counts
+			claimOnce(claim{p, p.placeOf("uuid", id)}, "this workspace", strings.ToLower(id), "make them one project, whose manifests: names both folders")
 		}
-		id, store, key := p.Settings.Workspace.UUID, p.Settings.Ledger.Store, p.sharedLedger()
-		workspace := strings.ToLower(id)
-		switch other, holder := byWorkspace[workspace], byLedger[key]; {
-		case other != nil:
-			addConflict(p, p.placeOf("uuid", id), other, other.placeOf("uuid", other.Settings.Workspace.UUID), "this workspace",
-				"make them one project, whose manifests: names both folders")
-		case key != "" && holder != nil:
-			addConflict(p, p.placeOf("store", store), holder, holder.placeOf("store", holder.Settings.Ledger.Store), "this ledger",
-				"name another one, because a ledger belongs to one workspace")
-		default:
-			byWorkspace[workspace], byLedger[key] = p, p
+		if key := p.sharedLedger(); key != "" && p.Err == nil {
+			claimOnce(claim{p, p.placeOf("store", store)}, "this ledger", key, "name another one, because a ledger belongs to one workspace")
 		}
 	}
 }
 
-// addConflict gives an error to two projects that have the same thing at two places.
-func addConflict(a *ProjectFolder, atA string, b *ProjectFolder, atB, what, fix string) {
-	a.addContradiction(atA, what+" is also in "+atB+": "+fix)
-	b.addContradiction(atB, what+" is also in "+atA+": "+fix)
+// claim is a place where a project names what only one project may have.
+type claim struct {
+	project *ProjectFolder
+	place   string
+}
+
+// addConflict gives an error to two projects that claim the same.
+func addConflict(a, b claim, what, fix string) {
+	a.project.addContradiction(a.place, what+" is also in "+b.place+": "+fix)
+	b.project.addContradiction(b.place, what+" is also in "+a.place+": "+fix)
 }
 
 // addContradiction gives a project its first contradiction with another.
@@ -420,7 +401,7 @@ func (p *ProjectFolder) addContradiction(place, why string) {
 }
 
 // placeOf returns where the project's settings have a value, as file:line.
-func (p ProjectFolder) placeOf(field, value string) string {
+func (p *ProjectFolder) placeOf(field, value string) string {
 	for i, line := range strings.Split(string(p.Settings.Text), "\n") {
 		if strings.Contains(line, field) && strings.Contains(line, value) {
 			return fmt.Sprintf("%s:%d", p.filePath(), i+1)
@@ -429,46 +410,50 @@ func (p ProjectFolder) placeOf(field, value string) string {
 	return p.filePath()
 }
 
-// hostClaim is a host of an object, in the form of kind.HostKey.
-type hostClaim struct {
-	diag.Finding // about the host, without a rule if a comment silences it
+// usedHost is a host of an object, in the form of kind.HostKey.
+type usedHost struct {
+	claim
+	diag.Finding // about the host, without a rule if a comment silences it or it was given
 	host, object string
 	isLocation   bool // it is the host of a location, and not the hostname
-	project      *ProjectFolder
-	isTold       bool
 }
 
 // CompareHosts reads the manifests of all projects, a few projects at once, and keeps only their hosts. Projects with the same
 // hostname get an error, and those with another host in common a warning. One that can't be read fails when its turn comes.
 func (f *Fleet) CompareHosts(ctx context.Context, parallelism int) error {
-	all := make([]hostClaims, len(f.All))
-	diag.InParallelWith(max(parallelism, 1), len(all), func(_ *struct{}, i int) (more bool) {
-		all[i] = f.All[i].readHosts(ctx)
+	used := make([][]*usedHost, len(f.All))
+	diag.InParallelWith(max(parallelism, 1), len(used), func(_ *struct{}, i int) (more bool) {
+		used[i] = f.All[i].readHosts(ctx)
 		return ctx.Err() == nil
 	})
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("read manifests: %w", err)
 	}
-	f.addHostConflicts(all)
-	n := 0
-	for _, p := range f.All {
-		if n < len(f.Projects) && f.Projects[n].Path == p.Path {
-			f.Projects[n] = p
-			n++
+	first := map[string]*usedHost{}
+	for _, locations := range []bool{false, true} {
+		for _, h := range slices.Concat(used...) {
+			switch by := first[h.host]; {
+			case h.isLocation != locations:
+			case by == nil:
+				first[h.host] = h
+			case by.project == h.project:
+			case locations:
+				h.warnOf(by)
+				by.warnOf(h)
+			default:
+				addConflict(h.claim, by.claim, "the hostname "+h.host, "keep it in one project")
+			}
 		}
 	}
 	return nil
 }
 
-// hostClaims are the hosts of a project.
-type hostClaims []hostClaim
-
 // readHosts returns the hosts of a project's manifests, or none if they can't be read.
-func (p ProjectFolder) readHosts(ctx context.Context) (claims hostClaims) {
+func (p *ProjectFolder) readHosts(ctx context.Context) (used []*usedHost) {
 	if p.Err != nil {
 		return nil
 	}
-	sources, err := p.Settings.OpenSources(p.Dir, nil, nil)
+	sources, err := Options{Env: Env{Cwd: p.Settings.Dir}}.OpenSources(p.Settings, nil)
 	if err != nil {
 		return nil
 	}
@@ -479,22 +464,22 @@ func (p ProjectFolder) readHosts(ctx context.Context) (claims hostClaims) {
 	for _, o := range set.Objects {
 		if own := kind.HostKey(o.Host); o.Kind.CanPatch() {
 			seen := map[string]bool{"": true}
-			claims.addClaim(o, own, "spec."+o.Kind.HostField, seen)
+			used = p.addHost(used, o, own, "spec."+o.Kind.HostField, seen)
 			if slices.ContainsFunc(o.LocationHosts(), func(host string) bool { return host != own }) {
 				for _, l := range routing.ReadConfig(o.Tree()).Locations {
 					seen[l.Host] = seen[l.Host] || strings.Contains(l.Host, "*") // a wildcard may be shared
-					claims.addClaim(o, l.Host, l.FieldPath()+".host", seen)
+					used = p.addHost(used, o, l.Host, l.FieldPath()+".host", seen)
 				}
 			}
 		}
 	}
-	return claims
+	return used
 }
 
-// addClaim adds a host that was not seen before. A part of the object's text would keep all of it.
-func (c *hostClaims) addClaim(o *manifest.Object, host, field string, seen map[string]bool) {
+// addHost adds a host of an object that was not seen before. A part of the object's text would keep all of it.
+func (p *ProjectFolder) addHost(used []*usedHost, o *manifest.Object, host, field string, seen map[string]bool) []*usedHost {
 	if seen[host] {
-		return
+		return used
 	}
 	seen[host] = true
 	f := diag.Finding{Path: o.Path, Field: field, Rule: rules.HostnameTaken, Severity: diag.Warning, Fix: rules.FixSharedHost}
@@ -502,43 +487,17 @@ func (c *hostClaims) addClaim(o *manifest.Object, host, field string, seen map[s
 	if shown, _ := o.SplitSilenced(diag.List{f}); len(shown) == 0 {
 		f.Rule = ""
 	}
-	*c = append(*c, hostClaim{Finding: f, host: strings.Clone(host), object: strings.Clone(o.Key().String()), isLocation: strings.HasSuffix(field, "].host")})
+	return append(used, &usedHost{
+		claim: claim{p, fmt.Sprintf("%s:%d", path.Join(p.Path, f.Path), f.Line)}, Finding: f,
+		host: strings.Clone(host), object: strings.Clone(o.Key().String()), isLocation: strings.HasSuffix(field, "].host"),
+	})
 }
 
-// addHostConflicts gives an error to projects that have the same hostname, and a warning to those with a location for a host of
-// another.
-func (f *Fleet) addHostConflicts(all []hostClaims) {
-	first := map[string]*hostClaim{}
-	for _, locations := range []bool{false, true} {
-		for i := range all {
-			for j := range all[i] {
-				c := &all[i][j]
-				c.project = &f.All[i]
-				switch by := first[c.host]; {
-				case c.isLocation != locations:
-				case by == nil:
-					first[c.host] = c
-				case by.project == c.project:
-				case locations:
-					c.addWarning(by)
-					by.addWarning(c)
-				default:
-					addConflict(c.project, c.placeOf(), by.project, by.placeOf(), "the hostname "+c.host, "keep it in one project")
-				}
-			}
-		}
+// warnOf adds a warning to the project unless it has one about the host.
+func (h *usedHost) warnOf(other *usedHost) {
+	if h.Rule != "" {
+		h.Message = rules.SharedHostMessage(fmt.Sprintf("%s in %s", other.object, other.place), h.host)
+		h.project.Warnings = append(h.project.Warnings, h.Finding)
+		h.Rule = ""
 	}
-}
-
-// addWarning adds a warning to the project unless it has one about the claim.
-func (c *hostClaim) addWarning(other *hostClaim) {
-	if c.Rule != "" && !c.isTold {
-		c.isTold = true
-		c.Message = rules.SharedHostMessage(fmt.Sprintf("%s in %s", other.object, other.placeOf()), c.host)
-		c.project.Warnings = append(c.project.Warnings, c.Finding)
-	}
-}
-
-func (c *hostClaim) placeOf() string {
-	return fmt.Sprintf("%s:%d", path.Join(c.project.Path, c.Path), c.Line)
 }

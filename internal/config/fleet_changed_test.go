@@ -285,7 +285,7 @@ func (s *story) state(dir string) (st state) {
 		return st
 	}
 	st.id = p.Workspace.UUID
-	sources, err := p.OpenSources(dir, nil, nil)
+	sources, err := Options{Env: Env{Cwd: dir}}.OpenSources(p, nil)
 	l, wrong := p.LoadManifests(s.t.Context(), sources, p.ManifestOptions(1))
 	settings, _ := json.Marshal(p.ProjectSettings)
 	loaded := fmt.Sprintf("%s %v %v %v", settings, err != nil, wrong, l.Findings)

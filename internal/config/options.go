@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,6 +19,7 @@ import (
 
 	"trueup/internal/api"
 	"trueup/internal/diag"
+	"trueup/internal/files"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
@@ -54,14 +54,13 @@ type Env struct {
 // Options are what a run takes from its flags and from its process.
 type Options struct {
 	Env
-	Dir           string // the folder that trueup works in (-C)
+	Chdir         string // what -C names
 	Log           func(slog.Level, string)
 	Verbose       bool
-	Clean         func(string) string // makes control characters of a text visible
-	Profile       string              // a flag
-	Shared        *SharedState        // nil for a single project
-	Writes        bool                // the command sends requests that change something
-	PinnedProfile string              // the profile that the pin of the project names
+	Profile       string       // a flag
+	Shared        *SharedState // nil for a single project
+	Warnings      diag.List    // about what other projects have, too
+	Writes        bool         // the command sends requests that change something
 	Sandbox       bool
 	SandboxFaults []string
 	DiskIsKept    bool             // the runner of CI keeps its disk, and so a ledger in a file
@@ -73,8 +72,21 @@ type Options struct {
 	Begin func(doing string) (progress func(done, of int), end func())
 }
 
+// Dir returns the folder that trueup works in.
+func (o Options) Dir() string { return files.AbsolutePath(o.Cwd, o.Chdir) }
+
+// Warn logs a warning.
+func (o Options) Warn(format string, args ...any) {
+	o.Log(slog.LevelWarn, fmt.Sprintf(format, args...))
+}
+
+// Inform logs what a person may want to know.
+func (o Options) Inform(format string, args ...any) {
+	o.Log(slog.LevelInfo, fmt.Sprintf(format, args...))
+}
+
 // InCI reports whether CI made the machine of the run.
-func InCI(getenv func(string) string) bool { return getenv("CI") != "" && getenv("CI") != "false" }
+func (o Options) InCI() bool { return o.Getenv("CI") != "" && o.Getenv("CI") != "false" }
 
 // LedgerConfig returns which ledger a project uses, and who uses it.
 func (o Options) LedgerConfig(p Project) ledger.Config {
@@ -91,15 +103,15 @@ func (o Options) LedgerConfig(p Project) ledger.Config {
 		Workspace:    p.Workspace,
 		// Another workspace is refused before the ledger is asked for anything.
 		WorkspaceFromEnv: pin.Workspace != "",
-		Dir:              cmp.Or(p.Dir, o.Dir),
-		LosesDisk:        InCI(o.Getenv) && !o.DiskIsKept,
+		Dir:              cmp.Or(p.Dir, o.Dir()),
+		LosesDisk:        o.InCI() && !o.DiskIsKept,
 		ReadOnly:         o.ReadOnly,
 		Now:              o.Now,
 		Getenv:           o.Getenv,
 		Claim:            o.NewClaim(),
 		Sleep:            o.Sleep,
 		Delayed: func(key kind.Key, err error) {
-			o.Log(slog.LevelWarn, fmt.Sprintf("%s: the ledger can't record the outcome; trying again: %s", key, err))
+			o.Warn("%s: the ledger can't record the outcome; trying again: %s", key, err)
 		},
 	}
 	if dir := o.xdgFolder("XDG_STATE_HOME", ".local/state"); dir != "" {
@@ -124,9 +136,8 @@ func (o Options) xdgFolder(variable, usual string) string {
 func (o Options) NewClaim() ledger.Claim {
 	env := o.Getenv
 	host, _ := os.Hostname() // "" if it is unknown
-	runURL := env("CI_JOB_URL")
-	if env("GITHUB_RUN_ID") != "" {
-		run := env("GITHUB_RUN_ID")
+	runURL := cmp.Or(env("CI_JOB_URL"), env("CI_PIPELINE_URL"))
+	if run := env("GITHUB_RUN_ID"); run != "" && env("GITHUB_SERVER_URL") != "" {
 		if env("FORGEJO_ACTIONS") == "true" {
 			run = env("GITHUB_RUN_NUMBER") // its pages have that number
 		}
@@ -161,9 +172,8 @@ const shortCommit = 8
 // Platform is the platform of a run with its ledger: the real one or the sandbox.
 type Platform struct {
 	Workspace kind.Workspace
-	Origins   map[kind.Area]string
 	API       api.ClientConfig
-	Ledger    ledger.Config
+	Ledger    ledger.Config // with the addresses of the areas
 	// Pin is what the environment allows.
 	Pin     ProjectPin
 	Profile Profile // empty in the sandbox
@@ -180,69 +190,32 @@ func (w *Platform) Close() {
 	}
 }
 
-// NewClient returns a client that can write; only apply asks for it.
-func (w *Platform) NewClient() *api.Client { return api.NewClient(w.API) }
-
-// Get reads one live object.
-func (w *Platform) Get(ctx context.Context, k *kind.Kind, name string) (kind.LiveObject, error) {
-	reader := api.NewReader(w.API)
-	defer reader.Close()
-	return reader.Get(ctx, k, name)
-}
-
-// GetAll reads all live objects of a kind, by name.
-func (w *Platform) GetAll(ctx context.Context, k *kind.Kind) (map[string]kind.LiveObject, error) {
-	reader, all := api.NewReader(w.API), map[string]kind.LiveObject{}
-	defer reader.Close()
-	_, err := reader.List(ctx, k, func(o kind.LiveObject) (err error) {
-		if o.Spec == nil { // lists of some servers have names alone
-			o, err = reader.Get(ctx, k, o.Name)
-		}
-		all[o.Name] = o
-		return err
-	})
-	return all, err
-}
-
 // OpenPlatform finds the real platform. It reads nothing of it.
 func (o Options) OpenPlatform(p Project) (*Platform, error) {
-	pin, err := o.FindPin(p)
-	if err = cmp.Or(err, o.checkWrite(pin)); err != nil {
-		return nil, err
-	}
-	o.PinnedProfile = pin.Profile
-	s, err := o.ResolveSettings()
-	if err != nil {
+	s, err := o.ResolveSettings(p)
+	if err = cmp.Or(s.pinErr, o.checkWrite(s.Pin), err); err != nil {
 		return nil, err
 	}
 	for _, text := range s.OverriddenVariables() {
-		o.Log(slog.LevelWarn, text+": unset it to use the profile's")
-	}
-	roots, err := s.RootCAs()
-	if err != nil {
-		return nil, err
+		o.Warn("%s: unset it to use the profile's", text)
 	}
 	w, wrong := o.RealPlatform(s, p)
-	if err := cmp.Or(w.Pin.CheckWorkspace(w.Workspace), wrong[kind.Compute], wrong[kind.Delivery]); err != nil {
-		return nil, err
-	}
-	w.API.RootCAs = roots
-	return w, nil
+	w.API.RootCAs, err = s.RootCAs()
+	return w, cmp.Or(err, w.Pin.CheckWorkspace(w.Workspace), wrong[kind.Compute], wrong[kind.Delivery])
 }
 
 // RealPlatform returns the real platform, and which addresses are wrong.
 func (o Options) RealPlatform(s Settings, p Project) (w *Platform, wrong map[kind.Area]error) {
-	pin, err := o.FindPin(p)
 	w = &Platform{
-		Workspace: p.Workspace, Origins: map[kind.Area]string{}, API: o.apiConfig(p.Workspace),
-		Pin: pin, Profile: s.Profile,
+		Workspace: p.Workspace, API: o.apiConfig(p.Workspace), Ledger: o.LedgerConfig(p), Pin: s.Pin, Profile: s.Profile,
 	}
 	w.API.Endpoints, w.API.Proxy, w.API.Duplicate = map[kind.Area]api.Endpoint{}, s.ProxyFor, p.DuplicateAnswer()
 	w.API.ReadOnly = o.ReadOnly
+	w.Ledger.Origins, w.Ledger.Window = map[kind.Area]string{}, p.SendWindow()
 	wrong = map[kind.Area]error{}
 	for _, area := range kind.Areas() {
-		if err != nil {
-			wrong[area] = err
+		if s.pinErr != nil {
+			wrong[area] = s.pinErr
 			continue
 		}
 		url := s.URLs[area]
@@ -253,13 +226,11 @@ func (o Options) RealPlatform(s Settings, p Project) (w *Platform, wrong map[kin
 			if err != nil {
 				wrong[area] = fmt.Errorf("%s: %w", url.Origin, err)
 			} else {
-				e.Base, w.Origins[area] = base, base.String()
+				e.Base, w.Ledger.Origins[area] = base, base.String()
 			}
 		}
 		w.API.Endpoints[area] = e
 	}
-	w.Ledger = o.LedgerConfig(p)
-	w.Ledger.Origins, w.Ledger.Window = maps.Clone(w.Origins), p.SendWindow()
 	return w, wrong
 }
 

@@ -36,7 +36,7 @@ func TestAFileOfProfilesThatOthersCouldWriteIsRefused(t *testing.T) {
 		if err := do(file); err != nil {
 			t.Fatal(err)
 		}
-		_, err := o.ResolveSettings()
+		_, err := o.ResolveSettings(Project{})
 		return err
 	}
 	for name, c := range map[string]struct {

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
-	"trueup/internal/api"
 	"trueup/internal/diag"
 	"trueup/internal/files"
 	"trueup/internal/kind"
@@ -34,8 +34,7 @@ type ProjectPin struct {
 
 // SharedState is what all projects of a run share: the pins, whose file is read once, and the warnings that were logged.
 type SharedState struct {
-	Root     string            // the folder in which trueup each searches; empty for a single project
-	Budget   *api.SharedLimits // nil for a single project
+	Root     string // the folder in which trueup each searches; empty for a single project
 	readPins sync.Once
 	pins     []ProjectPin
 	pinsErr  error
@@ -53,7 +52,7 @@ func (o Options) FindPin(p Project) (ProjectPin, error) {
 	case !o.Sandbox && one.Workspace+one.Ledger != "":
 		return one, fmt.Errorf("%s has the pins of all projects: unset %s and %s", ProjectsPin, WorkspacePin, LedgerPin)
 	}
-	dir := resolveLinks(cmp.Or(p.Dir, o.Dir))
+	dir := resolveLinks(cmp.Or(p.Dir, o.Dir()))
 	top, list, err := o.allPins(dir)
 	if err != nil || o.Sandbox { // which no pin restricts
 		return one, err
@@ -68,21 +67,26 @@ func (o Options) FindPin(p Project) (ProjectPin, error) {
 	return pin, nil
 }
 
-// UnmanagedPins returns the pinned folders below root, without patterns, that have no project, and whose workspace no other
-// project has: what is live there is managed no more. The paths start from root.
-func (o Options) UnmanagedPins(root string, isManaged func(path, workspace string) bool) (paths []string, err error) {
+// AddGonePins adds to the removed projects the pinned folders, without patterns, that have no project, and whose workspace no
+// other project has, unless the selection leaves them out: what is live there is managed no more. A local run only reads the pins.
+func (o Options) AddGonePins(f *Fleet, s Selection, isLocal bool) error {
 	if o.Getenv(ProjectsPin) == "" {
-		return nil, nil
+		return nil
 	}
-	root = resolveLinks(root)
+	root := resolveLinks(f.Root)
 	top, list, err := o.allPins(root)
 	for _, pin := range list {
 		at := filepath.ToSlash(files.ShownPath(root, filepath.Join(top, filepath.FromSlash(pin.Path))))
-		if pin.Workspace != "" && !strings.ContainsAny(pin.Path, `*?[\`) && filepath.IsLocal(at) && !isManaged(at, pin.Workspace) {
-			paths = append(paths, at)
+		isFolder := pin.Workspace != "" && !strings.ContainsAny(pin.Path, `*?[\`) && filepath.IsLocal(at)
+		isManaged := slices.ContainsFunc(f.All, func(p *ProjectFolder) bool {
+			return p.Path == at || strings.EqualFold(p.Settings.Workspace.UUID, pin.Workspace)
+		})
+		if isFolder && !isManaged && !isLocal && s.takesPath(at) && !slices.Contains(f.Removed, at) {
+			f.Removed = append(f.Removed, at)
 		}
 	}
-	return paths, err
+	slices.Sort(f.Removed)
+	return err
 }
 
 // allPins returns all pins, and the folder that their paths start from: the top of the repository that has dir, or in which
@@ -187,7 +191,7 @@ func (o Options) checkWrite(pin ProjectPin) error {
 	if o.ReadOnly && o.Writes {
 		return diag.ErrReadOnly
 	}
-	isMany := o.sharedStateOrEmpty().Root != "" && InCI(o.Getenv)
+	isMany := o.sharedStateOrEmpty().Root != "" && o.InCI()
 	if pin.Workspace != "" || !o.Writes || o.Getenv(ProjectsPin) == "" && !isMany {
 		return nil
 	}

@@ -13,7 +13,6 @@ import (
 
 	"trueup/internal/canon"
 	"trueup/internal/kind"
-	"trueup/internal/safetext"
 	"trueup/schemas"
 )
 
@@ -40,7 +39,7 @@ func userOptions(t *testing.T, text string, vars map[string]string) (o Options, 
 			}
 			return vars[name]
 		}},
-		Dir: dir, Clean: func(s string) string { return safetext.Clean(s).EscapeCommands().String() }, Log: func(_ slog.Level, text string) { said.WriteString(text + "\n") },
+		Log: func(_ slog.Level, text string) { said.WriteString(text + "\n") },
 	}, said, file
 }
 
@@ -178,7 +177,7 @@ func TestFlagOverEnvironmentOverProfileOverDefault(t *testing.T) {
 	} {
 		o, _, file := userOptions(t, text, c.vars)
 		o.Profile = c.flag
-		s, err := o.ResolveSettings()
+		s, err := o.ResolveSettings(Project{})
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -222,7 +221,7 @@ func TestAProfilesTokenGoesToItsOwnAddress(t *testing.T) {
 	} {
 		o, _, _ := userOptions(t, text, c.vars)
 		o.Profile = "prod"
-		settings, err := o.ResolveSettings()
+		settings, err := o.ResolveSettings(Project{})
 		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%v: %v, want %q", c.vars, err, c.says)
 		}
@@ -238,13 +237,13 @@ func TestAProfilesTokenGoesToItsOwnAddress(t *testing.T) {
 func TestAProfileThatIsNotThere(t *testing.T) {
 	o, _, file := userOptions(t, configHead+"profiles: {staging: {}, production: {}}", nil)
 	o.Profile = "stagin"
-	_, err := o.ResolveSettings()
+	_, err := o.ResolveSettings(Project{})
 	want := "--profile is stagin, but " + file + " has no such profile"
 	if err == nil || !strings.HasPrefix(err.Error(), want) || !strings.HasSuffix(err.Error(), "it has: production, staging: did you mean staging?") {
 		t.Errorf("%v", err)
 	}
 	o.Getenv = func(string) string { return "" }
-	if _, err := o.ResolveSettings(); err == nil || !strings.Contains(err.Error(), "set HOME or XDG_CONFIG_HOME") {
+	if _, err := o.ResolveSettings(Project{}); err == nil || !strings.Contains(err.Error(), "set HOME or XDG_CONFIG_HOME") {
 		t.Errorf("%v", err)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"net"
 	"net/http"
 	"os"
@@ -33,7 +32,7 @@ const sandboxOrigin = "http://sandbox.invalid"
 
 // SandboxDir returns the folder of the sandbox and its ledger.
 func (o Options) SandboxDir(p Project) (string, error) {
-	return files.OwnFolder(cmp.Or(p.Dir, o.Dir), ".trueup/sandbox")
+	return files.OwnFolder(cmp.Or(p.Dir, o.Dir()), ".trueup/sandbox")
 }
 
 // SandboxUUID returns the identifier of a workspace of the sandbox.
@@ -82,7 +81,7 @@ func (o Options) OpenSandboxPlatform(ctx context.Context, p Project, set *manife
 		return nil, err
 	}
 	w := &Platform{
-		Workspace: ws, API: o.apiConfig(ws), Origins: map[kind.Area]string{}, closers: []func() error{server.Close},
+		Workspace: ws, API: o.apiConfig(ws), closers: []func() error{server.Close},
 	}
 	defer func() {
 		if err != nil {
@@ -97,6 +96,7 @@ func (o Options) OpenSandboxPlatform(ctx context.Context, p Project, set *manife
 		return nil, err
 	}
 	w.closers = []func() error{stop, server.Close}
+	w.Ledger.Origins = map[kind.Area]string{}
 	w.API.Now, w.API.Endpoints = server.Now, map[kind.Area]api.Endpoint{} // the sandbox has its own clock
 	for area, at := range map[kind.Area]struct{ path, token string }{
 		kind.Compute:  {sandbox.ComputeBase, sandbox.ComputeToken},
@@ -106,7 +106,7 @@ func (o Options) OpenSandboxPlatform(ctx context.Context, p Project, set *manife
 		if err != nil {
 			return nil, err
 		}
-		w.API.Endpoints[area], w.Origins[area] = api.Endpoint{Base: address, Token: api.PublicToken(at.token)}, sandboxOrigin+at.path
+		w.API.Endpoints[area], w.Ledger.Origins[area] = api.Endpoint{Base: address, Token: api.PublicToken(at.token)}, sandboxOrigin+at.path
 	}
 	if w.Ledger, err = o.sandboxLedger(ctx, dir, w); err != nil {
 		return nil, err
@@ -147,7 +147,7 @@ func (o Options) OpenSandbox(dir string, ws kind.Workspace, log func(sandbox.Log
 func (o Options) sandboxLedger(ctx context.Context, dir string, w *Platform) (ledger.Config, error) {
 	cfg := ledger.Config{
 		Store: "file:ledger-" + w.Workspace.UUID, Dir: dir, SeenCache: filepath.Join(dir, "seen"),
-		Workspace: w.Workspace, Origins: w.Origins, Now: w.API.Now, Claim: o.NewClaim(),
+		Workspace: w.Workspace, Origins: w.Ledger.Origins, Now: w.API.Now, Claim: o.NewClaim(),
 		Rebind: func(string, string, string) error { return nil }, // a workspace may get another name
 	}
 	g, err := ledger.CreateLedger(ctx, cfg)
@@ -272,46 +272,26 @@ func CallServedSandbox(ctx context.Context, dir, method, what, body string) ([]b
 	return answer, nil
 }
 
-// SeedSandbox puts objects on the sandbox that is served in the folder, or else on the one that is kept there, many
-// at a time. It returns how many.
-func (o Options) SeedSandbox(ctx context.Context, dir string, ws kind.Workspace, objects iter.Seq2[[]byte, error]) (n int, err error) {
-	put, end, err := o.openSeeder(ctx, dir, ws)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, end()) }()
-	const atOnce = 1 << 20 // bytes
-	var waiting []json.RawMessage
-	size := 0
-	for object, err := range objects {
-		if err = cmp.Or(err, ctx.Err()); err != nil {
-			return n, err
-		}
-		waiting, size, n = append(waiting, object), size+len(object), n+1
-		if size < atOnce {
-			continue
-		}
-		if err := put(waiting); err != nil {
-			return n, err
-		}
-		waiting, size = nil, 0
-	}
-	return n, put(waiting)
-}
+// seedsAtOnce is how many objects a served sandbox gets in a request, which may have 16 MB.
+const seedsAtOnce = 20
 
-func (o Options) openSeeder(ctx context.Context, dir string, ws kind.Workspace) (put func([]json.RawMessage) error, end func() error, err error) {
-	if _, err := CallServedSandbox(ctx, dir, http.MethodGet, "fault", ""); err == nil {
-		return func(objects []json.RawMessage) error {
-			body, err := json.Marshal(objects)
-			if err == nil {
-				_, err = CallServedSandbox(ctx, dir, http.MethodPut, "objects", string(body))
-			}
+// SeedSandbox puts objects on the sandbox that is served in the folder, or else on the one that is kept there.
+func (o Options) SeedSandbox(ctx context.Context, dir string, ws kind.Workspace, objects []json.RawMessage) error {
+	if _, err := CallServedSandbox(ctx, dir, http.MethodGet, "fault", ""); err != nil {
+		server, err := o.OpenSandbox(dir, ws, nil)
+		if err != nil {
 			return err
-		}, func() error { return nil }, nil
+		}
+		return errors.Join(server.PutJSON(objects...), server.Close())
 	}
-	server, err := o.OpenSandbox(dir, ws, nil)
-	if err != nil {
-		return nil, nil, err
+	for part := range slices.Chunk(objects, seedsAtOnce) {
+		body, err := json.Marshal(part)
+		if err == nil {
+			_, err = CallServedSandbox(ctx, dir, http.MethodPut, "objects", string(body))
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return func(objects []json.RawMessage) error { return server.PutJSON(objects...) }, server.Close, nil
+	return nil
 }

@@ -30,6 +30,8 @@ type Setting struct {
 
 // Settings are what a run uses of flags, environment and profile, in this order.
 type Settings struct {
+	Pin         ProjectPin // what the environment holds, unless pinErr says why that is unknown
+	pinErr      error
 	Profile     Profile
 	ProfileFrom string // the flag or the variable that chose the profile
 	URLs        map[kind.Area]Setting
@@ -48,10 +50,12 @@ func firstSetting(settings ...Setting) Setting {
 	return Setting{}
 }
 
-// ResolveSettings resolves them, also those beside what is wrong. It reads no token.
-func (o Options) ResolveSettings() (Settings, error) {
-	s, err := o.networkSettings()
-	wrong := []error{err}
+// ResolveSettings resolves those of a project, also those beside what is wrong. It reads no token.
+func (o Options) ResolveSettings(p Project) (Settings, error) {
+	pin, pinErr := o.FindPin(p)
+	s, err := o.networkSettings(pin.Profile)
+	s.Pin, s.pinErr = pin, pinErr
+	wrong := []error{pinErr, err}
 	s.URLs, s.Tokens = map[kind.Area]Setting{}, map[kind.Area]TokenSetting{}
 	for _, area := range kind.Areas() {
 		url := api.VariableName(area, "URL")
@@ -64,10 +68,8 @@ func (o Options) ResolveSettings() (Settings, error) {
 	return s, errors.Join(wrong...)
 }
 
-func (o Options) networkSettings() (Settings, error) {
-	var s Settings
-	var err error
-	s.Profile, s.ProfileFrom, err = o.readProfile()
+func (o Options) networkSettings(pinnedProfile string) (s Settings, err error) {
+	s.Profile, s.ProfileFrom, err = o.readProfile(pinnedProfile)
 	s.CAFile = firstSetting(Setting{absolutePath(o.Cwd, o.Getenv("TRUEUP_CA_FILE")), "TRUEUP_CA_FILE"},
 		Setting{s.Profile.filePath(s.Profile.CAFile), s.Profile.origin()})
 	// Requests to loopback use no proxy, so only https goes through one: plain http is for loopback.
@@ -114,20 +116,12 @@ func parseProxy(address string) (*url.URL, error) {
 	return u, nil
 }
 
-// IsReadOnly reports whether the environment forbids every change: any TRUEUP_READ_ONLY but 0 and false does.
-func IsReadOnly(getenv func(string) string) bool {
-	return !slices.Contains([]string{"", "0", "false"}, getenv("TRUEUP_READ_ONLY"))
-}
-
 // CodeHostTransport returns the transport of requests to a code host, with the proxy and the certificates of the settings.
 func (o Options) CodeHostTransport() (*http.Transport, error) {
-	s, err := o.networkSettings()
-	if err != nil {
-		return nil, err
-	}
-	roots, err := s.RootCAs()
+	s, err := o.networkSettings("")
+	roots, wrong := s.RootCAs()
 	trust := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}
-	return &http.Transport{Proxy: s.ProxyFor, DialContext: api.Dial, TLSClientConfig: trust}, err
+	return &http.Transport{Proxy: s.ProxyFor, DialContext: api.Dial, TLSClientConfig: trust}, errors.Join(err, wrong)
 }
 
 func (o Options) tokenSetting(p Profile, area kind.Area) TokenSetting {
@@ -164,19 +158,20 @@ func (s Settings) refuseForeignToken(area kind.Area, token TokenSetting) error {
 
 // RootCAs returns the system's certificates and those of the user's file; nil if there is no file.
 func (s Settings) RootCAs() (*x509.CertPool, error) {
-	if s.CAFile.Value == "" {
+	file := s.CAFile
+	if file.Value == "" {
 		return nil, nil
 	}
-	pem, _, err := files.Read(s.CAFile.Value, maxFile)
+	pem, _, err := files.Read(file.Value, maxFile)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %s: %w", s.CAFile.Origin, s.CAFile.Value, err)
+		return nil, fmt.Errorf("%s: %s: %w", file.Origin, file.Value, err)
 	}
 	pool, err := x509.SystemCertPool()
 	if err != nil {
 		pool = x509.NewCertPool()
 	}
 	if !pool.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("%s: %s has no PEM certificate", s.CAFile.Origin, s.CAFile.Value)
+		return nil, fmt.Errorf("%s: %s has no PEM certificate", file.Origin, file.Value)
 	}
 	return pool, nil
 }
@@ -263,10 +258,10 @@ func (o Options) ProfileNames() []string {
 	return nil
 }
 
-// readProfile returns the profile that --profile or TRUEUP_PROFILE names, and which of the two it was. Without one the
+// readProfile returns the profile that --profile, a pin or TRUEUP_PROFILE names, and which of them it was. Without one the
 // profile is empty.
-func (o Options) readProfile() (p Profile, from string, err error) {
-	chosen, file := firstSetting(Setting{o.Profile, "--profile"}, Setting{o.PinnedProfile, ProjectsPin}, Setting{o.Getenv("TRUEUP_PROFILE"), "TRUEUP_PROFILE"}), o.profilesFile()
+func (o Options) readProfile(pinned string) (p Profile, from string, err error) {
+	chosen, file := firstSetting(Setting{o.Profile, "--profile"}, Setting{pinned, ProjectsPin}, Setting{o.Getenv("TRUEUP_PROFILE"), "TRUEUP_PROFILE"}), o.profilesFile()
 	name, from := chosen.Value, chosen.Origin
 	if name == "" {
 		return p, from, nil

@@ -17,25 +17,25 @@ import (
 	"trueup/internal/rules"
 )
 
-// OpenSources opens PATHs, or else the manifests of the project, or else cwd. stdin opens standard input.
-func (p Project) OpenSources(cwd string, paths []string, stdin func() io.Reader) ([]manifest.PathSource, error) {
+// OpenSources opens PATHs, or else the manifests of the project, or else the folder of the run.
+func (o Options) OpenSources(p Project, paths []string) ([]manifest.PathSource, error) {
 	switch {
 	case len(paths) > 0:
-		return OpenManifests(cwd, paths, stdin)
+		return o.OpenPaths(paths)
 	case len(p.Manifests) > 0:
-		return p.OpenManifests(cwd)
+		return p.OpenManifests(o.Dir())
 	}
-	return OpenManifests(cwd, []string{"."}, stdin)
+	return o.OpenPaths([]string{"."})
 }
 
-// OpenManifests opens PATHs as the user wrote them. No link leads out of cwd for a path inside it; any
+// OpenPaths opens PATHs as the user wrote them. No link leads out of the folder of the run for a path inside it; any
 // other is the user's own choice.
-func OpenManifests(cwd string, paths []string, stdin func() io.Reader) (list []manifest.PathSource, err error) {
+func (o Options) OpenPaths(paths []string) (list []manifest.PathSource, err error) {
 	for i, path := range paths {
 		var src manifest.PathSource
 		switch {
 		case path != "-":
-			at := files.FolderAt(cwd, path)
+			at := files.FolderAt(o.Dir(), path)
 			if info, err := os.Stat(at.Base); err == nil && !info.IsDir() {
 				at.Base, at.Inside = filepath.Dir(at.Base), filepath.Base(at.Base)
 			}
@@ -44,7 +44,7 @@ func OpenManifests(cwd string, paths []string, stdin func() io.Reader) (list []m
 			err = errors.New("- is given twice, and there is only one standard input: name it once")
 		default:
 			src.Display = path
-			if src.Data, err = io.ReadAll(io.LimitReader(stdin(), manifest.MaxFile+1)); err != nil { // manifest.Load refuses the byte too many
+			if src.Data, err = io.ReadAll(io.LimitReader(o.OpenStdin("manifests"), manifest.MaxFile+1)); err != nil { // manifest.Load refuses the byte too many
 				err = fmt.Errorf("standard input: %w", err)
 			}
 		}
@@ -75,16 +75,12 @@ func (p Project) OpenManifests(cwd string) (list []manifest.PathSource, err erro
 	return list, nil
 }
 
-// OpenRules opens the folder of the project's own rules, which must be below its folder; ok is false without one.
-func (p Project) OpenRules(cwd string) (src manifest.PathSource, ok bool, err error) {
-	if p.Rules == "" {
-		return src, false, nil
-	}
+// openRules opens the folder of the project's own rules, which must be below its folder.
+func (p Project) openRules(cwd string) (src manifest.PathSource, err error) {
 	if !filepath.IsLocal(p.Rules) {
-		return src, false, fmt.Errorf("rules: %q is outside the folder of %s", p.Rules, ProjectFile)
+		return src, fmt.Errorf("rules: %q is outside the folder of %s", p.Rules, ProjectFile)
 	}
-	src, err = openSource(p.Dir, p.Rules, p.ShownPath(cwd, p.Rules))
-	return src, err == nil, err
+	return openSource(p.Dir, p.Rules, p.ShownPath(cwd, p.Rules))
 }
 
 // openSource opens a file or folder inside base; shown is the path as the user knows it. The source is inside an os.Root
@@ -179,8 +175,11 @@ func (o Options) ReadOwnRules(p Project) (all []rules.OwnRule, err error) {
 			return nil, fmt.Errorf("%s: %w", rulesVariable, err)
 		}
 	}
-	src, ok, err := p.OpenRules(o.Dir)
-	if err == nil && ok {
+	if p.Rules == "" {
+		return all, nil
+	}
+	src, err := p.openRules(o.Dir())
+	if err == nil {
 		var added []rules.OwnRule
 		added, err = readRules(src.FS, src.Display)
 		all = append(all, added...)

@@ -20,6 +20,7 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/files"
 	"trueup/internal/kind"
+	"trueup/internal/safetext"
 	"trueup/internal/sandbox"
 )
 
@@ -152,7 +153,7 @@ func (o Options) tokenFromFile(file string) (string, error) {
 	}
 	warning, err := o.checkReaders(file, info, isOnReadOnlyMount(file))
 	if _, isKnown := o.sharedStateOrEmpty().warned.LoadOrStore(warning, true); warning != "" && !isKnown {
-		o.Log(slog.LevelWarn, warning)
+		o.Warn("%s", warning)
 	}
 	return string(data), err
 }
@@ -168,7 +169,7 @@ func (o Options) checkReaders(file string, info fs.FileInfo, readOnly bool) (war
 		return "", fmt.Errorf("%s belongs to user %d, who could replace it: make yourself its owner", file, uid)
 	case mode&0o077 == 0:
 		return "", nil
-	case mounted || InCI(o.Getenv):
+	case mounted || o.InCI():
 		return fmt.Sprintf("other users can read the token in %s (mode %04o): mount it with mode 0400 or 0440", file, mode), nil
 	}
 	return "", fmt.Errorf("other users can read or write %s (mode %04o): chmod 600 %s", file, mode, file)
@@ -216,7 +217,7 @@ func (o Options) tokenFromCommand(ctx context.Context, c TokenCommand, p Profile
 	if errors.Is(err, exec.ErrWaitDelay) {
 		err = nil // it ended well, and left something running
 	}
-	words := o.Clean(lineOnStderr(said, string(out.kept)))
+	words := safetext.Clean(lineOnStderr(said, string(out.kept))).EscapeCommands().String()
 	name := "command " + filepath.Base(program)
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):

@@ -23,7 +23,7 @@ func tokenOf(ctx context.Context, t *testing.T, text string, vars map[string]str
 	}
 	o.Now = func() time.Time { return time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC) }
 	o.Stdin = strings.NewReader(stdin)
-	s, err := o.ResolveSettings()
+	s, err := o.ResolveSettings(Project{})
 	if err != nil {
 		return "", err
 	}

@@ -128,6 +128,20 @@ func MapList[T, R any](list []T, of func(T) R) (out []R) {
 	return out
 }
 
+// GroupBy returns the elements of a list in groups with the same key, in the order of the first of each.
+func GroupBy[T any, K comparable](list []T, keyOf func(T) K) (groups [][]T) {
+	at := map[K]int{}
+	for _, e := range list {
+		key := keyOf(e)
+		i, known := at[key]
+		if !known {
+			i, at[key], groups = len(groups), len(groups), append(groups, nil)
+		}
+		groups[i] = append(groups[i], e)
+	}
+	return groups
+}
+
 // SharedEnds counts the elements that two lists share at their start and at their end.
 func SharedEnds[T comparable](x, y []T) (head, tail int) {
 	short := min(len(x), len(y))
@@ -221,7 +235,8 @@ func (m MisreadError) Error() string {
 
 // FindMisread returns the first character that no file may have as it is, not even in a comment or in quotes:
 // control characters but tab and the ends of lines, which are line feeds and CR LF, other separators of lines,
-// characters that change the direction of text, byte order marks but the first, and bytes that are not UTF-8.
+// characters that change the direction of text, byte order marks but the first, noncharacters, and bytes that are
+// not UTF-8.
 func FindMisread(text []byte) (m MisreadError, found bool) {
 	text = bytes.TrimPrefix(text, []byte("\uFEFF"))
 	for i, size := 0, 0; i < len(text); i += size {
@@ -250,7 +265,7 @@ func isMisread(r rune, size int) bool {
 	if r == utf8.RuneError {
 		return size == 1
 	}
-	return r == '\uFEFF' || unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
+	return r == '\uFEFF' || r == '\uFFFE' || r == '\uFFFF' || unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
 }
 
 func describeCharacter(r rune) string {
@@ -264,6 +279,8 @@ func describeCharacter(r rune) string {
 		kind = "the line break (line separator)"
 	case r == '\u2029':
 		kind = "the line break (paragraph separator)"
+	case r == '\uFFFE', r == '\uFFFF':
+		kind = "the noncharacter"
 	case r == '\uFEFF':
 		kind = "a byte order mark that is not at the start,"
 	case unicode.Is(unicode.Bidi_Control, r):

@@ -254,12 +254,9 @@ func ReplaceFile(root *os.Root, f File) error {
 	return nil
 }
 
-// replaceContent writes a file atomically, in place of was, which may be nil.
+// replaceContent writes a file atomically, in place of was.
 func replaceContent(root *os.Root, name string, content []byte, was fs.FileInfo) error {
-	mode := fs.FileMode(0o644)
-	if was != nil {
-		mode = was.Mode().Perm()
-	}
+	mode := was.Mode().Perm()
 	temp := filepath.Join(filepath.Dir(name), ".trueup-"+rand.Text())
 	file, err := root.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
 	if err != nil {

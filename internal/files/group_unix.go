@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// keepGroup gives a file the group of the one that it replaces, which may be nil.
+// keepGroup gives a file the group of the one that it replaces.
 func keepGroup(file *os.File, was fs.FileInfo) error {
 	is, err := file.Stat()
-	if err != nil || was == nil {
+	if err != nil {
 		return err
 	}
 	old, _ := was.Sys().(*syscall.Stat_t)

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"trueup/internal/api"
+	"trueup/internal/files"
 )
 
 // HostKind is the kind of a code host.
@@ -75,22 +76,22 @@ type CIContext struct {
 	Attempt       int
 }
 
-// MaxEvent is the size in bytes of the largest event that a host delivers.
-const MaxEvent = 25 << 20
+// maxEvent is the size in bytes of the largest event that a host delivers.
+const maxEvent = 25 << 20
 
 // Detect reads the variables of CI and the file of the event. If it can't read the event,
 // it returns an error and what the variables say.
-func Detect(getenv func(string) string, readFile func(string) ([]byte, error)) (CIContext, error) {
+func Detect(getenv func(string) string) (CIContext, error) {
 	switch {
 	case getenv("GITHUB_ACTIONS") == "true":
-		return detectGitHub(getenv, readFile)
+		return detectGitHub(getenv)
 	case getenv("GITLAB_CI") == "true":
 		return detectGitLab(getenv), nil
 	}
 	return CIContext{}, nil
 }
 
-func detectGitHub(getenv func(string) string, readFile func(string) ([]byte, error)) (CIContext, error) {
+func detectGitHub(getenv func(string) string) (CIContext, error) {
 	c := CIContext{
 		Host:       GitHub,
 		API:        cmp.Or(getenv("GITHUB_API_URL"), "https://api.github.com"),
@@ -114,7 +115,7 @@ func detectGitHub(getenv func(string) string, readFile func(string) ([]byte, err
 	if name == "" {
 		return c, nil
 	}
-	content, err := readFile(name)
+	content, _, err := files.Read(name, maxEvent)
 	if err != nil {
 		return c, fmt.Errorf("read the event of the run (GITHUB_EVENT_PATH): %w", err)
 	}

@@ -1,7 +1,8 @@
 package forge
 
 import (
-	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -11,12 +12,20 @@ const (
 	noCommit   = "0000000000000000000000000000000000000000"
 )
 
-func detect(env map[string]string, event string) (CIContext, error) {
-	return Detect(func(name string) string { return env[name] }, func(string) ([]byte, error) {
-		if event == "" {
-			return nil, errors.New("no such file")
+// detect has the event in a file, or a file that is not there.
+func detect(t *testing.T, env map[string]string, event string) (CIContext, error) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "event.json")
+	if event != "" {
+		if err := os.WriteFile(file, []byte(event), 0o600); err != nil {
+			t.Fatal(err)
 		}
-		return []byte(event), nil
+	}
+	return Detect(func(name string) string {
+		if name == "GITHUB_EVENT_PATH" && env[name] != "" {
+			return file
+		}
+		return env[name]
 	})
 }
 
@@ -73,7 +82,7 @@ func TestWhatGitHubSays(t *testing.T) {
 		"an option":       {pullEnv, strings.Replace(event(`null`), `"main"`, `"--upload-pack=x"`, 1), CIContext{}},
 		"a hostile event": {pullEnv, `{"pull_request":{"number":-7,"base":{"ref":"a..b","sha":"HEAD"},"head":{"sha":"` + strings.ToUpper("abcdef") + `"}}}`, CIContext{}},
 	} {
-		got, err := detect(c.env, c.event)
+		got, err := detect(t, c.env, c.event)
 		if c.want == (CIContext{}) {
 			if err != nil || got.BaseRef != "" {
 				t.Errorf("%s: %+v, %v", name, got, err)
@@ -84,7 +93,7 @@ func TestWhatGitHubSays(t *testing.T) {
 			t.Errorf("%s: %v\n got %+v\nwant %+v", name, err, got, c.want)
 		}
 	}
-	hostile, err := detect(pullEnv, `{"pull_request":{"number":-7,"base":{"sha":"HEAD"},"head":{"sha":"-x"}}}`)
+	hostile, err := detect(t, pullEnv, `{"pull_request":{"number":-7,"base":{"sha":"HEAD"},"head":{"sha":"-x"}}}`)
 	if err != nil || hostile.PullRequest != 0 || hostile.BaseCommit+hostile.HeadCommit != "" || !hostile.Fork {
 		t.Errorf("%+v, %v", hostile, err)
 	}
@@ -95,9 +104,9 @@ func TestAnEventThatCanNotBeRead(t *testing.T) {
 	env := gitHubRun("GITHUB_EVENT_NAME=pull_request", "GITHUB_REF=refs/pull/7/merge", "GITHUB_BASE_REF=main")
 	for _, event := range []string{
 		"", "{", "[]", `"x"`, `{"pull_request":7}`, `{"pull_request":{"number":"7"}}`, `{"before":{}}`,
-		`{"pull_request":{"number":1e99}}`, strings.Repeat("[", 1<<16), strings.Repeat(" ", MaxEvent+1),
+		`{"pull_request":{"number":1e99}}`, strings.Repeat("[", 1<<16), strings.Repeat(" ", maxEvent+1),
 	} {
-		got, err := detect(env, event)
+		got, err := detect(t, env, event)
 		if err == nil || got.PullRequest != 7 || got.BaseRef != "main" || len(err.Error()) > 500 {
 			t.Errorf("%.20q: %+v, %v", event, got, err)
 		}
@@ -118,21 +127,21 @@ func TestWhatGitLabSays(t *testing.T) {
 		PullRequest: 7, Fork: true, BaseRef: "main", BaseCommit: baseCommit, HeadCommit: testCommit,
 		RunURL: "https://gitlab.example/-/jobs/1", RunID: "77",
 	}
-	if got, err := detect(env, ""); err != nil || got != want {
+	if got, err := detect(t, env, ""); err != nil || got != want {
 		t.Errorf("%v\n got %+v\nwant %+v", err, got, want)
 	}
 	env["CI_MERGE_REQUEST_SOURCE_BRANCH_SHA"], env["CI_COMMIT_SHA"] = testCommit, nextCommit
 	env["CI_MERGE_REQUEST_SOURCE_PROJECT_ID"] = "1"
 	want.MergeCommit, want.Fork = nextCommit, false
-	if got, err := detect(env, ""); err != nil || got != want {
+	if got, err := detect(t, env, ""); err != nil || got != want {
 		t.Errorf("%v\n got %+v\nwant %+v", err, got, want)
 	}
 	push := map[string]string{"GITLAB_CI": "true", "CI_PROJECT_PATH": "acme/site", "CI_COMMIT_SHA": testCommit, "CI_COMMIT_BEFORE_SHA": baseCommit, "CI_DEFAULT_BRANCH": "trunk"}
 	want = CIContext{Host: GitLab, Repository: "acme/site", HeadCommit: testCommit, BaseCommit: baseCommit, DefaultBranch: "trunk"}
-	if got, err := detect(push, ""); err != nil || got != want {
+	if got, err := detect(t, push, ""); err != nil || got != want {
 		t.Errorf("%v\n got %+v\nwant %+v", err, got, want)
 	}
-	if got, err := detect(nil, ""); err != nil || got != (CIContext{}) {
+	if got, err := detect(t, nil, ""); err != nil || got != (CIContext{}) {
 		t.Errorf("outside of CI: %+v, %v", got, err)
 	}
 }

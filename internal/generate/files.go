@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -256,43 +255,31 @@ func (s *Setup) addTest(name string, spec map[string]any) error {
 	return err
 }
 
-// ProjectFileEdit makes or completes trueup.yaml.
-type ProjectFileEdit struct {
-	Workspace kind.Workspace
-	// Store is that of a ledger to create, empty for none, and ID its id once it is created.
-	Store, ID string
-	// StoreFromEnv is true if the environment names the store, which then stays out of the file.
-	StoreFromEnv bool
-	// Waits is true if the store is on a git remote that does not exist yet. The file then gets no ID.
-	Waits bool
-	IsNew bool
-}
-
-// editText makes the file with the id of its ledger, or adds the ledger to it.
-func (p *ProjectFileEdit) editText(was []byte) ([]byte, error) {
+// editText makes trueup.yaml with the id of its ledger, or adds the ledger to it.
+func (s *Setup) editText(was []byte) ([]byte, error) {
 	switch {
 	case was == nil:
 		return fmt.Appendf(nil, "# yaml-language-server: $schema=%s\napiVersion: trueup/v1\nkind: Project\n"+
 			"workspace:\n  name: %s\n  uuid: %s\nmanifests: [%s]\n%s",
-			kind.EditorSchemaFile, jsonText(p.Workspace.Name), jsonText(p.Workspace.UUID), config.ManifestsDir, p.ledgerPart()), nil
-	case p.IsNew:
+			kind.EditorSchemaFile, canon.Encode(s.Project.Workspace.Name), canon.Encode(s.Project.Workspace.UUID), config.ManifestsDir, s.ledgerPart()), nil
+	case s.IsNew:
 		return nil, errors.New("it is not a project file")
 	}
 	before, err := config.ParseProject(was)
 	switch {
 	case err != nil:
 		return nil, err
-	case p.Store == "" || before.Ledger.ID != "", p.Waits && before.Ledger.Store == p.Store:
+	case s.Store == "" || before.Ledger.ID != "", s.Waits && before.Ledger.Store == s.Store:
 		return was, nil
-	case before.Ledger.Store == p.Store:
-		return p.addLedgerID(was, before), nil
+	case before.Ledger.Store == s.Store:
+		return s.addLedgerID(was, before), nil
 	case before.Ledger.Store != "":
 		return was, nil
 	}
-	added := bytes.ReplaceAll(append([]byte("\n"), p.ledgerPart()...), []byte("\n"), []byte(lineEnd(was)))
+	added := bytes.ReplaceAll(append([]byte("\n"), s.ledgerPart()...), []byte("\n"), []byte(lineEnd(was)))
 	now := append(bytes.TrimRight(bytes.Clone(was), "\r\n"), added...)
 	after, err := config.ParseProject(now)
-	if err != nil || after.Ledger.Store != p.shownStore() || after.Ledger.ID != p.ID {
+	if err != nil || after.Ledger.Store != s.shownStore() || after.Ledger.ID != s.ID {
 		return nil, errors.New("the ledger can't be added at its end")
 	}
 	return now, nil
@@ -303,13 +290,13 @@ var storeLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 
 // addLedgerID adds the id behind the store of a ledger. It changes nothing if that would change anything
 // else; then a person has to.
-func (p *ProjectFileEdit) addLedgerID(was []byte, before config.Project) []byte {
+func (s *Setup) addLedgerID(was []byte, before config.Project) []byte {
 	at := storeLine().FindSubmatchIndex(was)
 	if at == nil {
 		return was
 	}
-	now := slices.Concat(was[:at[1]], was[at[2]:at[3]], []byte("id: "+jsonText(p.ID)+lineEnd(was)), was[at[1]:])
-	before.Ledger.ID = p.ID
+	now := slices.Concat(was[:at[1]], was[at[2]:at[3]], []byte("id: "+string(canon.Encode(s.ID))+lineEnd(was)), was[at[1]:])
+	before.Ledger.ID = s.ID
 	if after, err := config.ParseProject(now); err != nil || !reflect.DeepEqual(after, before) {
 		return was
 	}
@@ -317,25 +304,25 @@ func (p *ProjectFileEdit) addLedgerID(was []byte, before config.Project) []byte 
 }
 
 // ledgerPart is the part of trueup.yaml that names the ledger.
-func (p *ProjectFileEdit) ledgerPart() string {
-	if p.Store == "" {
+func (s *Setup) ledgerPart() string {
+	if s.Store == "" {
 		return ""
 	}
 	text := "ledger:\n"
-	if store := p.shownStore(); store != "" {
-		text += "  store: " + jsonText(store) + "\n"
+	if store := s.shownStore(); store != "" {
+		text += "  store: " + string(canon.Encode(store)) + "\n"
 	}
-	if !p.Waits {
-		text += "  id: " + jsonText(p.ID) + "\n"
+	if !s.Waits {
+		text += "  id: " + string(canon.Encode(s.ID)) + "\n"
 	}
 	return text
 }
 
-func (p *ProjectFileEdit) shownStore() string {
-	if p.StoreFromEnv {
+func (s *Setup) shownStore() string {
+	if s.StoreFromEnv {
 		return ""
 	}
-	return p.Store
+	return s.Store
 }
 
 // editGitignore adds the files of a project that stay on the machine to .gitignore, unless they are
@@ -372,12 +359,4 @@ func lineEnd(text []byte) string {
 		return "\r\n"
 	}
 	return "\n"
-}
-
-func jsonText(v any) string {
-	text, err := json.Marshal(v)
-	if err != nil {
-		panic(fmt.Sprintf("texts as JSON: %v", err)) // they always are
-	}
-	return string(text)
 }

@@ -156,7 +156,7 @@ func RecordAdoption(ctx context.Context, cfg config.Options, l config.LoadedProj
 func ForgetObjects(
 	ctx context.Context, cfg config.Options, l config.LoadedProject, keys []kind.Key, reason string, confirm func() error,
 ) (done []kind.Key, before []ledger.Record, err error) {
-	if manifest.HasUnread(l.Findings) || l.Project.ReadsPartly(cfg.Dir, nil) {
+	if manifest.HasUnread(l.Findings) || l.Project.ReadsPartly(cfg.Dir(), nil) {
 		return nil, nil, errors.New("trueup read only part of the project, so these may be in git. Run it in the folder of trueup.yaml, and fix what validate warns about")
 	}
 	for _, key := range keys {

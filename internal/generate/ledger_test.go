@@ -41,7 +41,7 @@ func platformIn(dir string) *config.Platform {
 
 // options open the platform, whatever is asked for.
 func options(w *config.Platform, dir string) config.Options {
-	return config.Options{Dir: dir, Open: func(context.Context, config.Project, *manifest.Set) (*config.Platform, error) { return w, nil }}
+	return config.Options{Env: config.Env{Cwd: dir}, Open: func(context.Context, config.Project, *manifest.Set) (*config.Platform, error) { return w, nil }}
 }
 
 func recorded(t *testing.T, w *config.Platform) string {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"path"
 	"slices"
 	"strings"
@@ -79,7 +78,7 @@ func (r *pullRun) selectConfiguredKinds(s PullSelection) (PullSelection, error) 
 			s = append(s, objectPattern{kind: k})
 			continue
 		}
-		r.Log(slog.LevelInfo, fmt.Sprintf("%s are left out, because no address of the %s area is configured", k.Plural(), k.Area))
+		r.Inform("%s are left out, because no address of the %s area is configured", k.Plural(), k.Area)
 	}
 	if len(s) == 0 {
 		return s, errors.New("no address of the platform is configured: set TRUEUP_DELIVERY_URL and TRUEUP_COMPUTE_URL, " +
@@ -179,7 +178,7 @@ func (r *pullRun) warnOfLists(listed []*kind.Kind, lists map[string]kind.ListInf
 		switch {
 		case !list.Complete:
 			r.Partial = true
-			r.Log(slog.LevelWarn, fmt.Sprintf("the list of %s is incomplete: run pull again", k.Name))
+			r.Warn("the list of %s is incomplete: run pull again", k.Name)
 		case question != "" && list.Items == 0 && !r.Sandbox:
 			r.Doubts = append(r.Doubts, question+" If not, "+fix+".")
 		}

@@ -24,7 +24,7 @@ func TestLedgerIsAddedOnlyWhereItIsUnderstood(t *testing.T) {
 		head + "manifests:\n  - m\n...\n":                                               "",
 		head + "ledger:\n":                                                              "",
 	} {
-		file := ProjectFileEdit{Store: "file:l", ID: "7c"}
+		file := Setup{Store: "file:l", ID: "7c"}
 		got, err := file.editText([]byte(was))
 		if string(got) != want || (err != nil) != (want == "") {
 			t.Errorf("%q became %q, %v; want %q", was, got, err, want)
@@ -56,7 +56,7 @@ func TestIDOfALedger(t *testing.T) {
 		if want == "" {
 			want = text
 		}
-		file := ProjectFileEdit{Store: before.Ledger.Store, ID: "x"}
+		file := Setup{Store: before.Ledger.Store, ID: "x"}
 		if got, err := file.editText(was); err != nil || string(got) != head+want {
 			t.Errorf("%q: %q, %v, want %q", text, got, err, head+want)
 		}

@@ -178,11 +178,7 @@ func PullManifests(ctx context.Context, cfg config.Options, p config.Project, as
 	return &r.PullResult, err
 }
 
-func (r *pullRun) fullPath(name string) string {
-	return files.AbsolutePath(r.Dir, filepath.FromSlash(name))
-}
-
-func (r *pullRun) readsFile(name string) bool { return r.project.ReadsFile(r.Dir, r.fullPath(name)) }
+func (r *pullRun) readsFile(name string) bool { return r.project.ReadsFile(r.Dir(), r.FullPath(name)) }
 
 func (r *pullRun) manifestOptions() manifest.LoadSettings {
 	return r.project.ManifestOptions(r.API.Parallelism)
@@ -191,26 +187,21 @@ func (r *pullRun) manifestOptions() manifest.LoadSettings {
 // readManifests reads the manifests of the project, except in folders that do not exist yet, and those of
 // the place that is written to.
 func (r *pullRun) readManifests(ctx context.Context) error {
-	exists := func(name string) bool {
+	isMissing := func(name string) bool {
 		_, err := os.Lstat(name)
-		return !errors.Is(err, fs.ErrNotExist)
+		return errors.Is(err, fs.ErrNotExist)
 	}
 	there := r.project
-	there.Manifests = nil
-	for _, name := range r.project.Manifests {
-		if exists(filepath.Join(r.project.Dir, name)) {
-			there.Manifests = append(there.Manifests, name)
-		}
-	}
+	there.Manifests = slices.DeleteFunc(slices.Clone(there.Manifests), func(name string) bool { return isMissing(filepath.Join(there.Dir, name)) })
 	var more []string
 	if len(r.project.Manifests) == 0 {
 		more = append(more, ".")
 	}
-	if name := r.opts.Dir; name != "" && !r.readsFile(name) && exists(r.fullPath(name)) {
+	if name := r.opts.Dir; name != "" && !r.readsFile(name) && !isMissing(r.FullPath(name)) {
 		more = append(more, name)
 	}
-	configured, err := there.OpenManifests(r.Dir)
-	others, wrong := config.OpenManifests(r.Dir, more, nil)
+	configured, err := there.OpenManifests(r.Dir())
+	others, wrong := r.OpenPaths(more)
 	if err = errors.Join(err, wrong); err != nil {
 		return err
 	}

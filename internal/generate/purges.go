@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path"
@@ -30,7 +29,7 @@ import (
 // all about every request. It also returns the time by the platform's clock, and asks the platform nothing.
 func (e PurgeEnv) readRequests(ctx context.Context, more []kind.Key, all bool) (view ledger.View, at time.Time, err error) {
 	if !e.Project.Exists() && !e.Sandbox {
-		view.Problem, view.Fix = "there is no trueup.yaml "+e.Searched+", so trueup knows none", "run trueup init, or try --sandbox"
+		view.Problem, view.Fix = "there is no trueup.yaml "+e.SearchedFolders()+", so trueup knows none", "run trueup init, or try --sandbox"
 		return view, at, nil
 	}
 	keys := slices.Clone(more)
@@ -78,9 +77,7 @@ type requestManifest struct {
 const sentAlready = "sent already"
 
 type manifestMaker struct {
-	PurgeEnv
-	PurgeOptions
-	purgeSource
+	*purgeSource
 	WrittenPurges
 	by       string // the command, for a comment in the manifest
 	kind     *kind.Kind
@@ -93,15 +90,15 @@ type manifestMaker struct {
 	made     []*requestManifest
 }
 
-// WritePurges names and writes manifests of what the arguments and the options purge, for the command by. stdin is the
-// list that the argument - stands for. For ToStdout, the result has the text of the manifests.
-func WritePurges(ctx context.Context, env PurgeEnv, o PurgeOptions, by string, args []string, stdin func() io.Reader) (WrittenPurges, error) {
-	src, err := gatherSource(ctx, env, o, args, stdin)
+// WritePurges names and writes manifests of what the arguments and the options purge, for the command by. For ToStdout, the
+// result has the text of the manifests.
+func WritePurges(ctx context.Context, env PurgeEnv, o PurgeOptions, by string, args []string) (WrittenPurges, error) {
+	src, err := gatherSource(ctx, env, o, args)
 	if err != nil {
 		return WrittenPurges{}, err
 	}
-	m := &manifestMaker{PurgeEnv: env, PurgeOptions: o, purgeSource: src, by: by, kind: kind.RequestKind(), fallback: purgesFolder, WrittenPurges: WrittenPurges{
-		Format: resultFormat, Sandbox: env.Sandbox, Manifests: []PurgeManifest{}, Unplaced: src.Unplaced,
+	m := &manifestMaker{purgeSource: src, by: by, kind: kind.RequestKind(), fallback: purgesFolder, WrittenPurges: WrittenPurges{
+		Format: resultFormat, Sandbox: env.Sandbox, Manifests: []PurgeManifest{}, Unplaced: src.unplaced,
 	}}
 	if err := m.findFolder(); err != nil {
 		return m.WrittenPurges, fmt.Errorf("--dir: %w", err)
@@ -113,10 +110,8 @@ func WritePurges(ctx context.Context, env PurgeEnv, o PurgeOptions, by string, a
 	if err := m.assignNames(names); err != nil {
 		return m.WrittenPurges, err
 	}
-	for _, step := range []func(context.Context) error{m.draftManifests, m.writeManifests} {
-		if err := step(ctx); err != nil {
-			return m.WrittenPurges, err
-		}
+	if err := m.writeManifests(ctx); err != nil {
+		return m.WrittenPurges, err
 	}
 	m.finishResult()
 	return m.WrittenPurges, nil
@@ -132,7 +127,7 @@ func (m *manifestMaker) findFolder() error {
 		m.folder = m.defaultFolder()
 		return nil
 	}
-	m.folder = files.FolderAt(m.PurgeEnv.Dir, m.Dir)
+	m.folder = files.FolderAt(m.PurgeEnv.Dir(), m.Dir)
 	if info, err := os.Stat(m.folder.Base); err != nil || !info.IsDir() {
 		return fmt.Errorf("%s is not a folder: create it first", m.Dir)
 	}
@@ -149,20 +144,20 @@ func (m *manifestMaker) defaultFolder() files.Folder {
 	}
 	switch folders := slices.Sorted(maps.Keys(counts)); {
 	case len(folders) > 0:
-		return files.FolderAt(m.PurgeEnv.Dir, slices.MaxFunc(folders, func(a, b string) int { return counts[a] - counts[b] }))
+		return files.FolderAt(m.PurgeEnv.Dir(), slices.MaxFunc(folders, func(a, b string) int { return counts[a] - counts[b] }))
 	case !m.Project.Exists():
-		return files.FolderAt(m.PurgeEnv.Dir, m.fallback)
+		return files.FolderAt(m.PurgeEnv.Dir(), m.fallback)
 	}
 	for _, name := range m.Project.Manifests {
 		if info, err := os.Stat(filepath.Join(m.Project.Dir, name)); err == nil && info.IsDir() {
-			return m.Project.FolderInside(m.PurgeEnv.Dir, filepath.Join(name, m.fallback))
+			return m.Project.FolderInside(m.PurgeEnv.Dir(), filepath.Join(name, m.fallback))
 		}
 	}
-	return m.Project.FolderInside(m.PurgeEnv.Dir, m.fallback)
+	return m.Project.FolderInside(m.PurgeEnv.Dir(), m.fallback)
 }
 
 func (m *manifestMaker) composeRequests() {
-	m.composed = purge.ComposeRequests(m.Wanted)
+	m.composed = purge.ComposeRequests(m.wanted)
 	for _, c := range m.composed {
 		for _, part := range c.SplitByLimits(purge.HostLimits()) {
 			tree := part.Tree()
@@ -184,7 +179,7 @@ func (m *manifestMaker) readLedger(ctx context.Context, keys []kind.Key) {
 		m.unknown = diag.OneLine(err)
 	}
 	if m.unknown != "" && len(m.made) > 0 {
-		m.logWarning("trueup can't check names against the ledger: %s", m.unknown)
+		m.Warn("trueup can't check names against the ledger: %s", m.unknown)
 	}
 }
 
@@ -283,7 +278,7 @@ func (m *manifestMaker) draftManifests(ctx context.Context) (err error) {
 		source := manifest.PathSource{Data: r.file.Content, Display: m.folder.ShownPath(r.fileName())}
 		sources, isNew[source.Display] = append(sources, source), true
 	}
-	l, err := m.Load(ctx, sources...)
+	l, err := m.LoadProject(ctx, nil, sources...)
 	if err != nil {
 		return err
 	}
@@ -293,16 +288,16 @@ func (m *manifestMaker) draftManifests(ctx context.Context) (err error) {
 		if f.Fix != "" {
 			text += "; fix: " + f.Fix
 		}
-		m.logWarning("%s", text)
+		m.Warn("%s", text)
 	}
 	m.Set = l.Set
 	return shown.ErrorIfInvalid("the manifest would be invalid, so nothing was written")
 }
 
-// writeManifests writes the manifests, or none if one of them would overwrite a file.
-func (m *manifestMaker) writeManifests(context.Context) error {
-	if m.Dir == ToStdout {
-		return nil
+// writeManifests drafts and writes the manifests, or none if one of them would overwrite a file.
+func (m *manifestMaker) writeManifests(ctx context.Context) error {
+	if err := m.draftManifests(ctx); err != nil || m.Dir == ToStdout {
+		return err
 	}
 	root, err := os.OpenRoot(m.folder.Base)
 	if err != nil {
@@ -319,8 +314,8 @@ func (m *manifestMaker) writeManifests(context.Context) error {
 		if r.Status, err = files.WriteManifest(root, r.file); err != nil {
 			return fmt.Errorf("%s: %w", r.File, files.WithoutPath(err))
 		}
-		if !m.Project.ReadsFile(m.PurgeEnv.Dir, m.folder.FullPath(r.fileName())) {
-			m.logWarning("%s is not in a folder that plan and apply read: name it as a PATH, or choose another --dir", r.File)
+		if !m.Project.ReadsFile(m.PurgeEnv.Dir(), m.folder.FullPath(r.fileName())) {
+			m.Warn("%s is not in a folder that plan and apply read: name it as a PATH, or choose another --dir", r.File)
 		}
 	}
 	return nil
@@ -344,7 +339,7 @@ type WrittenSnapshot struct {
 // count; the name is by default that of the disk and the date.
 func WriteSnapshot(ctx context.Context, env PurgeEnv, o PurgeOptions, by, disk string) (WrittenSnapshot, error) {
 	kinds := kind.AllKinds()
-	m := &manifestMaker{PurgeEnv: env, PurgeOptions: o, by: by, fallback: snapshotsFolder, purgeSource: purgeSource{head: []string{"of the disk " + disk}}}
+	m := &manifestMaker{by: by, fallback: snapshotsFolder, purgeSource: &purgeSource{PurgeEnv: env, PurgeOptions: o, head: []string{"of the disk " + disk}}}
 	m.kind = kinds[slices.IndexFunc(kinds, func(k *kind.Kind) bool { return k.IsCreateOnly() && len(k.DiskField) > 0 })]
 	if m.Name == "" {
 		m.Name = sanitizeName(disk) + m.Now().UTC().Format("-2006-01-02")
@@ -371,10 +366,11 @@ func WriteSnapshot(ctx context.Context, env PurgeEnv, o PurgeOptions, by, disk s
 	if err := m.findFolder(); err != nil {
 		return WrittenSnapshot{}, fmt.Errorf("--dir: %w", err)
 	}
-	for _, step := range []func(context.Context) error{m.checkNameFree, m.draftManifests, m.writeManifests} {
-		if err := step(ctx); err != nil {
-			return WrittenSnapshot{}, err
-		}
+	if err := m.checkNameFree(ctx); err != nil {
+		return WrittenSnapshot{}, err
+	}
+	if err := m.writeManifests(ctx); err != nil {
+		return WrittenSnapshot{}, err
 	}
 	return WrittenSnapshot{snapshotFormat, env.Sandbox, r.Key, r.Status, r.File, disk, r.file.Content}, nil
 }

@@ -22,8 +22,8 @@ func replacing(t *testing.T, n int) (r *pullRun, name string) {
 	for at := range n {
 		fmt.Fprintf(&text, "---\n# Of %[1]d.\napiVersion: delivery/v2.1\nkind: CDN\nmetadata: {name: s%[1]d}\nspec: {hostname: 's%[1]d.example.com', tls: {forced: \"true\"}} # mine\n", at)
 	}
-	r = &pullRun{Options: config.Options{Dir: t.TempDir()}, opts: PullOptions{Replace: true}}
-	name = filepath.Join(r.Dir, "all.yaml")
+	r = &pullRun{Options: config.Options{Env: config.Env{Cwd: t.TempDir()}}, opts: PullOptions{Replace: true}}
+	name = filepath.Join(r.Dir(), "all.yaml")
 	if err := os.WriteFile(name, []byte(text.String()), 0o640); err != nil {
 		t.Fatal(err)
 	}

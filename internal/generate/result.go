@@ -108,7 +108,7 @@ func (m *manifestMaker) finishResult() {
 			}
 			m.Text = append(m.Text, r.file.Content...)
 		case r.Status != sentAlready && m.Dir == ToStdout:
-			m.logInfo("%s is %s: %s", r.Key, r.Status, r.placeOf())
+			m.Inform("%s is %s: %s", r.Key, r.Status, r.placeOf())
 		}
 	}
 	if m.Text == nil { // apply rejects an empty stream, because what should have written it may have failed
@@ -128,7 +128,7 @@ func (m *manifestMaker) logOmitted(c purge.ReducedPurge) {
 		covered[d.By] = append(covered[d.By], d.Path)
 	}
 	for _, prefix := range prefixes {
-		m.logInfo("left out, because %s covers it: %s", prefix, diag.JoinFirst(covered[prefix], 3))
+		m.Inform("left out, because %s covers it: %s", prefix, diag.JoinFirst(covered[prefix], 3))
 	}
 }
 
@@ -140,7 +140,7 @@ func (m *manifestMaker) warnOfLimits() {
 	for _, h := range hosts {
 		text := ExceededLimits(h)
 		if text != "" && slices.ContainsFunc(m.made, func(r *requestManifest) bool { return kind.HostKey(r.Hostname) == h.Hostname }) {
-			m.logWarning("%s", text)
+			m.Warn("%s", text)
 		}
 	}
 }
@@ -162,11 +162,11 @@ func (m *manifestMaker) warnOfSent() {
 	for _, r := range m.made {
 		switch {
 		case r.sent.IsOpen():
-			m.logWarning("%s: apply says what to do", r.Says)
+			m.Warn("%s: apply says what to do", r.Says)
 		case r.Status == files.Unchanged && r.sent.State != "":
-			m.logWarning("not sent again: %s; to purge it again, use another --name", r.Says)
+			m.Warn("not sent again: %s; to purge it again, use another --name", r.Says)
 		case r.Status == sentAlready:
-			m.logWarning("not written again: %s; to purge it again, use another --name", r.Says)
+			m.Warn("not written again: %s; to purge it again, use another --name", r.Says)
 		}
 	}
 }
@@ -210,7 +210,7 @@ func ListPurges(ctx context.Context, env PurgeEnv, paths []string, all bool) Pur
 	if err != nil {
 		view = ledger.UnreadableView(err)
 	}
-	partOfTree := env.Project.ReadsPartly(env.Dir, paths)
+	partOfTree := env.Project.ReadsPartly(env.Dir(), paths)
 	l := PurgeListing{
 		Format: listingFormat, Sandbox: env.Sandbox, PartOfTree: partOfTree, Ledger: view.ID, At: at,
 		Problem: view.Problem, Fix: view.Fix, Purges: []PurgeListEntry{}, Hosts: []HostUsage{},
@@ -229,37 +229,4 @@ func ListPurges(ctx context.Context, env PurgeEnv, paths []string, all bool) Pur
 		l.Hosts = append(l.Hosts, HostUsage{h, purge.HostLimits()})
 	}
 	return l
-}
-
-// ShownStatus is the status that people are shown.
-func (p PurgeListEntry) ShownStatus() string {
-	if p.Active && p.Status == plan.Accepted {
-		return "active" // it counts against limits
-	}
-	return string(p.Status)
-}
-
-// DescribeTime says when it was sent, and until when it counts.
-func (p PurgeListEntry) DescribeTime() string {
-	var parts []string
-	if !p.AcceptedAt.IsZero() {
-		parts = append(parts, "accepted "+p.AcceptedAt.UTC().Format(Clock))
-	}
-	if p.Active {
-		parts = append(parts, "counts until "+p.Until.UTC().Format(Clock))
-	}
-	return strings.Join(parts, ", ")
-}
-
-// DescribePlace says where the manifest of a purge is.
-func (l PurgeListing) DescribePlace(p PurgeListEntry) string {
-	switch {
-	case p.File == "" && l.PartOfTree:
-		return "(not in the manifests that were read)"
-	case p.File == "":
-		return "(not in git)"
-	case p.Edited:
-		return fmt.Sprintf("%s:%d (edited since)", p.File, p.Line)
-	}
-	return fmt.Sprintf("%s:%d", p.File, p.Line)
 }

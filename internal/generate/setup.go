@@ -36,22 +36,26 @@ type SetupChoices struct {
 	Ledger          string // the store of a ledger to create, or None
 	Manifests       string // FromLive, FromExamples or None
 	Adopt           string // which requests were sent before, for the new ledger
-	// CI is the name of one of AllServices, or None. Source is the repository to build trueup from. Branch is
+	// CI is the name of one of CIServices, or None. Source is the repository to build trueup from. Branch is
 	// the branch that CI applies; if empty, the remote's default branch, or the one that is checked out.
 	CI, Source, Branch string
 	Agents             bool // adds AGENTS.md
+	Yes                bool // nobody is asked
 }
 
 // Setup is a project and the edits to its files.
 type Setup struct {
-	ProjectFileEdit
-	Project   config.Project // the project as it will be
-	Root, Top *os.Root       // Root is the directory of the project. Top is that of the repository.
-	Remote    string         // Remote is the address of the remote origin. It may hold a password.
-	InGit     bool           // reports whether there is a repository
-	FromLive  bool           // reports whether to write manifests of live objects
-	Edits     []*FileEdit
-	next      string // what to do for CI
+	Project      config.Project // the project as it will be
+	IsNew        bool
+	Store, ID    string   // Store is that of a ledger to create, empty for none, and ID its id once it is created
+	StoreFromEnv bool     // the environment names the store, which then stays out of the file
+	Waits        bool     // the store is on a git remote that does not exist yet: the file gets no ID
+	Root, Top    *os.Root // Root is the directory of the project. Top is that of the repository.
+	Remote       string   // Remote is the address of the remote origin. It may hold a password.
+	InGit        bool     // reports whether there is a repository
+	FromLive     bool     // reports whether to write manifests of live objects
+	Edits        []*FileEdit
+	next         string // what to do for CI
 
 	cfg        config.Options
 	repository git.Repository
@@ -59,18 +63,18 @@ type Setup struct {
 	folder     string // Root below Top
 }
 
-// OpenSetup returns the Setup of the project near, or of a new project in cfg.Dir if near does not exist or
-// is outside the repository of cfg.Dir. Call Close.
+// OpenSetup returns the Setup of the project near, or of a new project in cfg.Dir() if near does not exist or
+// is outside the repository of cfg.Dir(). Call Close.
 func OpenSetup(ctx context.Context, cfg config.Options, near config.Project) (*Setup, error) {
 	s := &Setup{Project: near, cfg: cfg, folder: "."}
 	top := ""
-	if s.repository, s.gitErr = git.OpenRepository(ctx, cfg.Dir); s.gitErr == nil {
+	if s.repository, s.gitErr = git.OpenRepository(ctx, cfg.Dir()); s.gitErr == nil {
 		var err error
 		if top, s.folder, err = s.repository.TopFolder(ctx); err != nil {
 			return nil, err
 		}
 		s.InGit, s.Remote = true, s.repository.RemoteURL(ctx, "origin")
-		if near.Exists() && near.Dir != cfg.Dir {
+		if near.Exists() && near.Dir != cfg.Dir() {
 			dir, err := filepath.EvalSymlinks(near.Dir)
 			if err != nil {
 				return nil, err
@@ -83,7 +87,7 @@ func OpenSetup(ctx context.Context, cfg config.Options, near config.Project) (*S
 		}
 	}
 	if s.IsNew = !s.Project.Exists(); s.IsNew {
-		s.Project.Dir = cfg.Dir
+		s.Project.Dir = cfg.Dir()
 	}
 	s.StoreFromEnv = cfg.Getenv("TRUEUP_LEDGER") != ""
 	var err error
@@ -122,7 +126,7 @@ func (s *Setup) ProposeManifests() string {
 }
 
 func (s *Setup) knowsAddress() bool {
-	settings, err := s.cfg.ResolveSettings()
+	settings, err := s.cfg.ResolveSettings(s.Project)
 	return err == nil && slices.ContainsFunc(kind.Areas(), func(area kind.Area) bool { return settings.URLs[area].Value != "" })
 }
 
@@ -156,7 +160,7 @@ func (s *Setup) ChooseOptions(ctx context.Context, o SetupChoices) error {
 	if err := s.CheckStore(s.Store); err != nil {
 		return err
 	}
-	s.Workspace, s.FromLive = s.Project.Workspace, o.Manifests == FromLive
+	s.FromLive = o.Manifests == FromLive
 	if remote := ledger.GitRemote(s.Store); remote != "" && !s.StoreFromEnv { // which may not exist yet
 		s.Waits = !s.InGit || s.repository.RemoteURL(ctx, remote) == ""
 	}
@@ -265,28 +269,17 @@ var agentsText []byte
 
 // CIService is a CI service.
 type CIService struct {
-	Name    string
 	Example string // the form of the repository that hosts trueup, with a commit
 	source  string
 	target  string // the folder of the files in a repository
 }
 
-// AllCIServices returns all services.
-func AllCIServices() []CIService {
-	return []CIService{
-		{"github", "OWNER/NAME@COMMIT", `^([\w.-]+/[\w.-]+)@([0-9a-f]{40})$`, ".github/workflows"},
-		{"gitlab", "GROUP/NAME@COMMIT", `^([\w.-]+(?:/[\w.-]+)+)@([0-9a-f]{40})$`, "."},
+// CIServices returns all services, by their names.
+func CIServices() map[string]CIService {
+	return map[string]CIService{
+		"github": {"OWNER/NAME@COMMIT", `^([\w.-]+/[\w.-]+)@([0-9a-f]{40})$`, ".github/workflows"},
+		"gitlab": {"GROUP/NAME@COMMIT", `^([\w.-]+(?:/[\w.-]+)+)@([0-9a-f]{40})$`, "."},
 	}
-}
-
-// CIServiceNamed returns a service, the zero value for none.
-func CIServiceNamed(name string) CIService {
-	for _, s := range AllCIServices() {
-		if s.Name == name {
-			return s
-		}
-	}
-	return CIService{}
 }
 
 func (s CIService) parseSource(text string) []string {
@@ -309,7 +302,7 @@ func (s *Setup) addCI(ctx context.Context, o SetupChoices) error {
 		}
 		return nil
 	}
-	service := CIServiceNamed(o.CI)
+	service := CIServices()[o.CI]
 	parts := service.parseSource(o.Source)
 	if parts == nil {
 		return fmt.Errorf("--trueup is %q: write %s, the repository of trueup and the whole commit to build it from (git rev-parse HEAD in a clone of it). CI runs that commit with your tokens, so there is no default",
@@ -342,8 +335,10 @@ func (s *Setup) chooseBranch(ctx context.Context, branch string) (string, error)
 	switch {
 	case errors.Is(s.gitErr, git.ErrNoRepository):
 		return "", fmt.Errorf("%s is not in a git repository, and files for CI belong at the top of one: run git init or git clone", s.Project.Dir)
-	case s.gitErr != nil || branch != "":
-		return branch, s.gitErr
+	case s.gitErr != nil:
+		return "", fmt.Errorf("%w: %s", s.gitErr, git.Advice(s.gitErr))
+	case branch != "":
+		return branch, nil
 	}
 	name, err := s.repository.DefaultBranch(ctx)
 	if branch = strings.TrimPrefix(name, "origin/"); branch == "" && err == nil {
@@ -364,7 +359,7 @@ func (s *Setup) nextStepsForCI(branch, text string) string {
 	if store == "" || strings.HasPrefix(store, "file:") {
 		store = "the store of a ledger that CI can use, once you have one"
 	}
-	return note + strings.NewReplacer("BRANCH", branch, "UUID", s.Workspace.UUID, "STORE", store).Replace(text)
+	return note + strings.NewReplacer("BRANCH", branch, "UUID", s.Project.Workspace.UUID, "STORE", store).Replace(text)
 }
 
 // plainName matches a name that needs no care in YAML, in an expression of a host or in a shell.

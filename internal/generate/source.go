@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
@@ -19,7 +17,6 @@ import (
 	"trueup/internal/files"
 	"trueup/internal/git"
 	"trueup/internal/kind"
-	"trueup/internal/manifest"
 	"trueup/internal/purge"
 )
 
@@ -54,26 +51,6 @@ func (o PurgeOptions) CheckValues() error {
 type PurgeEnv struct {
 	config.Options
 	config.LoadedProject
-	// Searched says where the project was looked for.
-	Searched string
-	// Load reads the manifests of the project with more beside them.
-	Load func(ctx context.Context, more ...manifest.PathSource) (config.LoadedProject, error)
-}
-
-func (e PurgeEnv) logInfo(format string, args ...any) {
-	e.Log(slog.LevelInfo, fmt.Sprintf(format, args...))
-}
-
-func (e PurgeEnv) logWarning(format string, args ...any) {
-	e.Log(slog.LevelWarn, fmt.Sprintf(format, args...))
-}
-
-// purgeSource is what is to be purged, and where that comes from.
-type purgeSource struct {
-	Wanted   []purge.WantedPath
-	Unplaced []string        // the entries that can't be purged as they are named
-	head     []string        // says where it comes from, for a comment in the manifest
-	commits  git.CommitRange // what FromGit compares
 }
 
 // The bound of a list, in bytes; and how many lines say what is wrong.
@@ -82,21 +59,25 @@ const (
 	maxShown = 20
 )
 
-type gatherer struct {
+// purgeSource is what is to be purged, and where that comes from.
+type purgeSource struct {
 	PurgeEnv
 	PurgeOptions
-	purgeSource
-	hosts purge.Hosts // those of the CDNs in git, which have the names known
-	known []string
+	wanted   []purge.WantedPath
+	unplaced []string        // the entries that can't be purged as they are named
+	head     []string        // says where it comes from, for a comment in the manifest
+	commits  git.CommitRange // what FromGit compares
+	hosts    purge.Hosts     // those of the CDNs in git, which have the names known
+	known    []string
 	// usual are where paths without a host are purged. toUsual is true if there are such paths.
 	usual   []purge.WantedPath
 	toUsual bool
 	beside  map[string]string // the subdomains that are purged together with their hostname
 }
 
-// gatherSource collects what the arguments and the options name. stdin is the list that the argument - stands for.
-func gatherSource(ctx context.Context, env PurgeEnv, o PurgeOptions, args []string, stdin func() io.Reader) (purgeSource, error) {
-	g := &gatherer{PurgeEnv: env, PurgeOptions: o, beside: map[string]string{}}
+// gatherSource collects what the arguments and the options name.
+func gatherSource(ctx context.Context, env PurgeEnv, o PurgeOptions, args []string) (*purgeSource, error) {
+	g := &purgeSource{PurgeEnv: env, PurgeOptions: o, beside: map[string]string{}}
 	seen := map[string]bool{"": true}
 	for _, o := range env.Set.Objects {
 		if host := kind.HostKey(o.Host); !o.Kind.IsSendOnce() && !seen[host] {
@@ -105,20 +86,20 @@ func gatherSource(ctx context.Context, env PurgeEnv, o PurgeOptions, args []stri
 	}
 	g.hosts = purge.NewHosts(g.known)
 	if len(g.known) == 0 {
-		g.logInfo("git has no CDN to check the hostname against; plan checks it against live CDNs")
+		g.Inform("git has no CDN to check the hostname against; plan checks it against live CDNs")
 	}
 	if err := cmp.Or(g.checkSources(args), g.chooseDefaultSource()); err != nil {
-		return g.purgeSource, err
+		return g, err
 	}
-	if err := g.addArgs(args, stdin); err != nil {
-		return g.purgeSource, err
+	if err := g.addArgs(args); err != nil {
+		return g, err
 	}
 	if g.FromGit != "" {
 		if err := g.addCommits(ctx); err != nil {
-			return g.purgeSource, fmt.Errorf("--from-git: %w", err)
+			return g, fmt.Errorf("--from-git: %w", err)
 		}
 	}
-	return g.purgeSource, g.checkUnplaced()
+	return g, g.checkUnplaced()
 }
 
 func (o PurgeOptions) checkSources(args []string) error {
@@ -145,7 +126,7 @@ func looksShellExpanded(args []string) bool {
 	return there > few
 }
 
-func (g *gatherer) chooseDefaultSource() error {
+func (g *purgeSource) chooseDefaultSource() error {
 	hostnames := g.Hostnames
 	if len(hostnames) == 0 && len(g.known) == 1 {
 		hostnames = g.known
@@ -164,7 +145,7 @@ func (g *gatherer) chooseDefaultSource() error {
 	return nil
 }
 
-func (g *gatherer) addArgs(args []string, stdin func() io.Reader) error {
+func (g *purgeSource) addArgs(args []string) error {
 	list := false
 	for _, arg := range args {
 		if arg != ToStdout {
@@ -175,7 +156,7 @@ func (g *gatherer) addArgs(args []string, stdin func() io.Reader) error {
 			return errors.New("- is given twice, and there is only one standard input: name it once")
 		}
 		list = true
-		lines, err := purge.ReadLines(files.LimitReader(stdin(), maxList))
+		lines, err := purge.ReadLines(files.LimitReader(g.OpenStdin("paths"), maxList))
 		if err != nil {
 			return fmt.Errorf("standard input: %w", err)
 		}
@@ -190,7 +171,7 @@ func (g *gatherer) addArgs(args []string, stdin func() io.Reader) error {
 }
 
 // addEntry adds an entry of a list, whose name is empty for the command line.
-func (g *gatherer) addEntry(list string, line purge.ListEntry) {
+func (g *purgeSource) addEntry(list string, line purge.ListEntry) {
 	format := "%s %v"
 	a, err := purge.ParseAddress(line.Text)
 	if err == nil {
@@ -203,7 +184,7 @@ func (g *gatherer) addEntry(list string, line purge.ListEntry) {
 	if list != "" {
 		text = fmt.Sprintf("%s:%d: %s", list, line.Line, text)
 	}
-	g.Unplaced = append(g.Unplaced, text)
+	g.unplaced = append(g.unplaced, text)
 }
 
 // redactEntry is an entry that a message may show: one with an @ may have a password.
@@ -214,32 +195,32 @@ func redactEntry(format, text string) string {
 	return fmt.Sprintf(format, text)
 }
 
-func (g *gatherer) addAddress(a purge.Address) error {
+func (g *purgeSource) addAddress(a purge.Address) error {
 	if a.Host == "" {
 		g.toUsual = true
 		for _, w := range g.usual {
 			w.Path = a.Path
-			g.Wanted = append(g.Wanted, w)
+			g.wanted = append(g.wanted, w)
 		}
 		return nil
 	}
 	w, err := g.findHost(a.Host)
 	if err == nil {
 		w.Path = a.Path
-		g.Wanted = append(g.Wanted, w)
+		g.wanted = append(g.wanted, w)
 	}
 	return err
 }
 
 // findHost finds the CDN that serves a host. If git has no CDN, any host is accepted.
-func (g *gatherer) findHost(host string) (purge.WantedPath, error) {
+func (g *purgeSource) findHost(host string) (purge.WantedPath, error) {
 	hostname, subdomain, ok := g.hosts.FindHostname(host)
 	switch {
 	case len(g.known) == 0:
 		return purge.WantedPath{Hostname: host}, nil
 	case !ok:
 		const most = 100 // each is compared with every hostname, and so many unknown ones are not misspelt
-		if len(g.Unplaced) < most {
+		if len(g.unplaced) < most {
 			if meant := diag.Corrections(host, g.known); len(meant) == 1 {
 				host += ": did you mean " + meant[0] + "?"
 			}
@@ -261,7 +242,7 @@ func oneLine(text string) string {
 
 // checkUnplaced returns an error if something in a source can't be purged, unless SkipUnplaced allows that: otherwise old
 // content would stay cached, unnoticed.
-func (g *gatherer) checkUnplaced() error {
+func (g *purgeSource) checkUnplaced() error {
 	if g.toUsual && len(g.usual) == 0 {
 		in := ""
 		if len(g.known) > 0 {
@@ -269,23 +250,23 @@ func (g *gatherer) checkUnplaced() error {
 		}
 		return fmt.Errorf("a path without a hostname: add --hostname HOST%s, or name addresses (https://HOST/PATH)", in)
 	}
-	for _, text := range g.Unplaced[:min(maxShown, len(g.Unplaced))] {
-		g.logWarning("%s", text)
+	for _, text := range g.unplaced[:min(maxShown, len(g.unplaced))] {
+		g.Warn("%s", text)
 	}
-	n := diag.Plural(len(g.Unplaced), "entry", "entries")
-	if len(g.Unplaced) > 0 && !g.SkipUnplaced {
+	n := diag.Plural(len(g.unplaced), "entry", "entries")
+	if len(g.unplaced) > 0 && !g.SkipUnplaced {
 		return fmt.Errorf("nothing was written: %s of those above can't be purged as named; fix or remove them, or skip them with --skip-unplaced", n)
 	}
-	if len(g.Unplaced) > maxShown {
-		g.logWarning("%s are left out; see the first ones above", n)
+	if len(g.unplaced) > maxShown {
+		g.Warn("%s are left out; see the first ones above", n)
 	}
 	for _, host := range slices.Sorted(maps.Keys(g.beside)) {
-		g.logInfo("%s is purged together with %s, because a purge names subdomains with their hostname", g.beside[host], host)
+		g.Inform("%s is purged together with %s, because a purge names subdomains with their hostname", g.beside[host], host)
 	}
 	return nil
 }
 
-func (g *gatherer) addCommits(ctx context.Context) error {
+func (g *purgeSource) addCommits(ctx context.Context) error {
 	var mappings purge.Mappings
 	for _, text := range g.Maps {
 		m, err := purge.ParseMapping(text)
@@ -297,9 +278,9 @@ func (g *gatherer) addCommits(ctx context.Context) error {
 	if mappings == nil {
 		return errors.New("trueup does not know which path serves the files: add --map 'FROM -> TO', such as --map 'public/ -> /'")
 	}
-	r, err := git.OpenRepository(ctx, g.PurgeEnv.Dir)
+	r, err := git.OpenRepository(ctx, g.PurgeEnv.Dir())
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: %s", err, git.Advice(err))
 	}
 	if g.commits, err = r.ParseRange(ctx, g.FromGit); err != nil {
 		return g.explainRangeError(r, err)
@@ -319,7 +300,7 @@ func (g *gatherer) addCommits(ctx context.Context) error {
 	return nil
 }
 
-func (g *gatherer) explainRangeError(r git.Repository, err error) error {
+func (g *purgeSource) explainRangeError(r git.Repository, err error) error {
 	base, _, _ := strings.Cut(g.FromGit, "..")
 	switch {
 	case !errors.Is(err, git.ErrNoCommit) && !errors.Is(err, git.ErrUnrelated):
@@ -334,9 +315,9 @@ func (g *gatherer) explainRangeError(r git.Repository, err error) error {
 
 // refuseUnusedMappings refuses a mapping from a folder that neither commit has: it is a slip, and what it
 // was meant for would stay old.
-func (g *gatherer) refuseUnusedMappings(ctx context.Context, r git.Repository, mappings purge.Mappings, changes []git.ChangedName) error {
+func (g *purgeSource) refuseUnusedMappings(ctx context.Context, r git.Repository, mappings purge.Mappings, changes []git.Change) error {
 	for i, m := range mappings {
-		if m.From == "" || slices.ContainsFunc(changes, func(c git.ChangedName) bool { return m.ServesFile(c.Name) }) {
+		if m.From == "" || slices.ContainsFunc(changes, func(c git.Change) bool { return m.ServesFile(c.Name) }) {
 			continue
 		}
 		known := false
@@ -355,12 +336,12 @@ func (g *gatherer) refuseUnusedMappings(ctx context.Context, r git.Repository, m
 }
 
 // addChanges adds the changed files that are served, and logs the names that it leaves out.
-func (g *gatherer) addChanges(mappings purge.Mappings, changes []git.ChangedName) {
+func (g *purgeSource) addChanges(mappings purge.Mappings, changes []git.Change) {
 	var unmapped, unclear []string
 	for _, c := range changes {
-		is := func(k git.FileKind) bool { return c.Was == k || c.Is == k }
+		is := func(k git.FileKind) bool { return c.Was.Kind == k || c.Is.Kind == k }
 		switch {
-		case c.Same:
+		case c.IsSame():
 			continue
 		case !mappings.CoversFile(c.Name):
 			unmapped = append(unmapped, c.Name)
@@ -372,12 +353,12 @@ func (g *gatherer) addChanges(mappings purge.Mappings, changes []git.ChangedName
 			g.addFile(mappings, c.Name)
 		}
 	}
-	g.logLeftOut(g.logInfo, unmapped, "changed file matches no --map", "changed files match no --map")
-	g.logLeftOut(g.logWarning, unclear, "symbolic link or submodule changed, and trueup can't tell which paths it serves: name them yourself",
+	g.logLeftOut(g.Inform, unmapped, "changed file matches no --map", "changed files match no --map")
+	g.logLeftOut(g.Warn, unclear, "symbolic link or submodule changed, and trueup can't tell which paths it serves: name them yourself",
 		"symbolic links or submodules changed, and trueup can't tell which paths they serve: name them yourself")
 }
 
-func (g *gatherer) logLeftOut(log func(string, ...any), names []string, one, many string) {
+func (g *purgeSource) logLeftOut(log func(string, ...any), names []string, one, many string) {
 	if len(names) > 0 {
 		for i, name := range names {
 			names[i] = oneLine(name)
@@ -386,14 +367,14 @@ func (g *gatherer) logLeftOut(log func(string, ...any), names []string, one, man
 	}
 }
 
-func (g *gatherer) addFile(mappings purge.Mappings, name string) {
+func (g *purgeSource) addFile(mappings purge.Mappings, name string) {
 	served, err := mappings.ServedAddresses(name, g.Pages)
 	if err != nil {
-		g.Unplaced = append(g.Unplaced, fmt.Sprintf("the file %s %v: name a prefix path that covers it", oneLine(name), err))
+		g.unplaced = append(g.unplaced, fmt.Sprintf("the file %s %v: name a prefix path that covers it", oneLine(name), err))
 	}
 	for _, a := range served {
 		if err := g.addAddress(a); err != nil {
-			g.Unplaced = append(g.Unplaced, fmt.Sprintf("the file %s is served at %q, which %v", oneLine(name), a.Path, err))
+			g.unplaced = append(g.unplaced, fmt.Sprintf("the file %s is served at %q, which %v", oneLine(name), a.Path, err))
 		}
 	}
 }

@@ -22,11 +22,11 @@ func TestExpandedPaths(t *testing.T) {
 // TestFewHostsAreSuggested: a long list of unknown hosts is not compared with every hostname.
 func TestFewHostsAreSuggested(t *testing.T) {
 	known := []string{"shop.example.com"}
-	g := gatherer{hosts: purge.NewHosts(known), known: known}
+	g := purgeSource{hosts: purge.NewHosts(known), known: known}
 	for i := range 200 {
 		g.addEntry("list.txt", purge.ListEntry{Line: i + 1, Text: "https://shpo.example.com/"})
 	}
-	for i, text := range g.Unplaced {
+	for i, text := range g.unplaced {
 		if strings.Contains(text, "did you mean shop.example.com?") != (i < 100) {
 			t.Fatalf("%d: %s", i, text)
 		}

@@ -26,6 +26,7 @@ import (
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
+	"trueup/internal/safetext"
 	"trueup/internal/yamledit"
 )
 
@@ -71,7 +72,7 @@ func (r *pullRun) draftNewManifest(i *PulledObject) (err error) {
 			}
 		}
 		i.File = r.target.ShownPath(i.fileName())
-		i.draft.Schema = r.project.SchemaAt(r.fullPath(i.File))
+		i.draft.Schema = r.project.SchemaAt(r.FullPath(i.File))
 	}
 	i.After, err = yamledit.WriteManifest(i.draft)
 	if r.opts.Stdout {
@@ -82,7 +83,7 @@ func (r *pullRun) draftNewManifest(i *PulledObject) (err error) {
 
 // draftReplacement makes the texts of a manifest that differs from live.
 func (r *pullRun) draftReplacement(ctx context.Context, i *PulledObject) (err error) {
-	i.draft.Schema = r.project.SchemaAt(r.fullPath(i.File))
+	i.draft.Schema = r.project.SchemaAt(r.FullPath(i.File))
 	i.Dropped = plan.UnappliedFields(i.live.Kind, r.project.Overrides, r.view.Records[i.Key()], i.manifest.Spec, i.live)
 	document, err := r.editValues(ctx, i)
 	if err != nil || i.InPlace || i.Verdict == Refused {
@@ -164,8 +165,8 @@ func (r *pullRun) headLines(i *PulledObject) []string {
 	if base := r.platform.API.Endpoints[i.live.Kind.Area].Base; base != nil && !r.Sandbox {
 		origin = base.Scheme + "://" + base.Host
 	}
-	lines := []string{r.Clean(fmt.Sprintf("From live on %s, by trueup pull: workspace %s of %s.",
-		r.platform.API.Now().UTC().Format(time.DateOnly), r.platform.Workspace.Name, origin))}
+	lines := []string{safetext.Clean(fmt.Sprintf("From live on %s, by trueup pull: workspace %s of %s.",
+		r.platform.API.Now().UTC().Format(time.DateOnly), r.platform.Workspace.Name, origin)).EscapeCommands().String()}
 	readsLedger := r.ledger != nil && r.view.Problem == ""
 	if readsLedger && i.live.Kind.IsCreateOnly() && r.view.Records[i.Key()].State != ledger.Posted {
 		lines = append(lines, "Created outside trueup, for example in the console, so trueup never deletes it.")
@@ -178,14 +179,14 @@ func (r *pullRun) headLines(i *PulledObject) []string {
 func (r *pullRun) findTarget() (files.Folder, error) {
 	switch {
 	case r.opts.Dir != "":
-		return files.FolderAt(r.Dir, r.opts.Dir), nil
+		return files.FolderAt(r.Dir(), r.opts.Dir), nil
 	case len(r.project.Manifests) == 0:
-		return files.FolderAt(r.Dir, config.ManifestsDir), nil
+		return files.FolderAt(r.Dir(), config.ManifestsDir), nil
 	}
 	for _, name := range r.project.Manifests {
 		info, err := os.Stat(filepath.Join(r.project.Dir, name))
 		if err == nil && info.IsDir() || errors.Is(err, fs.ErrNotExist) && !manifest.IsYAML(name) && path.Ext(name) != ".json" {
-			return r.project.FolderInside(r.Dir, name), nil
+			return r.project.FolderInside(r.Dir(), name), nil
 		}
 	}
 	return files.Folder{}, errors.New("trueup.yaml names only files of manifests, and no folder: add --dir DIR")
@@ -360,7 +361,7 @@ func (r *pullRun) openManifestFile(ctx context.Context, i *PulledObject) (*edite
 	e := file.(*editedFile)
 	e.read.Do(func() {
 		var data []byte
-		if data, _, e.err = files.Read(r.fullPath(i.File), manifest.MaxFile); e.err == nil {
+		if data, _, e.err = files.Read(r.FullPath(i.File), manifest.MaxFile); e.err == nil {
 			e.lines = manifest.LineIndex{Data: data}
 			e.lines.Count() // from here on, goroutines may share it
 			e.set, e.err = r.reloadManifests(ctx, i.File, data)
@@ -452,7 +453,7 @@ func (r *pullRun) replaceManifest(ctx context.Context, items []*PulledObject) er
 
 // overwriteFile writes a file that is still as it was read.
 func (r *pullRun) overwriteFile(name string, was, text []byte) error {
-	full := r.fullPath(name)
+	full := r.FullPath(name)
 	root, err := os.OpenRoot(filepath.Dir(full))
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, files.WithoutPath(err))

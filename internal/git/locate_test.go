@@ -26,7 +26,7 @@ func TestPlantedRepository(t *testing.T) {
 	}()
 	for _, more := range []string{"bare = true", "bare = false\n\tworktree = ."} {
 		top := t.TempDir()
-		if _, err := (gitCommand{dir: top, args: []string{"init", "-q"}}).runCommand(t.Context()); err != nil {
+		if _, err := (runner{dir: top}).runGit(t.Context(), "init", "-q"); err != nil {
 			t.Fatal(err)
 		}
 		dir, ran := filepath.Join(top, "envs", "staging"), filepath.Join(top, "ran")

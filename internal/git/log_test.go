@@ -37,11 +37,11 @@ func TestLog(t *testing.T) {
 		t.Errorf("bounded log %+v, %v", log, err)
 	}
 	deltas, err := r.ChangesOfCommits(ctx, []string{second.ID, first.ID}, nil)
-	if err != nil || len(deltas[second.ID]) != 1 || deltas[second.ID][0].Name != "project/a.yaml" || deltas[first.ID][0].Was != "" {
+	if err != nil || len(deltas[second.ID]) != 1 || deltas[second.ID][0].Name != "project/a.yaml" || deltas[first.ID][0].Was.ID != "" {
 		t.Fatalf("deltas %v, %v", deltas, err)
 	}
 	ids, err := r.BlobIDs(ctx, []string{"HEAD:./a.yaml", "HEAD:./no such file", first.ID + ":./a.yaml", "HEAD:./"})
-	if err != nil || ids[0] != deltas[second.ID][0].Is || ids[1] != "" || ids[2] != deltas[second.ID][0].Was || ids[3] != "" {
+	if err != nil || ids[0] != deltas[second.ID][0].Is.ID || ids[1] != "" || ids[2] != deltas[second.ID][0].Was.ID || ids[3] != "" {
 		t.Errorf("ids %q, %v", ids, err)
 	}
 	tree, err := r.ReadBlobs(ctx, []string{ids[0]}, ".yaml")

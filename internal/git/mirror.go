@@ -25,10 +25,10 @@ const tipRef = "refs/trueup/tip"
 // and HasCommit.
 type Mirror struct {
 	remote string
-	// dir is the mirror's folder; relative addresses start at top.
-	dir, top string
-	env      []string
-	commits  int
+	dir    string // the mirror's folder
+	// mirror runs git for the mirror, and checkout for the user's repository. Relative addresses start at its top.
+	mirror, checkout runner
+	commits          int
 	// Lazy lets Fetch leave out contents, which Read gets later, if the remote can filter.
 	Lazy bool
 }
@@ -50,22 +50,21 @@ var (
 	})
 )
 
-// OpenMirror makes a mirror for a remote of the repository that has dir. Call Close.
+// OpenMirror makes a mirror for a remote of the repository that has dir. Call Close. If it fails, Advice says what to do.
 func OpenMirror(ctx context.Context, dir, remote string) (*Mirror, error) {
 	r, gitDir, err := findRepository(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
-	user := func(args ...string) (string, error) { return gitCommand{dir: dir, args: args}.runForText(ctx) }
 	top := gitDir
 	// A bare repository has no work tree.
-	if out, err := user("rev-parse", "--show-toplevel"); err == nil && len(out) > 1 {
+	if out, err := r.runGit(ctx, "rev-parse", "--show-toplevel"); err == nil && len(out) > 1 {
 		top = strings.TrimRight(out, "\n")
 	}
-	if out, err := user("remote", "get-url", "--", remote); err != nil || out == "" {
+	if out, err := r.runGit(ctx, "remote", "get-url", "--", remote); err != nil || out == "" {
 		return nil, fmt.Errorf("%q: %w: %w", remote, ErrNoRemote, err)
 	}
-	config, err := user("config", "--list", "-z")
+	config, err := r.runGit(ctx, "config", "--list", "-z")
 	if err != nil {
 		return nil, err
 	}
@@ -74,8 +73,11 @@ func OpenMirror(ctx context.Context, dir, remote string) (*Mirror, error) {
 		return nil, fmt.Errorf("%w: %w", ErrLocal, err)
 	}
 	removeOldMirrors(temp)
-	m := &Mirror{remote: remote, dir: temp, top: top, env: mirrorEnv(temp, remote, config)}
-	if _, err := m.runGit(ctx, nil, "init", "--quiet", "--bare", "--template=", "--object-format="+r.format); err != nil {
+	m := &Mirror{
+		remote: remote, dir: temp,
+		mirror: runner{dir: top, env: mirrorEnv(temp, remote, config)}, checkout: runner{dir: top, offline: true},
+	}
+	if _, err := m.runGit(ctx, "init", "--quiet", "--bare", "--template=", "--object-format="+r.format); err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
 	return m, nil
@@ -128,17 +130,17 @@ func mirrorEnv(dir, remote, config string) []string {
 // Close removes the mirror.
 func (m *Mirror) Close() error { return os.RemoveAll(m.dir) }
 
-func (m *Mirror) runGit(ctx context.Context, in io.Reader, args ...string) (string, error) {
-	out, err := m.runGitForBytes(ctx, in, args...)
+func (m *Mirror) runGit(ctx context.Context, args ...string) (string, error) {
+	out, err := m.run(ctx, nil, args...)
 	return string(out), err
 }
 
-func (m *Mirror) runGitForBytes(ctx context.Context, in io.Reader, args ...string) ([]byte, error) {
+func (m *Mirror) run(ctx context.Context, in io.Reader, args ...string) ([]byte, error) {
 	// Without its folder git would look for another repository.
 	if _, err := os.Stat(m.dir); err != nil {
 		return nil, fmt.Errorf("%w: the temporary repository %s is gone: %w", ErrLocal, filepath.Base(m.dir), err)
 	}
-	out, err := gitCommand{dir: m.top, env: m.env, in: in, args: args}.runCommand(ctx)
+	out, err := m.mirror.run(ctx, in, args...)
 	if err == nil {
 		return out, nil
 	}
@@ -147,10 +149,6 @@ func (m *Mirror) runGitForBytes(ctx context.Context, in io.Reader, args ...strin
 		err = fmt.Errorf("%w: %w: %w", ErrLocal, local, err)
 	}
 	return out, err
-}
-
-func (m *Mirror) runInCheckout(ctx context.Context, args ...string) (string, error) {
-	return gitCommand{dir: m.top, offline: true, args: args}.runForText(ctx)
 }
 
 // fetchTries bounds the retries of a ref that another run just created.
@@ -164,7 +162,7 @@ func (m *Mirror) Fetch(ctx context.Context, ref string, depth int) (string, erro
 			return tip, nil
 		}
 		// Fetch also fails if no ref matches the pattern.
-		listing, lerr := m.runGit(ctx, nil, "ls-remote", "--quiet", m.remote, ref)
+		listing, lerr := m.runGit(ctx, "ls-remote", "--quiet", m.remote, ref)
 		switch {
 		case lerr == nil && !listsRef(listing, ref):
 			return "", nil
@@ -180,11 +178,11 @@ func (m *Mirror) fetchRef(ctx context.Context, ref string, depth int) (string, e
 		args = append(args, "--filter=blob:none")
 	}
 	// A pattern, because a plain name would also find refs/heads/<name>.
-	_, err := m.runGit(ctx, nil, append(args, m.remote, "+"+ref+"*:"+tipRef+"*", "^"+ref+"-*")...)
+	_, err := m.runGit(ctx, append(args, m.remote, "+"+ref+"*:"+tipRef+"*", "^"+ref+"-*")...)
 	if err != nil {
 		return "", err
 	}
-	out, err := m.runGit(ctx, nil, "for-each-ref", "--format=%(refname) %(objectname)", tipRef)
+	out, err := m.runGit(ctx, "for-each-ref", "--format=%(refname) %(objectname)", tipRef)
 	for line := range strings.Lines(out) {
 		if tip, exact := strings.CutPrefix(line, tipRef+" "); exact {
 			return strings.TrimSpace(tip), err
@@ -209,7 +207,7 @@ func (m *Mirror) HasCommit(ctx context.Context, ref string, depth int, commit st
 	if err != nil || tip == "" {
 		return false, err
 	}
-	out, err := m.runGit(ctx, nil, "rev-list", fmt.Sprintf("--max-count=%d", depth), tip)
+	out, err := m.runGit(ctx, "rev-list", fmt.Sprintf("--max-count=%d", depth), tip)
 	return strings.Contains(out, commit), err
 }
 
@@ -219,7 +217,7 @@ func (m *Mirror) FindAdded(ctx context.Context, ref string, depth int) (map[stri
 	if err != nil || tip == "" {
 		return nil, err
 	}
-	out, err := m.runGit(ctx, nil, "log", "--format=%H", "--name-only", "--no-renames", "--diff-filter=A", tip)
+	out, err := m.runGit(ctx, "log", "--format=%H", "--name-only", "--no-renames", "--diff-filter=A", tip)
 	added, commit := map[string]string{}, ""
 	for line := range strings.Lines(out) {
 		switch line = strings.TrimSuffix(line, "\n"); {
@@ -240,7 +238,7 @@ func (m *Mirror) Push(ctx context.Context, ref, from, to, keep string) (bool, er
 	if keep != "" && from != "" {
 		args = append(args, "+"+from+":"+keep, "--atomic")
 	}
-	out, err := m.runGit(ctx, nil, args...)
+	out, err := m.runGit(ctx, args...)
 	if err != nil {
 		return false, err
 	}
@@ -264,7 +262,7 @@ func (m *Mirror) WhyInUse(ctx context.Context, ref string) (string, error) {
 	has := func(text, want string) bool {
 		return slices.ContainsFunc(strings.Split(text, "\n"), func(line string) bool { return strings.EqualFold(line, want) })
 	}
-	trees, err := m.runInCheckout(ctx, "worktree", "list", "--porcelain")
+	trees, err := m.checkout.runGit(ctx, "worktree", "list", "--porcelain")
 	if err != nil {
 		return "", err
 	}
@@ -272,9 +270,9 @@ func (m *Mirror) WhyInUse(ctx context.Context, ref string) (string, error) {
 		return "it is checked out here", nil
 	}
 	// A clone need not have a default branch.
-	known, _ := m.runInCheckout(ctx, "symbolic-ref", "--quiet", "refs/remotes/"+m.remote+"/HEAD")
+	known, _ := m.checkout.runGit(ctx, "symbolic-ref", "--quiet", "refs/remotes/"+m.remote+"/HEAD")
 	if !has(known, "refs/remotes/"+m.remote+"/"+branch) {
-		if head, err := m.runGit(ctx, nil, "ls-remote", "--quiet", "--symref", m.remote, "HEAD"); err != nil || !has(head, "ref: "+ref+"\tHEAD") {
+		if head, err := m.runGit(ctx, "ls-remote", "--quiet", "--symref", m.remote, "HEAD"); err != nil || !has(head, "ref: "+ref+"\tHEAD") {
 			return "", err
 		}
 	}
@@ -306,7 +304,7 @@ func (m *Mirror) CreateCommit(ctx context.Context, c CommitInput) (string, error
 		from = "from " + c.Parent + "\n"
 	}
 	if c.Parent != "" && c.Anew {
-		tree, err := m.runGit(ctx, nil, "rev-parse", c.Parent+"^{tree}")
+		tree, err := m.runGit(ctx, "rev-parse", c.Parent+"^{tree}")
 		if err != nil {
 			return "", err
 		}
@@ -323,18 +321,18 @@ func (m *Mirror) CreateCommit(ctx context.Context, c CommitInput) (string, error
 		in = append(in, bytes.NewReader(f.Content), strings.NewReader("\n"))
 	}
 	add("\nget-mark :1\ndone\n")
-	out, err := m.runGit(ctx, io.MultiReader(in...), "fast-import", "--quiet", "--date-format=now")
-	return strings.TrimSpace(out), err
+	out, err := m.run(ctx, io.MultiReader(in...), "fast-import", "--quiet", "--date-format=now")
+	return strings.TrimSpace(string(out)), err
 }
 
 // ReadFile returns the content of a file of a commit.
 func (m *Mirror) ReadFile(ctx context.Context, commit, name string) ([]byte, error) {
-	return m.runGitForBytes(ctx, nil, "cat-file", "blob", commit+":"+name)
+	return m.run(ctx, nil, "cat-file", "blob", commit+":"+name)
 }
 
 // ListFiles returns the sorted paths of plain files of a commit, and those of links, submodules and programs.
 func (m *Mirror) ListFiles(ctx context.Context, commit string) (plain, other []string, err error) {
-	out, err := m.runGit(ctx, nil, "ls-tree", "-r", "-z", "--full-tree", commit)
+	out, err := m.runGit(ctx, "ls-tree", "-r", "-z", "--full-tree", commit)
 	if err != nil {
 		return nil, nil, err
 	}

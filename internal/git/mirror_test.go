@@ -226,7 +226,7 @@ func TestHidesTokens(t *testing.T) {
 	}
 	t.Setenv("TRUEUP_LEDGER", "kept")
 	for _, env := range [][]string{nil, {"GIT_CONFIG_NOSYSTEM=1"}} {
-		out, err := gitCommand{dir: t.TempDir(), env: env, args: []string{"-c", "alias.seen=!env", "seen"}}.runCommand(t.Context())
+		out, err := runner{dir: t.TempDir(), env: env}.run(t.Context(), nil, "-c", "alias.seen=!env", "seen")
 		if err != nil || strings.Contains(string(out), "canary") || !strings.Contains(string(out), "TRUEUP_LEDGER=kept") {
 			t.Errorf("with %v: %v\n%s", env, err, out)
 		}

@@ -22,11 +22,17 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"trueup/internal/files"
 )
 
 var (
+	// ErrNoGit means that there is no program git.
+	ErrNoGit = errors.New("git is not installed, or not in PATH")
 	// ErrNoRepository means that no git repository has the folder.
-	ErrNoRepository = errors.New("not a git repository")
+	ErrNoRepository = errors.New("this is not a git repository")
+	// ErrRefused means that git does not read the repository that has the folder, such as one of another user.
+	ErrRefused = errors.New("git can't use the repository here")
 	// ErrNoCommit means that this clone has no commit of that name.
 	ErrNoCommit = errors.New("no such commit here")
 	// ErrUnrelated means that two commits have no common ancestor in this clone.
@@ -37,14 +43,36 @@ var (
 	errBareRepository = errors.New("it is a bare repository in a folder that is not named .git, and may have come with a clone: set GIT_DIR to use it")
 )
 
-// findRepository returns the repository that has dir, and its folder; or ErrNoRepository. It runs no program that settings
-// name.
-func findRepository(ctx context.Context, dir string) (r Repository, gitDir string, err error) {
-	args := []string{"rev-parse", "--path-format=absolute", "--show-object-format", "--is-shallow-repository", "--git-dir"}
-	out, err := gitCommand{dir: dir, args: args}.runForText(ctx)
+// Advice returns what to do if OpenRepository or OpenMirror fails.
+func Advice(err error) string {
 	switch {
+	case errors.Is(err, ErrNoGit):
+		return "install git, or add its folder to PATH"
 	case errors.Is(err, ErrLocal):
-		return r, "", err
+		return "git needs a folder for temporary files (TMPDIR) with free space, and descriptors (ulimit -n)"
+	case errors.Is(err, ErrNoRepository):
+		return "run trueup in a clone of the repository"
+	}
+	return "follow git's message, until git status works here"
+}
+
+// findRepository returns the repository that has dir, and its folder; or ErrNoGit, ErrNoRepository or ErrRefused. It runs
+// no program that settings name.
+func findRepository(ctx context.Context, dir string) (r Repository, gitDir string, err error) {
+	if _, err := exec.LookPath("git"); err != nil {
+		return r, "", ErrNoGit
+	}
+	_, chosen := os.LookupEnv("GIT_DIR")
+	known := chosen || hasAbove(dir, ".git")
+	if !known && !hasAbove(dir, "HEAD") { // a bare repository has HEAD
+		return r, "", ErrNoRepository
+	}
+	args := []string{"rev-parse", "--path-format=absolute", "--show-object-format", "--is-shallow-repository", "--git-dir"}
+	r.dir = dir
+	out, err := r.runGit(ctx, args...)
+	switch {
+	case err != nil && known:
+		return r, "", fmt.Errorf("%w: %w", ErrRefused, err)
 	case err != nil:
 		return r, "", fmt.Errorf("%w: %w", ErrNoRepository, err)
 	}
@@ -52,21 +80,30 @@ func findRepository(ctx context.Context, dir string) (r Repository, gitDir strin
 	shallow, gitDir, _ := strings.Cut(out, "\n")
 	// No commit has an entry named .git, so nothing below one was checked out. Git reads the variable from this
 	// process as well.
-	if _, chosen := os.LookupEnv("GIT_DIR"); !chosen && !slices.Contains(strings.Split(filepath.ToSlash(gitDir), "/"), ".git") {
+	if !chosen && !slices.Contains(strings.Split(filepath.ToSlash(gitDir), "/"), ".git") {
 		return r, "", fmt.Errorf("%w: %w", ErrNoRepository, errBareRepository)
 	}
-	return Repository{dir: dir, format: format, Shallow: shallow == "true"}, gitDir, nil
+	r.format, r.Shallow = format, shallow == "true"
+	return r, gitDir, nil
+}
+
+// hasAbove reports whether dir, where its links lead, or a folder above it has an entry of that name.
+func hasAbove(dir, entry string) bool {
+	if led, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = led
+	}
+	_, found := files.FindAbove(dir, entry)
+	return found
 }
 
 // Repository is the user's repository. It is only read.
 type Repository struct {
-	dir     string
+	runner
 	format  string // the hash of object ids
-	offline bool   // offline keeps git from fetching what is not here
 	Shallow bool   // the clone lacks older commits
 }
 
-// OpenRepository returns the repository that has dir, or ErrNoRepository.
+// OpenRepository returns the repository that has dir. If it fails, Advice says what to do.
 func OpenRepository(ctx context.Context, dir string) (Repository, error) {
 	r, _, err := findRepository(ctx, dir)
 	return r, err
@@ -76,15 +113,6 @@ func OpenRepository(ctx context.Context, dir string) (Repository, error) {
 func (r Repository) IsSparse(ctx context.Context) bool {
 	sparse, err := r.runForLine(ctx, "config", "--bool", "core.sparseCheckout")
 	return err == nil && sparse == "true" // an unset setting is an error
-}
-
-func (r Repository) runGit(ctx context.Context, args ...string) (string, error) {
-	return gitCommand{dir: r.dir, offline: r.offline, args: args}.runForText(ctx)
-}
-
-func (r Repository) runForLine(ctx context.Context, args ...string) (string, error) {
-	out, err := r.runGit(ctx, args...)
-	return strings.TrimSpace(out), err
 }
 
 // InFolder returns the repository seen from another of its folders.
@@ -276,25 +304,34 @@ func (r Repository) UncommittedNames(ctx context.Context, paths []string) (chang
 	return changed, added, err
 }
 
-// ChangedName is a name that differs between two commits. A renamed file is two changes.
-type ChangedName struct {
+// Change is a name that differs between two commits. A renamed file is two changes.
+type Change struct {
 	Name    string // Name starts from the repository's top; it may not be UTF-8
-	Was, Is FileKind
-	Same    bool // Same means that only other properties differ, such as permissions
+	Was, Is FileVersion
 }
 
+// FileVersion is what a name is in a commit. ID is the content's, empty for what is not a regular file.
+type FileVersion struct {
+	Kind FileKind
+	ID   string
+}
+
+// IsSame reports whether only other properties of a file differ, such as permissions.
+func (c Change) IsSame() bool { return c.Was == c.Is && c.Was.ID != "" }
+
 // ChangesBetween returns the sorted changes between two commits.
-func (r Repository) ChangesBetween(ctx context.Context, base, head string) ([]ChangedName, error) {
+func (r Repository) ChangesBetween(ctx context.Context, base, head string) ([]Change, error) {
 	out, err := r.runGit(ctx, "diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-relative", "--ignore-submodules=none", base, head)
 	if err != nil {
 		return nil, err
 	}
-	return parseRawDiff(out, nil)
+	changes, err := parseRawDiff(out)
+	return changes[""], err
 }
 
 // ChangesSince returns the changes between a commit and the work tree, where a file that is not tracked is new. It
 // leaves out files that git ignores. A repository that is not tracked is a Submodule.
-func (r Repository) ChangesSince(ctx context.Context, base string) ([]ChangedName, error) {
+func (r Repository) ChangesSince(ctx context.Context, base string) ([]Change, error) {
 	out, err := r.runGit(ctx, "diff", "-z", "--raw", "--no-abbrev", "--no-renames", "--no-relative", "--ignore-submodules=none", base, "--")
 	if err != nil {
 		return nil, err
@@ -303,15 +340,18 @@ func (r Repository) ChangesSince(ctx context.Context, base string) ([]ChangedNam
 	if err != nil {
 		return nil, err
 	}
-	changes, err := parseRawDiff(out, func(name string) string {
-		content, err := os.ReadFile(filepath.Join(top, filepath.FromSlash(name)))
-		if err != nil {
-			return "" // it differs
-		}
-		return r.BlobID(content)
-	})
+	parsed, err := parseRawDiff(out)
 	if err != nil {
 		return nil, err
+	}
+	changes := parsed[""]
+	for i := range changes {
+		// The diff has no id of a file that was written to since it was added to the index.
+		if c := &changes[i]; c.Is == (FileVersion{Kind: Regular}) {
+			if content, err := os.ReadFile(filepath.Join(top, filepath.FromSlash(c.Name))); err == nil {
+				c.Is.ID = r.BlobID(content)
+			}
+		}
 	}
 	out, err = r.runGit(ctx, "ls-files", "-z", "--others", "--exclude-standard", "--full-name", "--", ":(top)")
 	if err != nil {
@@ -321,37 +361,44 @@ func (r Repository) ChangesSince(ctx context.Context, base string) ([]ChangedNam
 		if name == "" {
 			continue
 		}
-		c := ChangedName{Name: strings.TrimSuffix(name, "/"), Is: Regular}
+		c := Change{Name: strings.TrimSuffix(name, "/"), Is: FileVersion{Kind: Regular}}
 		switch info, err := os.Lstat(filepath.Join(top, filepath.FromSlash(name))); {
 		case strings.HasSuffix(name, "/"):
-			c.Is = Submodule
+			c.Is.Kind = Submodule
 		case err == nil && info.Mode()&fs.ModeSymlink != 0:
-			c.Is = Link
+			c.Is.Kind = Link
 		}
 		changes = append(changes, c)
 	}
 	return changes, nil
 }
 
-// parseRawDiff parses the raw format of git diff, which has no id of a file that was written to since it was added to the
-// index: id returns it.
-func parseRawDiff(out string, id func(name string) string) ([]ChangedName, error) {
-	var changes []ChangedName
+// parseRawDiff parses the raw format of git diff: changes by the commit that is named before them, "" before the first.
+func parseRawDiff(out string) (map[string][]Change, error) {
+	changes, commit := map[string][]Change{}, ""
 	fields := strings.Split(strings.TrimSuffix(out, "\x00"), "\x00")
-	for i := 0; i+1 < len(fields); i += 2 {
-		// Like ":100644 100644 <id> <id> M".
-		entry := strings.Fields(strings.TrimPrefix(fields[i], ":"))
-		if len(entry) != 5 || !strings.HasPrefix(fields[i], ":") {
-			return nil, fmt.Errorf("git diff: %q is not a change", fields[i])
+	for i := 0; i < len(fields); i++ {
+		change, ok := strings.CutPrefix(fields[i], ":")
+		if !ok {
+			commit = fields[i]
+			continue
 		}
-		c := ChangedName{Name: fields[i+1], Was: parseFileKind(entry[0]), Is: parseFileKind(entry[1])}
-		if c.Is == Regular && strings.Trim(entry[3], "0") == "" {
-			entry[3] = id(c.Name)
+		// Like "100644 100644 <id> <id> M", and then the name.
+		entry := strings.Fields(change)
+		if i++; len(entry) != 5 || i == len(fields) {
+			return nil, fmt.Errorf("git diff: %q is not a change", change)
 		}
-		c.Same = c.Was == c.Is && c.Was != Absent && entry[2] == entry[3] // a conflict has neither
-		changes = append(changes, c)
+		changes[commit] = append(changes[commit], Change{fields[i], parseFileVersion(entry[0], entry[2]), parseFileVersion(entry[1], entry[3])})
 	}
 	return changes, nil
+}
+
+func parseFileVersion(mode, id string) FileVersion {
+	v := FileVersion{Kind: parseFileKind(mode)}
+	if v.Kind == Regular && strings.Trim(id, "0") != "" {
+		v.ID = id
+	}
+	return v
 }
 
 const (
@@ -379,20 +426,29 @@ func (e *CommandError) Error() string {
 // Unwrap returns why the command failed.
 func (e *CommandError) Unwrap() error { return e.Err }
 
-type gitCommand struct {
+// runner runs git in a folder. It asks for no password.
+type runner struct {
 	dir     string
 	env     []string
-	offline bool // offline disables fetching for a partial clone
-	in      io.Reader
-	args    []string
+	offline bool // offline keeps git from fetching what a partial clone lacks
 }
 
-// runCommand returns the standard output. git asks for no password.
-func (c gitCommand) runCommand(ctx context.Context) ([]byte, error) {
+// runGit returns the standard output.
+func (c runner) runGit(ctx context.Context, args ...string) (string, error) {
+	out, err := c.run(ctx, nil, args...)
+	return string(out), err
+}
+
+func (c runner) runForLine(ctx context.Context, args ...string) (string, error) {
+	out, err := c.runGit(ctx, args...)
+	return strings.TrimSpace(out), err
+}
+
+func (c runner) run(ctx context.Context, in io.Reader, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "git", c.args...)
-	cmd.Dir, cmd.Stdin = c.dir, c.in
+	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd.Dir, cmd.Stdin = c.dir, in
 	cmd.Env = append(slices.DeleteFunc(cmd.Environ(), c.hidesVariable), "LC_ALL=C", "GIT_TERMINAL_PROMPT=0")
 	cmd.Env = append(cmd.Env, c.env...)
 	if c.offline {
@@ -409,17 +465,10 @@ func (c gitCommand) runCommand(ctx context.Context) ([]byte, error) {
 	switch {
 	case ctx.Err() != nil:
 		err = ctx.Err()
-	case errors.Is(err, exec.ErrNotFound):
-		err = errors.New("git is not installed, or not in PATH")
 	case cmd.Process == nil:
 		err = fmt.Errorf("%w: %w", ErrLocal, err)
 	}
-	return out.Bytes(), &CommandError{Command: c.args[0], Said: cleanMessage(said.String()), Err: err}
-}
-
-func (c gitCommand) runForText(ctx context.Context) (string, error) {
-	out, err := c.runCommand(ctx)
-	return string(out), err
+	return out.Bytes(), &CommandError{Command: args[0], Said: cleanMessage(said.String()), Err: err}
 }
 
 var (
@@ -436,7 +485,7 @@ var (
 	password = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`//[^/@\s]*@`) })
 )
 
-func (c gitCommand) hidesVariable(variable string) bool {
+func (c runner) hidesVariable(variable string) bool {
 	return unwanted().MatchString(variable) || len(c.env) > 0 && local().MatchString(variable)
 }
 

@@ -92,7 +92,7 @@ func (r Repository) listTree(ctx context.Context, commit, path string, flags ...
 }
 
 // ReadTree returns the regular files of a commit below the repository's folder, with names that start from it. If want is
-// set, it chooses them by name and content id. An absent folder is empty. Tree rejects a commit that has one name
+// set, it chooses them by name and content id. An absent folder is empty. ReadTree rejects a commit that has one name
 // twice: readers would see different trees.
 func (r Repository) ReadTree(ctx context.Context, commit string, want func(name, id string) bool) (fs.FS, error) {
 	files, err := r.listTree(ctx, commit, "", "-r", "-l")
@@ -140,8 +140,7 @@ func (r Repository) readFiles(ctx context.Context, files []treeFile) (fs.FS, err
 	for _, f := range files {
 		in.WriteString(f.id + "\n")
 	}
-	batch := gitCommand{dir: r.dir, offline: r.offline, in: strings.NewReader(in.String()), args: []string{"cat-file", "--batch", "--buffer"}}
-	out, err := batch.runCommand(ctx)
+	out, err := r.run(ctx, strings.NewReader(in.String()), "cat-file", "--batch", "--buffer")
 	if err != nil {
 		return nil, err
 	}
@@ -254,41 +253,16 @@ func (r Repository) Log(ctx context.Context, names []string, most int) ([]LogCom
 	return entries, nil
 }
 
-// BlobChange is a file that a commit changed. Was and Is are the ids of its contents, empty where it is not a regular file.
-type BlobChange struct{ Name, Was, Is string }
-
 // ChangesOfCommits returns what commits changed since each of their parents: below the names, or anywhere. Names of the result
 // start from the repository's top.
-func (r Repository) ChangesOfCommits(ctx context.Context, commits, names []string) (map[string][]BlobChange, error) {
+func (r Repository) ChangesOfCommits(ctx context.Context, commits, names []string) (map[string][]Change, error) {
 	args := append([]string{"diff-tree", "--stdin", "-r", "-m", "-z", "--raw", "--no-abbrev", "--no-renames", "--no-relative", "--ignore-submodules=none", "--"}, literalPaths(names)...)
 	in := strings.NewReader(strings.Join(commits, "\n") + "\n")
-	out, err := gitCommand{dir: r.dir, offline: r.offline, in: in, args: args}.runForText(ctx)
+	out, err := r.run(ctx, in, args...)
 	if err != nil {
 		return nil, err
 	}
-	deltas, commit := map[string][]BlobChange{}, ""
-	fields := strings.Split(strings.TrimSuffix(out, "\x00"), "\x00")
-	for i := 0; i < len(fields); i++ {
-		change, ok := strings.CutPrefix(fields[i], ":")
-		if !ok {
-			commit = fields[i]
-			continue
-		}
-		// Like "100644 100644 <id> <id> M", and then the name.
-		entry := strings.Fields(change)
-		if i++; len(entry) != 5 || i == len(fields) {
-			return nil, fmt.Errorf("git diff-tree: %q is not a change", change)
-		}
-		d := BlobChange{Name: fields[i]}
-		if parseFileKind(entry[0]) == Regular {
-			d.Was = entry[2]
-		}
-		if parseFileKind(entry[1]) == Regular {
-			d.Is = entry[3]
-		}
-		deltas[commit] = append(deltas[commit], d)
-	}
-	return deltas, nil
+	return parseRawDiff(string(out))
 }
 
 // BlobIDs returns the ids of the contents of files, which are named like COMMIT:./FILE, "" where there is no file.
@@ -323,11 +297,11 @@ func (r Repository) readSizes(ctx context.Context, objects []string) ([]treeFile
 		return nil, nil
 	}
 	in := strings.NewReader(strings.Join(objects, "\n") + "\n")
-	out, err := gitCommand{dir: r.dir, offline: r.offline, in: in, args: []string{"cat-file", "--batch-check"}}.runForText(ctx)
+	out, err := r.run(ctx, in, "cat-file", "--batch-check")
 	if err != nil {
 		return nil, err
 	}
-	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
+	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
 	if len(lines) != len(objects) {
 		return nil, fmt.Errorf("git cat-file: %d answers to %d questions", len(lines), len(objects))
 	}

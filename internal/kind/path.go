@@ -74,17 +74,6 @@ func PathSteps(path string) []string {
 	return []string{path}
 }
 
-// JoinSteps returns the path of steps.
-func JoinSteps(steps []string) (path string) {
-	for _, step := range steps {
-		if path != "" && !strings.HasPrefix(step, "[") {
-			path += "."
-		}
-		path += step
-	}
-	return path
-}
-
 // bracketEnd returns the length of the brackets that a path starts with, or -1.
 func bracketEnd(path string) int {
 	end := strings.IndexAny(path[1:], `[]"`) + 1

@@ -68,16 +68,15 @@ func (f *Field) RiskOf(before, after, around any) Risk {
 
 // RiskRowOf is RiskOf with the reason. It is the row of the gravest change in an object or a list.
 func (f *Field) RiskRowOf(before, after, around any) RiskRow {
-	switch {
-	case before == nil && after == nil:
-		return RiskRow{}
-	case !f.documentsAll(before) || !f.documentsAll(after):
-		return undocumented
+	if isChange := before != nil || after != nil; isChange && (!f.documentsAll(before) || !f.documentsAll(after)) {
+		return undocumented()
 	}
 	return f.documentedRiskRow(before, after, around)
 }
 
-var undocumented = RiskRow{Risk: RiskServes, Reason: "the platform does not document it"}
+func undocumented() RiskRow {
+	return RiskRow{Risk: RiskServes, Reason: "the platform does not document it"}
+}
 
 // documentedRiskRow is RiskRowOf for values of which the platform documents all.
 func (f *Field) documentedRiskRow(before, after, around any) RiskRow {
@@ -86,7 +85,7 @@ func (f *Field) documentedRiskRow(before, after, around any) RiskRow {
 	case before == nil && after == nil:
 		return RiskRow{}
 	case i < 0:
-		return undocumented
+		return undocumented()
 	case f.rows[i].Change != "any":
 		return graverRow(f.rows[i], f.valueRisk(after, around))
 	}

@@ -1,14 +1,13 @@
 package manifest
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 
 	"trueup/internal/canon"
 	"trueup/internal/diag"
@@ -17,8 +16,12 @@ import (
 
 // The limits of a document: far above any real manifest, and far below what hurts.
 const (
-	MaxDepth   = 64
-	maxAliased = 100_000
+	MaxDepth = 64
+	tooDeep  = "nested more than 64 levels deep"
+	flatten  = "flatten the document: no documented field is nested this deeply"
+	// maxParsedDepth is what the parser reads, so that a finding about MaxDepth has its field.
+	maxParsedDepth = 200
+	maxAliased     = 100_000
 	// maxExpanded is in bytes, of a whole file.
 	maxExpanded = 16 << 20
 )
@@ -137,12 +140,11 @@ func (c *converter) convertValue(n, at *yaml.Node, f *kind.Field) any {
 		return c.stopAtLimit(n, RuleAlias, fmt.Sprintf("the alias *%s contains itself", n.Value), "write the value itself")
 	case n.Kind == yaml.AliasNode:
 		return c.convertAlias(n.Alias, n.Alias, at, f)
-	case n.Anchor != "" && bytes.HasPrefix(c.file.Lines.Data[c.file.Lines.NodeOffset(n):], []byte("&"+n.Anchor+":")):
+	case strings.Contains(n.Anchor, ":"):
 		c.addError(n, RuleAlias, "parsers disagree where the name of this anchor ends", "give it a name of letters, digits and hyphens")
 		return c.emitScalar(n, nil)
 	case len(c.path) > MaxDepth:
-		return c.stopAtLimit(at, ruleDepth, fmt.Sprintf("nested more than %d levels deep", MaxDepth),
-			"flatten the document: no documented field is nested this deeply")
+		return c.stopAtLimit(at, ruleDepth, tooDeep, flatten)
 	case n.Kind == yaml.MappingNode:
 		return c.convertMapping(n, at, f)
 	case n.Kind == yaml.SequenceNode:
@@ -184,6 +186,9 @@ func (c *converter) convertSequence(n, at *yaml.Node, f *kind.Field) any {
 		c.path = append(c.path, pathStep{index: i})
 		list[i] = c.convertValue(e, e, item)
 		c.path = c.path[:len(c.path)-1]
+		if n.Style&yaml.FlowStyle != 0 {
+			c.refuseQuestionMark(e, e)
+		}
 	}
 	c.out.json = append(c.out.json, ']')
 	return list
@@ -309,12 +314,11 @@ func (c *converter) convertKey(n *yaml.Node) (string, bool) {
 		return "", false
 	}
 	name := target.Value
-	if c.file.FollowsQuestionMark(n) {
-		c.addError(n, ruleKey, "YAML parsers disagree whether a key starts with the question mark before "+diag.Quote(name), "write "+strconv.Quote("?"+name)+": or "+strconv.Quote(name)+":")
+	if c.refuseQuestionMark(n, target) {
 		return "", false
 	}
 	switch {
-	case target.Style&yaml.TaggedStyle != 0 && target.Tag != "!!str":
+	case target.Tag == loneTag, target.Style&yaml.TaggedStyle != 0 && target.Tag != "!!str":
 		c.addError(n, ruleTag, fmt.Sprintf("the tag %s on a key", target.Tag), "remove the tag")
 		return "", false
 	case IsPlain(target) && ResolveScalar(name) != PlainText:
@@ -327,8 +331,17 @@ func (c *converter) convertKey(n *yaml.Node) (string, bool) {
 	return name, true
 }
 
+// refuseQuestionMark reports a question mark at the start of a scalar, at a place where some parsers read that a key follows.
+func (c *converter) refuseQuestionMark(at, n *yaml.Node) bool {
+	after, odd := strings.CutPrefix(n.Value, "?")
+	if odd = odd && n.Kind == yaml.ScalarNode && IsPlain(n); odd {
+		c.addError(at, ruleKey, "YAML parsers disagree whether a key starts with the question mark before "+diag.Quote(after), "write "+strconv.Quote(n.Value)+" or "+strconv.Quote(after))
+	}
+	return odd
+}
+
 func (c *converter) checkTag(n *yaml.Node, want string) {
-	if n.Style&yaml.TaggedStyle != 0 && n.Tag != want {
+	if n.Tag != want {
 		c.addError(n, ruleTag, fmt.Sprintf("YAML parsers disagree about the meaning of the tag %s", diag.Quote(n.Tag)), "remove the tag")
 	}
 }

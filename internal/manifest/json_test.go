@@ -8,7 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 	"pgregory.net/rapid"
 
 	"trueup/internal/canon"

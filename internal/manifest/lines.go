@@ -9,7 +9,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 )
 
 // maxSourceLine bounds the line that a finding carries: JSON may be one line.

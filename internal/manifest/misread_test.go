@@ -3,7 +3,7 @@ package manifest
 import (
 	"testing"
 
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 )
 
 // TestReadsAsYAMLSays has texts that parsers of YAML read in two ways: each is read as YAML 1.2 says, or refused.
@@ -13,6 +13,8 @@ func TestReadsAsYAMLSays(t *testing.T) {
 		"a: &x 1\n---\nb: *x\n":                             "refused",
 		"{?foo: bar}\n":                                     "refused",
 		"[?foo: bar]\n":                                     "refused",
+		"[?foo]\n":                                          "refused",
+		"- ?foo\n":                                          `["?foo"]`,
 		"{? foo : bar}\n":                                   `{"foo":"bar"}`,
 		"a: &x:1 b\n":                                       "refused",
 		"a: ! 12\n":                                         "refused",
@@ -31,7 +33,7 @@ func TestReadsAsYAMLSays(t *testing.T) {
 		"a: !!int 1.5\n":                                    "refused",
 		"a: !!float 1\n":                                    "refused",
 		"a: 1e3\n":                                          `{"a":1000}`,
-		"a: |\n  \tb\n":                                     "refused",
+		"a: |\n  \tb\n":                                     `{"a":"\tb\n"}`,
 		"a: |2\n  \tb\n":                                    `{"a":"\tb\n"}`,
 		"{\"a\"\n: 1}\n":                                    `{"a":1}`,
 		"{\"a\": {\"b\" \n\n  :[1]}}\n":                     `{"a":{"b":[1]}}`,

@@ -2,43 +2,41 @@ package manifest
 
 import (
 	"bytes"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 )
 
-// plainDocuments calls each with the documents of a text, as package yaml would decode them:
-// equal nodes at equal places, but without their comments. With a pool, their nodes are
+// plainDocuments calls each with the documents of a text that diag.FindMisread accepts, as package yaml would decode
+// them: equal nodes at equal places, but without their comments. With a pool, their nodes are
 // reused as soon as each returns.
 //
 // It stops at a document that it declines. It returns the offset of the first document
-// that each has not had, and its line, from 1; the offset is len(text) if there is none.
+// that each has not had, or len(text) if there is none.
 // The document before a declined one is left as well, because the parser that takes over
 // may find a mistake beyond it first.
-func plainDocuments(text []byte, pool *NodePool, each func(*yaml.Node)) (offset, line int) {
+func plainDocuments(text []byte, pool *NodePool, each func(*yaml.Node)) (offset int) {
 	p := &parser{text: text, pool: pool}
-	line = 1
-	if !hasReadableChars(text) || !p.nextLine() {
-		return 0, line
+	if !p.nextLine() {
+		return 0
 	}
 	var held *yaml.Node
 	for !p.ended || p.marker {
-		from, at := p.begin, p.line
+		from := p.begin
 		doc := p.parseDocument()
 		if doc == nil {
-			return offset, line
+			return offset
 		}
 		if held != nil {
 			each(held)
 		}
-		held, offset, line = doc, from, at
+		held, offset = doc, from
 	}
 	if held != nil {
 		each(held)
 	}
-	return len(text), p.line
+	return len(text)
 }
 
 // NodePool has nodes to use again. It serves one text at a time. The zero value is ready.
@@ -46,22 +44,6 @@ type NodePool struct {
 	// nodes are for two documents, because one is read before the last is let go.
 	nodes [2][]yaml.Node
 	turn  int
-}
-
-// hasReadableChars reports whether a text has only characters that package yaml reads, and only the
-// line breaks \n and \r\n.
-func hasReadableChars(text []byte) bool {
-	for i, size := 0, 0; i < len(text); i += size {
-		c := rune(text[i])
-		if size = 1; ' ' <= c && c < 0x7F || c == '\n' || c == '\t' || bytes.HasPrefix(text[i:], []byte("\r\n")) {
-			continue
-		}
-		c, size = utf8.DecodeRune(text[i:])
-		if c < 0xA0 || slices.Contains([]rune{'\u2028', '\u2029', '\uFEFF', '\uFFFE', '\uFFFF', utf8.RuneError}, c) {
-			return false
-		}
-	}
-	return true
 }
 
 // maxPlainDepth limits the indentation, and brackets in brackets; maxKey limits the bytes of a
@@ -129,7 +111,7 @@ func (p *parser) indent() int { return p.pos - p.begin }
 // It reports whether nothing or a comment is between.
 func (p *parser) finishLine() bool {
 	p.skipBlanks()
-	return (p.pos == p.end || p.text[p.pos] == '#') && p.nextLine()
+	return (p.pos == p.end || p.text[p.pos] == '#' && p.text[p.pos-1] == ' ') && p.nextLine()
 }
 
 // newNode makes a node at an offset of the line, which is not before that of the last one.
@@ -356,14 +338,47 @@ func (p *parser) parseScalar(inFlow bool) *yaml.Node {
 		return nil
 	}
 	p.pos = from + len(text)
-	tag := ""
-	if strings.IndexByte("+-.0123456789~<", text[0]) < 0 && (len(text) > len("false") || strings.IndexByte("yYnNtTfFoO", text[0]) < 0) {
-		tag = "!!str" // neither a number, nor a time, nor a word that package yaml knows
+	value := string(text)
+	tag := plainTag(value)
+	if tag == "" {
+		return nil
 	}
 	n := p.newNode(yaml.ScalarNode, tag, from)
-	n.Value = string(text)
-	n.Tag = n.ShortTag()
+	n.Value = value
 	return n
+}
+
+// plainTag returns the tag that package yaml gives to a plain scalar, or "" if that is not certain.
+func plainTag(s string) string {
+	const text, ofNumbers = "!!str", "0123456789abcdefABCDEFxXoOTtZz_+-.: " // and of times
+	switch ResolveScalar(s) {
+	case PlainBool:
+		return "!!bool"
+	case PlainNull, PlainEmpty:
+		return "!!null"
+	case PlainNumber:
+		switch isInt := !strings.ContainsAny(s, ".eE"); {
+		case s == "-0", len(s) > len("123456789012345678"):
+			return ""
+		case isInt:
+			return "!!int"
+		}
+		return "!!float"
+	case LooseBool:
+		if word := strings.ToLower(s); word == "true" || word == "false" {
+			return "!!bool"
+		}
+	case LooseNumber:
+		return ""
+	case PlainText:
+		switch {
+		case s == "<<":
+			return "!!merge"
+		case strings.IndexByte("+-.0123456789", s[0]) >= 0 && strings.Trim(s, ofNumbers) == "" && strings.Count(s, ".") < 2:
+			return ""
+		}
+	}
+	return text
 }
 
 // startsPlain reports whether the character at pos starts a plain scalar. A hyphen may,
@@ -385,6 +400,8 @@ func (p *parser) toScalarEnd(inFlow bool) bool {
 			return false
 		case c == '#' && p.text[p.pos-1] == ' ':
 			return !inFlow
+		case inFlow && c == ':' && p.pos+1 < p.end && strings.IndexByte(",[]{}", p.text[p.pos+1]) >= 0:
+			return false
 		case c == ':' && p.isBlank(p.pos+1), inFlow && strings.IndexByte(",]}", c) >= 0:
 			return true
 		case inFlow && strings.IndexByte("[{?", c) >= 0:

@@ -11,16 +11,17 @@ import (
 	"strings"
 	"testing"
 
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 	"pgregory.net/rapid"
 
+	"trueup/internal/diag"
 	"trueup/internal/e2e/long"
 )
 
 // read returns what Documents takes of a text, and where it stops.
-func read(text []byte) (docs []*yaml.Node, offset, line int) {
-	offset, line = plainDocuments(text, nil, func(n *yaml.Node) { docs = append(docs, n) })
-	return docs, offset, line
+func read(text []byte) (docs []*yaml.Node, offset int) {
+	offset = plainDocuments(text, nil, func(n *yaml.Node) { docs = append(docs, n) })
+	return docs, offset
 }
 
 // oracle decodes a text with package yaml, up to the first mistake.
@@ -46,14 +47,14 @@ func check(t interface {
 }, text []byte,
 ) (taken bool) {
 	t.Helper()
-	docs, offset, line := read(text)
-	want, err := oracle(text)
-	if line != bytes.Count(text[:offset], []byte("\n"))+1 && offset < len(text) {
-		t.Fatalf("offset %d is not on line %d of\n%s", offset, line, text)
+	if _, misread := diag.FindMisread(text); misread || bytes.HasPrefix(text, []byte("\uFEFF")) {
+		return false // the parser never gets it
 	}
+	docs, offset := read(text)
+	want, err := oracle(text)
 	rest, restErr := oracle(text[offset:])
 	for _, n := range rest {
-		shift(n, line-1)
+		shift(n, bytes.Count(text[:offset], []byte("\n")))
 	}
 	if (err == nil) != (restErr == nil) || offset == len(text) && err != nil {
 		t.Fatalf("%v, but the rest from %d: %v\n%s", err, offset, restErr, text)
@@ -124,7 +125,7 @@ func TestScalars(t *testing.T) {
 // TestUsualFormsAreTaken: no document of these texts is left to package yaml.
 func TestUsualFormsAreTaken(t *testing.T) {
 	for _, text := range []string{
-		"# a\n---\na: b # c\n\n---\n# d\ne: 'f'#g\n", "a:\n- b\n- c:\n  - d\n  e:\nf: g\n", "a:\n    b:\n      - c\n      -   d: e\n          f: g\nh:\n",
+		"# a\n---\na: b # c\n\n---\n# d\ne: 'f' #g\n", "a:\n- b\n- c:\n  - d\n  e:\nf: g\n", "a:\n    b:\n      - c\n      -   d: e\n          f: g\nh:\n",
 		"a: [b, 'c', {d: \"e\\n\\\"\"}]\nf: {g: [], h: {}, }\n", "a: https://b.example.com:80/c?d=e#f\nb c: -1\n\"d\": it's", "- - a\n  - b\r\n-\n- c\n",
 	} {
 		if !check(t, []byte(text)) {

@@ -40,7 +40,7 @@ func (o *Object) Position(field string) (line, column int) {
 	return at[0], at[1]
 }
 
-// Positions returns the lines and columns of several fields, as Place does, and reads the object only once.
+// Positions returns the lines and columns of several fields, as Position does, and reads the object only once.
 func (o *Object) Positions(fields []string) [][2]int {
 	found := map[string]lineColumn{}
 	parents := make([][]string, len(fields))

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"unicode"
 
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 
 	"trueup/internal/diag"
 )

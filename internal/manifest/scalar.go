@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 
 	"trueup/internal/diag"
 	"trueup/internal/kind"
@@ -22,13 +22,13 @@ type ScalarType uint8
 // What an unquoted scalar can mean.
 const (
 	PlainText ScalarType = iota
-	// PlainBool is true or false, plainNumber a number of JSON's grammar.
+	// PlainBool is true or false, PlainNumber a number of JSON's grammar.
 	PlainBool
 	PlainNumber
-	// PlainNull is the literal null. plainEmpty is an empty value or another spelling of null.
+	// PlainNull is the literal null. PlainEmpty is an empty value or another spelling of null.
 	PlainNull
 	PlainEmpty
-	// LooseBool and looseNumber are a boolean or a number for some readers of YAML (1.1, or 1.2 beyond
+	// LooseBool and LooseNumber are a boolean or a number for some readers of YAML (1.1, or 1.2 beyond
 	// JSON) and a text for others.
 	LooseBool
 	LooseNumber
@@ -109,22 +109,22 @@ var looseNumbers = sync.OnceValue(func() *regexp.Regexp {
 		`|\.(inf|Inf|INF)|\.(nan|NaN|NAN))$`)
 })
 
+// loneTag is a tag without a name.
+const loneTag = "!"
+
 // convertScalar converts a text, number, boolean or null. Where the platform needs text, an unquoted value that
 // YAML could read as something else is an error.
 func (c *converter) convertScalar(n, at *yaml.Node, f *kind.Field) any {
 	switch {
 	case n.Style&yaml.TaggedStyle != 0:
 		return c.convertTagged(n, f)
-	case c.file.Tagged && bytes.HasPrefix(c.file.Lines.Data[c.file.Lines.NodeOffset(n):], []byte("!")):
+	case n.Tag == loneTag:
 		c.addError(n, ruleTag, "YAML parsers disagree about the meaning of the tag !", "remove the tag, and write a text in quotes")
 		return c.emitScalar(n, nil)
 	case !IsPlain(n):
 		return c.convertText(n, f)
 	case n.Value == "-":
 		c.addError(n, RuleSyntax, "a lone - is neither text nor a list element", `write "-" for the text`)
-		return c.emitScalar(n, nil)
-	case strings.HasSuffix(n.Value, ":"):
-		c.addError(n, RuleSyntax, "YAML parsers disagree whether a colon at the end of a value makes it a key", "write "+strconv.Quote(n.Value)+" for the text")
 		return c.emitScalar(n, nil)
 	}
 	switch what := ResolveScalar(n.Value); what {

@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 	"pgregory.net/rapid"
 
 	"trueup/internal/canon"

@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
+	"go.yaml.in/yaml/v4/plugin/loaderlimits"
 
 	"trueup/internal/diag"
 )
@@ -44,8 +44,6 @@ type FileState struct {
 	MaxFindings int
 	MaxValues   int  // of a document
 	Comments    bool // the nodes of documents have their comments
-	Tagged      bool // the text has an exclamation mark, with which tags start
-	questions   bool // the text has a question mark
 	Pool        *NodePool
 	// marks are the offsets of possible trueup: comments that no document has taken yet.
 	marks [][]int
@@ -113,15 +111,6 @@ func (f *FileState) removeSilenced() {
 	f.shown = len(f.Findings)
 }
 
-// FollowsQuestionMark reports whether a question mark stands right before a node.
-func (f *FileState) FollowsQuestionMark(n *yaml.Node) bool {
-	if !f.questions {
-		return false
-	}
-	at := f.Lines.NodeOffset(n)
-	return at > 0 && f.Lines.Data[at-1] == '?'
-}
-
 // StartDocument begins the findings of a document.
 func (f *FileState) StartDocument() {
 	f.from, f.shown, f.beyondDocument = len(f.Findings), len(f.Findings), droppedFindings{}
@@ -161,7 +150,7 @@ func (f *FileState) addUnshown(message string, worst diag.Severity) {
 	f.Findings = append(f.Findings, last)
 }
 
-// AddError is Add for an error.
+// AddError is AddFinding for an error.
 func (f *FileState) AddError(line, column int, rule, field, message, fix string) *diag.Finding {
 	return f.AddFinding(line, column, rule, diag.Error, field, message, fix)
 }
@@ -196,9 +185,9 @@ func (f *FileState) EachDocument(each func(*yaml.Node)) {
 	for n := 0; ok && n < maxBroken; n++ {
 		var err error
 		if f.Comments {
-			err = decodeFully(jsonToYAML(data), each)
+			err = decodeFully(joinSurrogates(data), each)
 		} else {
-			err = decodeDocuments(jsonToYAML(data), f.Pool, each)
+			err = decodeDocuments(joinSurrogates(data), f.Pool, each)
 		}
 		if err == nil {
 			return
@@ -217,58 +206,32 @@ func (f *FileState) DocumentNodes() (docs []*yaml.Node) {
 // decodeDocuments calls each with the documents of a text, up to the first error. Some have no comments. With a
 // pool, some nodes are reused when each returns.
 func decodeDocuments(text []byte, pool *NodePool, each func(*yaml.Node)) error {
-	offset, line := plainDocuments(text, pool, each)
+	offset := plainDocuments(text, pool, each)
 	if offset == len(text) {
 		return nil
 	}
-	err := decodeFully(text[offset:], func(doc *yaml.Node) {
-		moveDown(doc, line-1)
-		each(doc)
-	})
-	if err != nil && offset > 0 {
-		err = decodeFully(text, func(*yaml.Node) {}) // its lines are those of the whole text
+	blank := func(r rune) rune {
+		if r == '\n' {
+			return r
+		}
+		return ' '
+	}
+	return decodeFully(append(bytes.Map(blank, text[:offset]), text[offset:]...), each) // its lines are those of the text
+}
+
+// decodeFully is decodeDocuments with comments, which takes several times as long.
+func decodeFully(text []byte, each func(*yaml.Node)) error {
+	loader, err := yaml.NewLoader(bytes.NewReader(text), yaml.WithPlugin(loaderlimits.New(loaderlimits.DepthValue(maxParsedDepth))))
+	for err == nil {
+		var doc yaml.Node
+		if err = catchPanic(func() error { return loader.Load(&doc) }); err == nil {
+			each(&doc)
+		}
+	}
+	if errors.Is(err, io.EOF) {
+		return nil
 	}
 	return err
-}
-
-// decodeFully is decode with comments, which takes several times as long.
-func decodeFully(text []byte, each func(*yaml.Node)) error {
-	dec := yaml.NewDecoder(bytes.NewReader(text))
-	for {
-		var doc yaml.Node
-		switch err := catchPanic(func() error { return dec.Decode(&doc) }); {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return err
-		}
-		if alias := aliasOfEarlier(&doc, doc.Line); alias != nil {
-			return fmt.Errorf("yaml: line %d: unknown anchor '%s' referenced", alias.Line, alias.Value)
-		}
-		each(&doc)
-	}
-}
-
-// aliasOfEarlier returns an alias below n whose anchor is above the line at which the document starts: YAML gives each
-// document anchors of its own.
-func aliasOfEarlier(n *yaml.Node, start int) *yaml.Node {
-	if n.Kind == yaml.AliasNode && n.Alias.Line < start {
-		return n
-	}
-	for _, below := range n.Content {
-		if alias := aliasOfEarlier(below, start); alias != nil {
-			return alias
-		}
-	}
-	return nil
-}
-
-// moveDown adds lines to the places of a node and of all nodes below.
-func moveDown(n *yaml.Node, lines int) {
-	n.Line += lines
-	for _, below := range n.Content {
-		moveDown(below, lines)
-	}
 }
 
 // catchPanic returns a panic of a parser as an error.
@@ -310,7 +273,6 @@ func (f *FileState) cleanText(data []byte) ([]byte, bool) {
 	m, found := diag.FindMisread(data)
 	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
 	f.Lines, f.marks = LineIndex{Data: data}, findMarks(data)
-	f.Tagged, f.questions = bytes.IndexByte(data, '!') >= 0, bytes.IndexByte(data, '?') >= 0
 	if len(f.marks) == maxMarks {
 		f.AddFinding(1, 1, ruleIgnoreOdd, diag.Warning, "", fmt.Sprintf("the file has %d or more trueup:ignore comments; the rest is not read", maxMarks), "split it into several files")
 	}
@@ -385,50 +347,44 @@ func (f *FileState) resumeAfter(line int) ([]byte, bool) {
 // FirstAlias returns the line of the first alias of a YAML text, or 0. A parser without limits must not
 // expand aliases, because a few lines can fill the memory. A text that is not YAML has none.
 func FirstAlias(text []byte) (line int) {
-	NewFileState("", text).EachDocument(func(doc *yaml.Node) {
-		if alias := aliasOfEarlier(doc, math.MaxInt); alias != nil && line == 0 {
-			line = alias.Line
+	var look func(n *yaml.Node)
+	look = func(n *yaml.Node) {
+		if n.Kind == yaml.AliasNode && line == 0 {
+			line = n.Line
 		}
-	})
+		for _, below := range n.Content {
+			look(below)
+		}
+	}
+	NewFileState("", text).EachDocument(look)
 	return line
 }
 
-// jsonText matches a string of valid JSON and, if that is in a later line, the colon behind it. lateColon matches a line that
-// may have such a colon, and jsonEscape an escape in a string; a surrogate pair is one.
+// jsonText matches a string of valid JSON, and jsonEscape an escape in one; a surrogate pair is one.
 var (
-	lateColon  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\n\s*:`) })
-	jsonText   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`("(?:[^"\\]|\\.)*")([ \t\r]*\n\s*:)?`) })
+	jsonText   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"(?:[^"\\]|\\.)*"`) })
 	jsonEscape = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`\\u[dD][89abAB][[:xdigit:]]{2}\\u[dD][c-fC-F][[:xdigit:]]{2}|\\.`)
 	})
 )
 
-// jsonToYAML rewrites what the YAML parser rejects in JSON: the escapes \/ and surrogate pairs, and a line break before a
-// colon. Spaces keep the places of what follows. A text that is not JSON stays as it is.
-func jsonToYAML(data []byte) []byte {
+// joinSurrogates rewrites the surrogate pairs of JSON, which the YAML parser rejects. Spaces keep the places of what
+// follows. A text that is not JSON stays as it is.
+func joinSurrogates(data []byte) []byte {
 	start := bytes.TrimLeft(data, " \t\r\n")
 	isFlow := len(start) > 0 && bytes.ContainsAny(start[:1], `{["`)
-	if !isFlow || bytes.IndexByte(data, '\\') < 0 && !lateColon().Match(data) || !json.Valid(data) {
+	if !isFlow || bytes.IndexByte(data, '\\') < 0 || !json.Valid(data) {
 		return data
 	}
-	return jsonText().ReplaceAllFunc(data, func(match []byte) []byte {
-		end := bytes.LastIndexByte(match, '"') + 1
-		text, gap := match[:end], match[end:]
+	return jsonText().ReplaceAllFunc(data, func(text []byte) []byte {
 		out := jsonEscape().ReplaceAllFunc(text, func(escape []byte) []byte {
-			switch {
-			case string(escape) == `\/`:
-				return escape[1:]
-			case len(escape) < len(`\ud83d\ude00`):
+			if len(escape) < len(`\ud83d\ude00`) {
 				return escape
 			}
 			var character string
 			_ = json.Unmarshal(slices.Concat([]byte{'"'}, escape, []byte{'"'}), &character) // jsonEscape matches valid pairs only
 			return fmt.Appendf(nil, `\U%08x`, []rune(character)[0])
 		})
-		if len(gap) > 0 {
-			out, gap = append(bytes.Clone(out), ':'), append(bytes.Clone(gap[:len(gap)-1]), ' ')
-			return append(out, gap...)
-		}
 		return append(out, bytes.Repeat([]byte(" "), len(text)-len(out))...)
 	})
 }

@@ -3,21 +3,19 @@ package manifest
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"regexp"
 	"strings"
 	"sync"
 	"unicode/utf8"
 
-	yaml4 "go.yaml.in/yaml/v4"
+	"go.yaml.in/yaml/v4"
 )
 
-// reportSyntax reports what the parser rejected, and returns the line. Version 4 of the parser has exact
-// places, but is slower, so it parses only what version 3 rejected.
+// reportSyntax reports what the parser rejected, and returns the line.
 func (f *FileState) reportSyntax(data []byte, err error) int {
-	at := findSyntaxError(data)
-	if at == nil {
-		at = f.rejectedByV3(strings.TrimPrefix(err.Error(), "yaml: "))
+	at, ok := errors.AsType[*yaml.LoadError](err)
+	if !ok {
+		at = &yaml.LoadError{Message: err.Error()}
 	}
 	mark := at.Mark
 	if isAboutContext(at, len(bytes.TrimRight(data, "\r\n"))) {
@@ -43,22 +41,6 @@ func (f *FileState) reportSyntax(data []byte, err error) int {
 	return line
 }
 
-// rejectedByV3 returns what an error of version 3 says. Version 4 accepts the text.
-func (f *FileState) rejectedByV3(message string) *yaml4.LoadError {
-	at := &yaml4.LoadError{Mark: yaml4.Mark{Line: 1}, Message: message}
-	if n, _ := fmt.Sscanf(message, "line %d:", &at.Mark.Line); n == 1 {
-		_, at.Message, _ = strings.Cut(message, ": ")
-		if strings.HasPrefix(at.Message, "did not find") {
-			at.Mark.Line++ // these lines count from 0
-		}
-	}
-	start := f.Lines.LineStart(at.Mark.Line) // of the text that has the escape
-	if escape := bytes.Index(f.Lines.Data[start:], []byte(`\/`)); escape >= 0 && strings.Contains(message, "unknown escape") {
-		at.Mark.Line, at.Mark.Column = f.Lines.Position(start + escape)
-	}
-	return at
-}
-
 // conflict matches a line that git writes around a conflict.
 var conflict = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:<{7}|={7}|>{7})(?: |$)`) })
 
@@ -68,21 +50,9 @@ func (f *FileState) isBetween(line int) bool {
 	return len(text) == 0 || BetweenDocuments().Match(text)
 }
 
-func findSyntaxError(data []byte) *yaml4.LoadError {
-	dec := yaml4.NewDecoder(bytes.NewReader(data))
-	for {
-		var doc yaml4.Node
-		if err := catchPanic(func() error { return dec.Decode(&doc) }); err != nil {
-			var at *yaml4.LoadError
-			errors.As(err, &at)
-			return at
-		}
-	}
-}
-
 // isAboutContext reports whether the mistake is at the start of a construct, and not where the parser
 // noticed it, such as at the end of the text.
-func isAboutContext(at *yaml4.LoadError, end int) bool {
+func isAboutContext(at *yaml.LoadError, end int) bool {
 	switch at.ContextMsg {
 	case "while scanning a simple key", "while scanning an alias", "while scanning an anchor":
 		return true
@@ -103,10 +73,12 @@ func knownMistakes() []syntaxHint {
 		quotes      = "put the text in quotes"
 	)
 	return []syntaxHint{
+		{"exceeded max depth", ruleDepth, tooDeep, flatten},
 		{"unknown anchor", RuleAlias, "", "text that starts with * needs quotes; an alias needs an anchor (&) before it"},
 		{"alphabetic or numeric character", RuleSyntax, "an unquoted * or & starts an alias or an anchor", quotes + `, such as "*.example.com"`},
 		{"tab character", RuleSyntax, "a tab where only spaces are allowed", "indent with spaces"},
 		{"cannot start any token", RuleSyntax, "an unquoted text cannot start with this character", quotes},
+		{"comment without preceding whitespace", RuleSyntax, "a comment right after a value", "write a space before #, or " + quotes},
 		{"mapping values are not allowed", RuleSyntax, "a colon where no key is allowed", `put text that contains ": " in quotes, or ` + indentation},
 		{"document start", ruleTrailing, "content after the end of the document", "remove it, or start a new document with a line ---"},
 		{"invalid Unicode character escape code", RuleSyntax, "an escape that is half a character", "write the character itself, or both halves of it"},

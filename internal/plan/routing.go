@@ -67,7 +67,8 @@ func (p *Planner) newSite() *routing.Site {
 			c.Key = o.Key()
 		}
 		hosts[i] = kind.HostKey(o.Host)
-		c.Read, c.Claims = p.readLiveConfig, routing.AppendHosts(hosts[i:i+1:i+1], o.Spec)
+		c.Config = sync.OnceValue(func() *routing.CDNConfig { return p.readLiveConfig(c.Key) })
+		c.Claims = routing.AppendHosts(hosts[i:i+1:i+1], o.Spec)
 		if i < len(set) && set[i].Digest != o.Digest {
 			c.Claims = append(c.Claims, routing.ClaimsOf(set[i].Spec)...)
 		}

@@ -13,19 +13,21 @@ import (
 	"trueup/internal/merge"
 )
 
-// schemaRules has the rules of each kind's schema, which nobody changes.
-var schemaRules sync.Map
+// rulesBySchema returns the rules of each kind's schema alone, which nobody changes.
+var rulesBySchema = sync.OnceValue(func() map[*kind.Kind]*merge.Rules {
+	rules := map[*kind.Kind]*merge.Rules{}
+	for _, k := range kind.AllKinds() {
+		rules[k] = rulesFromField(k.Spec())
+	}
+	return rules
+})
 
 // RulesFor returns how specs of the kind are compared, by the schema and the project's overrides. Do not change the result.
 func RulesFor(k *kind.Kind, overrides []Override) *merge.Rules {
-	all := slices.Clone(overrides)
-	all = slices.DeleteFunc(all, func(o Override) bool { return !strings.EqualFold(o.Kind, k.Name) || len(o.Undocumented) > 0 })
-	if len(all) == 0 {
-		rules, known := schemaRules.Load(k)
-		if !known {
-			rules, _ = schemaRules.LoadOrStore(k, rulesFromField(k.Spec()))
-		}
-		return rules.(*merge.Rules)
+	isOther := func(o Override) bool { return !strings.EqualFold(o.Kind, k.Name) || len(o.Undocumented) > 0 }
+	all := slices.DeleteFunc(slices.Clone(overrides), isOther)
+	if rules := rulesBySchema()[k]; rules != nil && len(all) == 0 {
+		return rules
 	}
 	rules := rulesFromField(k.Spec())
 	for _, o := range all {

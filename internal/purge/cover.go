@@ -1,10 +1,7 @@
 package purge
 
 import (
-	"cmp"
 	"slices"
-	"sort"
-	"strings"
 )
 
 // RedundantPath is a path that another path of the list covers.
@@ -14,11 +11,9 @@ type RedundantPath struct {
 }
 
 // FindRedundant returns the paths that a purge does not need, in the order of the list. By is never
-// redundant itself. It takes O((n+m) log m) for n absolute and m prefix paths.
-func FindRedundant(paths []string) []RedundantPath {
-	c := NewPrefixIndex(paths)
-	first := make(map[string]int, len(paths)-len(c.sorted))
-	var redundant []RedundantPath
+// redundant itself.
+func FindRedundant(paths []string) (redundant []RedundantPath) {
+	c, first := NewPrefixIndex(paths), map[string]int{}
 	for i, path := range paths {
 		by, covered := c.widestPrefix(path)
 		if !covered {
@@ -34,51 +29,42 @@ func FindRedundant(paths []string) []RedundantPath {
 }
 
 // PrefixIndex finds which of the prefix paths of several lists cover a path.
-type PrefixIndex struct{ sorted []prefix }
-
-// prefix is a prefix path, its text without the star, and its place.
-type prefix struct {
-	path, stem  string
-	list, index int
-	// up is the place in sorted of the narrowest other prefix that covers this one, or -1; top that of
-	// the widest, or its own.
-	up, top int
+type PrefixIndex struct {
+	// places has the prefix paths by their text without the star, and lengths are those of the texts, the shortest first.
+	places  map[string][]prefixPlace
+	lengths []int
 }
 
-// NewPrefixIndex returns the index of the prefix paths in lists; it ignores other paths. It takes O(m log m) for m
-// prefix paths.
-func NewPrefixIndex(lists ...[]string) (c PrefixIndex) {
+type prefixPlace struct{ list, index int }
+
+// NewPrefixIndex returns the index of the prefix paths in lists; it ignores other paths.
+func NewPrefixIndex(lists ...[]string) PrefixIndex {
+	c := PrefixIndex{places: map[string][]prefixPlace{}}
 	for list, paths := range lists {
 		for i, path := range paths {
 			if IsPrefix(path) {
-				c.sorted = append(c.sorted, prefix{path: path, stem: prefixStem(path), list: list, index: i})
+				stem := prefixStem(path)
+				c.places[stem], c.lengths = append(c.places[stem], prefixPlace{list, i}), append(c.lengths, len(stem))
 			}
 		}
 	}
-	slices.SortFunc(c.sorted, func(a, b prefix) int {
-		return cmp.Or(strings.Compare(a.stem, b.stem), a.list-b.list, a.index-b.index)
-	})
-	for i := range c.sorted {
-		p := &c.sorted[i]
-		p.up, p.top = i-1, i
-		for p.up >= 0 && !strings.HasPrefix(p.stem, c.sorted[p.up].stem) {
-			p.up = c.sorted[p.up].up
-		}
-		if p.up >= 0 {
-			p.top = c.sorted[p.up].top
-		}
-	}
+	slices.Sort(c.lengths)
+	c.lengths = slices.Compact(c.lengths)
 	return c
 }
 
 // CoveredBy returns the narrowest prefix path that covers path and for which counts is true (nil: any), if there is
-// one. It takes O(log m), and a step for each prefix inside another.
+// one.
 func (c PrefixIndex) CoveredBy(path string, counts func(list int) bool) (by string, ok bool) {
-	s := prefixStem(path)
-	for at := c.floorPrefix(s); at >= 0; at = c.sorted[at].up {
-		p := &c.sorted[at]
-		if strings.HasPrefix(s, p.stem) && (counts == nil || counts(p.list)) {
-			return p.path, true
+	stem := prefixStem(path)
+	for _, n := range slices.Backward(c.lengths) {
+		if n > len(stem) {
+			continue
+		}
+		for _, p := range c.places[stem[:n]] {
+			if counts == nil || counts(p.list) {
+				return stem[:n] + "*", true
+			}
 		}
 	}
 	return "", false
@@ -86,17 +72,14 @@ func (c PrefixIndex) CoveredBy(path string, counts func(list int) bool) (by stri
 
 // widestPrefix returns the index of the widest prefix that covers path, perhaps itself.
 func (c PrefixIndex) widestPrefix(path string) (index int, ok bool) {
-	s := prefixStem(path)
-	at := c.floorPrefix(s)
-	if at < 0 {
-		return 0, false
+	stem := prefixStem(path)
+	for _, n := range c.lengths {
+		if n > len(stem) {
+			break
+		}
+		if places := c.places[stem[:n]]; places != nil {
+			return places[0].index, true
+		}
 	}
-	top := c.sorted[c.sorted[at].top]
-	return top.index, strings.HasPrefix(s, top.stem)
-}
-
-// floorPrefix returns the place of the last prefix whose stem is not greater than s, or -1. If a prefix covers s,
-// it is that one, or covers that one.
-func (c PrefixIndex) floorPrefix(s string) int {
-	return sort.Search(len(c.sorted), func(i int) bool { return c.sorted[i].stem > s }) - 1
+	return 0, false
 }

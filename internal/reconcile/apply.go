@@ -1,11 +1,11 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -26,11 +26,11 @@ import (
 
 // ApplyPlan applies the plan, and returns the exit code.
 func (s *Session) ApplyPlan(ctx context.Context) (apply.Result, int) {
-	client := s.Platform.NewClient()
+	client := api.NewClient(s.Platform.API)
 	defer client.Close()
 	defer context.AfterFunc(ctx, func() {
 		if errors.Is(ctx.Err(), context.Canceled) {
-			s.env.Log(slog.LevelWarn, "interrupted: trueup starts nothing new and waits for requests in flight; interrupt again to stop waiting")
+			s.env.Warn("interrupted: trueup starts nothing new and waits for requests in flight; interrupt again to stop waiting")
 		}
 	})()
 	progress, end := s.env.Begin("applying")
@@ -47,7 +47,7 @@ func (s *Session) ApplyPlan(ctx context.Context) (apply.Result, int) {
 		},
 		Spec:     s.managedSpec,
 		Rules:    func(k *kind.Kind) *merge.Rules { return s.planner.RulesOf(k) },
-		Report:   s.env.Report,
+		Report:   s.options.Report,
 		Progress: progress,
 		Hurry:    s.env.Hurry,
 		Sleep:    s.env.Sleep,
@@ -68,11 +68,7 @@ func (s *Session) ApplyPlan(ctx context.Context) (apply.Result, int) {
 			o.Line, o.Column = s.inputs.Set.Find(o.Key).Position(o.Field)
 		}
 	}
-	code := ExitCode(result)
-	if s.settles && (code == diag.ExitStale || code == diag.ExitNotConverged) {
-		code = diag.ExitPartial // it is still open, and the next run sees it
-	}
-	return result, diag.OrInterrupted(ctx, code)
+	return result, diag.OrInterrupted(ctx, ExitCode(result))
 }
 
 // maxSkew is how far the platform's clock and this machine's may differ without a warning (docs/design.md A6).
@@ -90,7 +86,7 @@ func (s *Session) ClockReader(client *api.Client) func(context.Context, *kind.Ki
 		}
 		if skew := read.Server.Sub(read.Wall).Abs(); !read.Server.IsZero() && skew > maxSkew {
 			s.warnedOfSkew.Do(func() {
-				s.env.Log(slog.LevelWarn, fmt.Sprintf("the platform's clock and this machine's clock differ by %s", skew.Round(time.Second)))
+				s.env.Warn("the platform's clock and this machine's clock differ by %s", skew.Round(time.Second))
 			})
 		}
 		return ledger.NewInstant(read.Server, read.Wall), nil
@@ -118,21 +114,15 @@ func (s *Session) timeSources() map[kind.Area]kind.Key {
 // ExitCode returns the exit code of an apply; of several outcomes the most urgent for a person counts
 // (docs/design.md 0.24). Stale objects give diag.ExitStale only if nothing was sent.
 func ExitCode(res apply.Result) int {
-	seen := map[apply.Verdict]bool{}
-	sent := false
+	code, sent := diag.ExitOK, false
 	for _, o := range res.Outcomes {
-		seen[o.Verdict] = true
+		code = diag.WorstExit(code, max(diag.ParseExit(string(o.Verdict)), diag.ExitOK))
 		sent = sent || o.Sent
 	}
-	for _, verdict := range []apply.Verdict{apply.Interrupted, apply.Auth, apply.NeedsPerson, apply.NotConverged, apply.Stale, apply.Partial} {
-		switch {
-		case seen[verdict] && verdict == apply.Stale && sent:
-			return diag.ExitPartial
-		case seen[verdict]:
-			return diag.ParseExit(string(verdict))
-		}
+	if code == diag.ExitStale && sent {
+		return diag.ExitPartial
 	}
-	return diag.ExitOK
+	return code
 }
 
 // PurgeProbe is a harmless purge, whose path does not exist. Session.SendProbe sends it again.
@@ -161,7 +151,7 @@ func (s *Session) NarrowToProbe(p PurgeProbe) error {
 // SendProbe sends a probe again, which the platform has accepted (docs/design.md 0.7). It records that the platform
 // refused the duplicate. Any other answer is an error. An accepted duplicate ends what was proven before.
 func (s *Session) SendProbe(ctx context.Context, p PurgeProbe) (proof ledger.DuplicateProof, err error) {
-	client := s.Platform.NewClient()
+	client := api.NewClient(s.Platform.API)
 	defer client.Close()
 	records, err := s.Ledger.ReadRecords(ctx, []kind.Key{p.key})
 	if err != nil {
@@ -192,14 +182,7 @@ func (s *Session) SendProbe(ctx context.Context, p PurgeProbe) (proof ledger.Dup
 
 // compareCommit compares what is checked out with what the ledger says was applied. It asks no remote and no platform.
 func (s *Session) compareCommit(ctx context.Context) CommitOrder {
-	return s.env.History.CompareWithApplied(ctx, appliedCommit(s.inputs.Ledger.Head), !s.options.ReadOnly)
-}
-
-func appliedCommit(h *ledger.ApplyHead) AppliedCommit {
-	if h == nil {
-		return AppliedCommit{}
-	}
-	return AppliedCommit{Commit: h.NewestCommit(), Ancestors: h.Ancestors}
+	return s.history.CompareWithApplied(ctx, s.inputs.Ledger.Head, !s.options.ReadOnly)
 }
 
 // orderNote says that the commit is older than the one that was applied, or that nothing shows whether it is. It is
@@ -243,7 +226,7 @@ func (s *Session) BeginRun(ctx context.Context) {
 	if s.inputs.Ledger.Problem != "" {
 		return
 	}
-	applied := appliedCommit(s.inputs.Ledger.Head)
+	applied := cmp.Or(s.inputs.Ledger.Head, &ledger.ApplyHead{})
 	head := ledger.ApplyHead{Claim: s.env.NewClaim(), OlderCommit: s.order.IsOlder(), Areas: s.inputs.Set.Areas()}
 	if len(ledger.ActiveHolds(s.inputs.Ledger.Holds, s.inputs.At.Early)) > 0 {
 		head.DespiteHold = s.options.DespiteHold
@@ -251,18 +234,18 @@ func (s *Session) BeginRun(ctx context.Context) {
 	head.Dirty = s.order.Dirty
 	switch head.Commit = s.order.Commit; {
 	case head.Commit == "", s.order.Ancestor && s.order.Dirty:
-		head.After, head.Ancestors = applied.Commit, applied.Ancestors // what is older stays older
-	case head.Commit == applied.Commit:
+		head.After, head.Ancestors = applied.NewestCommit(), applied.Ancestors // what is older stays older
+	case head.Commit == applied.NewestCommit():
 		head.Ancestors = applied.Ancestors
 	default:
-		head.Ancestors = s.order.AddOlder(s.env.History.Ancestors(ctx), applied)
+		head.Ancestors = s.order.AddOlder(s.history.Ancestors(ctx), applied)
 	}
 	var one sync.Mutex
 	s.Ledger.BeginRun(s.inputs.Ledger.Head, head, s.inputs.At, func(ctx context.Context, recorded *ledger.ApplyHead) ([]string, bool) {
 		one.Lock()
 		defer one.Unlock()
-		order := s.env.History.CompareWithApplied(ctx, appliedCommit(recorded), true)
-		return order.AddOlder(s.env.History.Ancestors(ctx), appliedCommit(recorded)), s.options.accepts(olderCommit) || !order.IsOlder()
+		order := s.history.CompareWithApplied(ctx, recorded, true)
+		return order.AddOlder(s.history.Ancestors(ctx), recorded), s.options.accepts(olderCommit) || !order.IsOlder()
 	})
 }
 
@@ -282,7 +265,7 @@ func (s *Session) FinishRun(ctx context.Context, result apply.Result, code int) 
 		return diag.WorstExit(code, ExitCode(result)), err
 	}
 	if err != nil {
-		s.env.Log(slog.LevelWarn, "record the apply: "+err.Error())
+		s.env.Warn("record the apply: %s", err)
 	}
 	return code, nil
 }

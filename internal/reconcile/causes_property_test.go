@@ -634,7 +634,7 @@ func (s *story) plan(m moment) {
 	if err != nil || loaded.Findings.HasErrors() {
 		s.t.Fatalf("seed %d: %v %v", s.seed, err, loaded.Findings)
 	}
-	reader := reconcile.NewCommitReader(reconcile.CommitReaderConfig{Cwd: s.dir, LoadedProject: loaded})
+	reader := reconcile.NewCommitReader(config.Options{Env: config.Env{Getenv: func(string) string { return "" }, Cwd: s.dir}}, loaded, nil)
 	planner := plan.NewPlanner(s.inputs(m, loaded.Set))
 	made, _ := planner.MakePlan()
 	past := reader.ReadPast(s.t.Context(), "", made.NeedsGitHistory())

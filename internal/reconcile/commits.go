@@ -13,6 +13,7 @@ import (
 	"trueup/internal/config"
 	"trueup/internal/diag"
 	"trueup/internal/git"
+	"trueup/internal/ledger"
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
 )
@@ -30,25 +31,20 @@ type CommitOrder struct {
 // IsOlder reports whether the files of the run are certainly older than those of the commit that was applied.
 func (o CommitOrder) IsOlder() bool { return o.Ancestor && !o.Dirty }
 
-// AppliedCommit is a commit that was applied, which may be empty, and abbreviated ancestors of it: a clone may lack the commit.
-type AppliedCommit struct {
-	Commit    string
-	Ancestors []string
-}
-
 // maxOlder limits the commits that the ledger knows to be older.
 const maxOlder = 200
 
 // AddOlder adds, to the ancestors of the commit that is checked out, those that an apply of it must keep older: what was
 // applied before, if that is older, and what was older then. A commit that a person chose to go back to forgets the latter.
-func (o CommitOrder) AddOlder(ancestors []string, applied AppliedCommit) []string {
+func (o CommitOrder) AddOlder(ancestors []string, applied *ledger.ApplyHead) []string {
 	var more []string
+	applied = cmp.Or(applied, &ledger.ApplyHead{})
 	switch {
 	case o.Ancestor:
 	case o.Unclear != "":
 		more = applied.Ancestors
-	case applied.Commit != "":
-		more = append([]string{ShortID(applied.Commit)}, applied.Ancestors...)
+	case applied.NewestCommit() != "":
+		more = append([]string{ShortID(applied.NewestCommit())}, applied.Ancestors...)
 	}
 	for _, id := range more {
 		if !slices.Contains(ancestors, id) && id != ShortID(o.Commit) {
@@ -58,29 +54,28 @@ func (o CommitOrder) AddOlder(ancestors []string, applied AppliedCommit) []strin
 	return ancestors[:min(len(ancestors), maxOlder)]
 }
 
-// CompareWithApplied compares the commit that is checked out with the one that was applied. It never fails a run.
-func (r *CommitReader) CompareWithApplied(ctx context.Context, applied AppliedCommit, withDirty bool) CommitOrder {
+// CompareWithApplied compares the commit that is checked out with the one that was applied; nil is none. It never fails a run.
+func (r *CommitReader) CompareWithApplied(ctx context.Context, applied *ledger.ApplyHead, withDirty bool) CommitOrder {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	p, problem := r.withRepository(ctx)
-	if problem.Problem != "" {
+	if problem := r.explainable(ctx); problem.Problem != "" {
 		return CommitOrder{Unclear: problem.Problem}
 	}
-	if p.head == "" {
-		p.head, _ = p.repository.ResolveCommit(ctx, "HEAD")
+	if r.head == "" {
+		r.head, _ = r.repository.ResolveCommit(ctx, "HEAD")
 	}
-	o := CommitOrder{Commit: p.head}
+	o := CommitOrder{Commit: r.head}
 	switch {
 	case o.Commit == "":
 		return CommitOrder{Unclear: "the repository has no commit yet"}
-	case applied.Commit == "" || applied.Commit == o.Commit:
-	case slices.Contains(applied.Ancestors, ShortID(o.Commit)):
+	case applied.NewestCommit() == "" || applied.NewestCommit() == o.Commit:
+	case slices.Contains(applied.Ancestors, ShortID(o.Commit)): // a clone may lack the commit
 		o.Ancestor = true
 	default:
-		o.Ancestor, o.Unclear = p.compareCommits(ctx, applied.Commit)
+		o.Ancestor, o.Unclear = r.compareCommits(ctx, applied.NewestCommit())
 	}
 	if withDirty || o.Ancestor {
-		o.Dirty = p.hasUncommitted(ctx)
+		o.Dirty = r.hasUncommitted(ctx)
 	}
 	if o.Dirty && o.Ancestor {
 		o.Unclear = "the files differ from those of this commit"
@@ -93,11 +88,10 @@ const maxAncestors = 100
 
 // Ancestors returns the abbreviated ids of the newest ancestors of the commit that is checked out.
 func (r *CommitReader) Ancestors(ctx context.Context) (ids []string) {
-	p, problem := r.withRepository(ctx)
-	if problem.Problem != "" {
+	if r.explainable(ctx).Problem != "" {
 		return nil
 	}
-	line, err := p.repository.ListCommits(ctx, maxAncestors+1)
+	line, err := r.repository.ListCommits(ctx, maxAncestors+1)
 	if err != nil || len(line) == 0 {
 		return nil
 	}
@@ -125,10 +119,10 @@ func (r *CommitReader) compareCommits(ctx context.Context, applied string) (isAn
 // hasUncommitted reports whether a file that the project reads is not as in the commit, or git can't tell.
 func (r *CommitReader) hasUncommitted(ctx context.Context) bool {
 	paths, read := slices.Clone(r.names), map[string]bool{}
-	if name, err := filepath.Rel(r.dir, filepath.Join(r.cfg.Project.Dir, config.ProjectFile)); err == nil && r.cfg.Project.Dir != "" {
+	if name, err := filepath.Rel(r.dir, filepath.Join(r.Project.Dir, config.ProjectFile)); err == nil && r.Project.Dir != "" {
 		paths, read[path.Clean(filepath.ToSlash(name))] = append(paths, filepath.ToSlash(name)), true
 	}
-	for _, o := range r.cfg.Set.Objects {
+	for _, o := range r.Set.Objects {
 		read[r.fileOf(o.Path)] = true
 	}
 	changed, added, err := r.repository.UncommittedNames(ctx, paths)
@@ -155,14 +149,14 @@ func (r *CommitReader) findBase(ctx context.Context, ref string) plan.ComparedCo
 	if b, ok := r.baseFromMergeCommit(ctx); ok {
 		return b
 	}
-	if r.cfg.CI.BaseRef != "" {
+	if r.ci.BaseRef != "" {
 		return r.baseFromTargetBranch(ctx)
 	}
 	mainline, err := r.findMainline(ctx)
 	switch {
 	case err != nil:
 		return unreadableBase(err)
-	case r.cfg.InCI && r.isOnMainline(ctx, mainline):
+	case r.env.InCI() && r.isOnMainline(ctx, mainline):
 		return r.baseFromPush(ctx)
 	case mainline == "":
 		problem := "the remote origin has no default branch to compare with"
@@ -177,10 +171,10 @@ func (r *CommitReader) findBase(ctx context.Context, ref string) plan.ComparedCo
 // findMainline returns the remote's default branch, empty if it is not here. It trusts CI first,
 // because a clone may only have another branch with a usual name.
 func (r *CommitReader) findMainline(ctx context.Context) (string, error) {
-	if r.cfg.CI.DefaultBranch == "" {
+	if r.ci.DefaultBranch == "" {
 		return r.repository.DefaultBranch(ctx)
 	}
-	name := "origin/" + r.cfg.CI.DefaultBranch
+	name := "origin/" + r.ci.DefaultBranch
 	if _, err := r.repository.ResolveCommit(ctx, "refs/remotes/"+name); err == nil {
 		return name, nil
 	}
@@ -191,32 +185,32 @@ func (r *CommitReader) findMainline(ctx context.Context) (string, error) {
 // parent, the target branch at that time: a later commit would show other people's merges as
 // reverted, an earlier one as changes of this pull request.
 func (r *CommitReader) baseFromMergeCommit(ctx context.Context) (plan.ComparedCommits, bool) {
-	if r.cfg.CI.PullRequest == 0 || r.head == r.cfg.CI.HeadCommit {
+	if r.ci.PullRequest == 0 || r.head == r.ci.HeadCommit {
 		return plan.ComparedCommits{}, false
 	}
 	// A job may have checked out the branch itself, which can end in a merge as well.
 	parents, err := r.repository.Parents(ctx, r.head)
-	if err != nil || len(parents) != 2 || r.head != r.cfg.CI.MergeCommit && parents[1] != r.cfg.CI.HeadCommit {
+	if err != nil || len(parents) != 2 || r.head != r.ci.MergeCommit && parents[1] != r.ci.HeadCommit {
 		return plan.ComparedCommits{}, false
 	}
 	b := plan.ComparedCommits{Ref: "the target branch", Merge: true}
-	if r.cfg.CI.BaseRef != "" {
-		b.Ref = "origin/" + r.cfg.CI.BaseRef
+	if r.ci.BaseRef != "" {
+		b.Ref = "origin/" + r.ci.BaseRef
 	}
 	return r.baseFromCommit(ctx, b, parents[0], "the commit that the pull request is merged into"), true
 }
 
 // baseFromTargetBranch compares with the target branch of a pull request, or in a merge queue with the commit before this one.
 func (r *CommitReader) baseFromTargetBranch(ctx context.Context) plan.ComparedCommits {
-	shown := "origin/" + r.cfg.CI.BaseRef
-	if r.cfg.CI.PullRequest == 0 && r.cfg.CI.BaseCommit != "" {
-		return r.baseFromCommit(ctx, plan.ComparedCommits{Ref: shown}, r.cfg.CI.BaseCommit, "the commit before this one in the merge queue")
+	shown := "origin/" + r.ci.BaseRef
+	if r.ci.PullRequest == 0 && r.ci.BaseCommit != "" {
+		return r.baseFromCommit(ctx, plan.ComparedCommits{Ref: shown}, r.ci.BaseCommit, "the commit before this one in the merge queue")
 	}
 	if _, err := r.repository.ResolveCommit(ctx, "refs/remotes/"+shown); err == nil {
 		return r.baseFromMergeBase(ctx, shown, "refs/remotes/"+shown)
 	}
-	if r.cfg.CI.BaseCommit != "" {
-		return r.baseFromMergeBase(ctx, shown, r.cfg.CI.BaseCommit)
+	if r.ci.BaseCommit != "" {
+		return r.baseFromMergeBase(ctx, shown, r.ci.BaseCommit)
 	}
 	return r.missingCommit(plan.ComparedCommits{}, shown)
 }
@@ -232,7 +226,7 @@ func (r *CommitReader) isOnMainline(ctx context.Context, mainline string) bool {
 
 // baseFromPush compares with the branch before the push, if CI says so, else before the commit.
 func (r *CommitReader) baseFromPush(ctx context.Context) plan.ComparedCommits {
-	if before := r.cfg.CI.BaseCommit; before != "" {
+	if before := r.ci.BaseCommit; before != "" {
 		b := r.baseFromCommit(ctx, plan.ComparedCommits{Ref: "the branch before the push"}, before, "the branch before the push")
 		if b.Base == "" && !r.repository.Shallow {
 			b.Problem += ": the branch was probably force-pushed"

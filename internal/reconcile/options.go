@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"trueup/internal/apply"
 	"trueup/internal/canon"
 	"trueup/internal/config"
 	"trueup/internal/diag"
@@ -19,14 +20,17 @@ import (
 
 // Options choose what to plan. Most are flags.
 type Options struct {
-	// Options are those that need no manifests; PrepareSession adds the rest.
+	// Options are those that need no manifests, in part of ParseNames; PrepareSession adds the rest.
 	plan.Options
 	ReadOnly    bool                  // set by commands that change nothing
+	Offline     bool                  // compare with the base alone: no token, platform or ledger is needed
 	All         bool                  // also list the kinds that no manifest is of
 	EachArea    bool                  // compare what can be read if an area can't: Unread has the rest
 	PastErrors  bool                  // go on with the files that have no errors; for commands that change nothing
 	Whole       bool                  // keep the specs of live objects that are not in git
 	More        []manifest.PathSource // manifests that are not in git
+	Paths       []string              // the PATH arguments
+	Report      func(apply.Event)     // gets the events of apply
 	Accept      []string              // what a person accepts, in the forms of Acceptances
 	BaseRef     string
 	DespiteHold string        // why the apply goes on despite a hold; empty if it does not
@@ -60,17 +64,10 @@ func Acceptances() []AcceptOption {
 // accepts reports whether a person accepts something that is about no object.
 func (o Options) accepts(what string) bool { return slices.Contains(o.Accept, what) }
 
-// CheckValues returns an error for a value that no manifest could match.
-func (o Options) CheckValues() error {
-	_, err := o.planOptions()
-	return err
-}
-
-// planOptions returns the options of a plan, with what --target and --accept name.
-func (o Options) planOptions() (all plan.Options, err error) {
-	all = o.Options
-	if all.Targets, err = kind.ParseFilter(o.Patterns...); err != nil {
-		return all, fmt.Errorf("--target is %w", err)
+// ParseNames reads what --target and --accept name.
+func (o *Options) ParseNames() (err error) {
+	if o.Targets, err = kind.ParseFilter(o.Patterns...); err != nil {
+		return fmt.Errorf("--target is %w", err)
 	}
 	named := map[string][]string{}
 	for _, value := range o.Accept {
@@ -80,15 +77,15 @@ func (o Options) planOptions() (all plan.Options, err error) {
 			form += "=KIND/NAME"
 		}
 		if !slices.ContainsFunc(Acceptances(), func(a AcceptOption) bool { return a.Form == form }) {
-			return all, fmt.Errorf("--accept is %q: write %s=KIND/NAME, %s=KIND/NAME, %s, %s or %s", value, takeOver, recreate, emptyLive, normalised, olderCommit)
+			return fmt.Errorf("--accept is %q: write %s=KIND/NAME, %s=KIND/NAME, %s, %s or %s", value, takeOver, recreate, emptyLive, normalised, olderCommit)
 		}
 	}
-	if all.TakeOver, err = ParseKeys("--accept "+takeOver, named[takeOver]); err != nil {
-		return all, err
+	if o.TakeOver, err = ParseKeys("--accept "+takeOver, named[takeOver]); err != nil {
+		return err
 	}
-	all.AllowEmptyLive = o.accepts(emptyLive)
-	all.AllowRecreate, err = ParseKeys("--accept "+recreate, named[recreate])
-	return all, err
+	o.AllowEmptyLive = o.accepts(emptyLive)
+	o.AllowRecreate, err = ParseKeys("--accept "+recreate, named[recreate])
+	return err
 }
 
 // CheckMatches rejects an option that names no manifest: with a typing error, trueup must not report that
@@ -96,11 +93,11 @@ func (o Options) planOptions() (all plan.Options, err error) {
 func (o Options) CheckMatches(set *manifest.Set) error {
 	for _, value := range o.Accept {
 		_, name, named := strings.Cut(value, "=")
-		if key, _ := kind.ParseKey(name); named && set.Find(key) == nil { // CheckValues has read it
+		if key, _ := kind.ParseKey(name); named && set.Find(key) == nil { // ParseNames has read it
 			return fmt.Errorf("--accept %s names no manifest%s", value, diag.DidYouMean(name, diag.MapList(kind.KeysOf(set.Objects), kind.Key.String)))
 		}
 	}
-	return CheckPatterns(o.Patterns, set)
+	return config.CheckPatterns(o.Patterns, set)
 }
 
 // leaveOutBroken returns the manifests of files without errors, and the files that have some. There are no such files if
@@ -119,21 +116,10 @@ func (o Options) leaveOutBroken(l config.LoadedProject) (sound *manifest.Set, br
 		}
 	}
 	sound = l.Set.WithoutFiles(broken)
-	if len(sound.Objects) == 0 || CheckPatterns(o.Patterns, sound) != nil {
+	if len(sound.Objects) == 0 || config.CheckPatterns(o.Patterns, sound) != nil {
 		return nil, nil
 	}
 	return sound, broken
-}
-
-// CheckPatterns rejects a pattern that matches no manifest.
-func CheckPatterns(patterns []string, set *manifest.Set) error {
-	for _, pattern := range patterns {
-		filter, _ := kind.ParseFilter(pattern) // the caller has read it
-		if !slices.ContainsFunc(set.Objects, func(obj *manifest.Object) bool { return filter(obj.Key()) }) {
-			return fmt.Errorf("%s matches no manifest%s", pattern, diag.DidYouMean(pattern, diag.MapList(kind.KeysOf(set.Objects), kind.Key.String)))
-		}
-	}
-	return nil
 }
 
 // ParseKeys returns the objects that a flag names.

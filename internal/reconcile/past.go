@@ -26,26 +26,25 @@ const timeout = time.Minute
 func (r *CommitReader) ReadPast(ctx context.Context, ref string, manifests bool) plan.BaseState {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	p, problem := r.withRepository(ctx)
-	if problem.Problem != "" {
+	if problem := r.explainable(ctx); problem.Problem != "" {
 		return plan.BaseState{Blame: problem}
 	}
-	blame := p.findBase(ctx, ref)
-	blame.Head = p.head
+	blame := r.findBase(ctx, ref)
+	blame.Head = r.head
 	if blame.Base == "" {
 		return plan.BaseState{Blame: blame}
 	}
-	past, err := p.readCommit(ctx, blame.Base, manifests)
+	past, err := r.readCommit(ctx, blame.Base, manifests)
 	if err != nil {
 		failed := unreadableBase(err)
 		blame.Base, blame.Problem, blame.Fix = "", failed.Problem, failed.Fix
-		if p.repository.IsPartial(ctx) {
+		if r.repository.IsPartial(ctx) {
 			blame.Problem = "this partial clone lacks some files of the base"
 			blame.Fix = "clone without --filter, or fetch its files"
 		}
 	}
 	if manifests {
-		p.addLimits(ctx, &past, &blame)
+		r.addLimits(ctx, &past, &blame)
 	}
 	past.Blame = blame
 	return past
@@ -90,26 +89,19 @@ func (r *CommitReader) findSubmodule(ctx context.Context) string {
 	return ""
 }
 
-// withRepository returns a copy of the reader that knows the repository, or the problem. It asks git once.
-func (r *CommitReader) withRepository(ctx context.Context) (*CommitReader, plan.ComparedCommits) {
-	if r.copy == nil {
-		p := *r
-		p.names, p.shown, p.same = slices.Clone(r.names), slices.Clone(r.shown), map[string]bool{}
-		r.copy, r.problem = &p, p.openRepository(ctx)
-	}
-	return r.copy, r.problem
+// explainable opens the repository, and returns why git can't explain a plan. It asks git once.
+func (r *CommitReader) explainable(ctx context.Context) plan.ComparedCommits {
+	r.opening.Do(func() { r.problem = r.openRepository(ctx) })
+	return r.problem
 }
 
 func (r *CommitReader) openRepository(ctx context.Context) plan.ComparedCommits {
 	if slices.Contains(r.names, "-") {
 		return plan.ComparedCommits{Problem: "standard input is not in git"}
 	}
-	if _, found := files.FindAbove(r.dir, ".git"); !found && !r.cfg.GitDir {
-		return plan.ComparedCommits{Problem: "this is not a git repository", Fix: "run trueup in a clone of the repository"}
-	}
 	repository, err := git.OpenRepository(ctx, r.dir)
 	if err != nil {
-		return plan.ComparedCommits{Problem: unreadableBase(err).Problem, Fix: "run trueup in a clone that git may read"}
+		return plan.ComparedCommits{Problem: unreadableBase(err).Problem, Fix: git.Advice(err)}
 	}
 	r.repository = repository.WithoutFetching()
 	if !slices.ContainsFunc(r.names, func(name string) bool { return !filepath.IsLocal(name) }) {
@@ -135,18 +127,14 @@ func (r *CommitReader) rebaseToRepoRoot(ctx context.Context) plan.ComparedCommit
 			return plan.ComparedCommits{Problem: r.shown[i] + " is outside the repository", Fix: "name files inside it"}
 		}
 	}
-	r.repository, r.dir, r.sets = r.repository.InFolder(top), top, nil // they have other paths
+	r.repository, r.dir = r.repository.InFolder(top), top
 	return plan.ComparedCommits{}
 }
 
 func (r *CommitReader) readCommit(ctx context.Context, commit string, manifests bool) (plan.BaseState, error) {
 	then, err := r.readProject(ctx, commit)
 	past := plan.BaseState{}
-	switch known, isKnown := r.sets[commit]; {
-	case err != nil || !manifests:
-	case isKnown:
-		past = known
-	default:
+	if err == nil && manifests {
 		past, err = r.readManifests(ctx, commit, then)
 	}
 	past.Project = then
@@ -160,8 +148,8 @@ func (r *CommitReader) readManifests(ctx context.Context, commit string, then *p
 		return plan.BaseState{}, fmt.Errorf("read folder: %w", files.WithoutPath(err))
 	}
 	defer func() { _ = root.Close() }()
-	if then != nil && r.dir == r.cfg.Project.Dir {
-		if then.Workspace.UUID != r.cfg.Project.Workspace.UUID {
+	if then != nil && r.dir == r.Project.Dir {
+		if then.Workspace.UUID != r.Project.Workspace.UUID {
 			return plan.BaseState{Set: &manifest.Set{}}, nil // this workspace had no manifests
 		}
 		r.addNames(then)
@@ -170,13 +158,13 @@ func (r *CommitReader) readManifests(ctx context.Context, commit string, then *p
 	if err != nil {
 		return plan.BaseState{}, err
 	}
-	set, findings, err := r.names.parseTree(ctx, manifest.PathSource{FS: tree}, r.cfg.Options)
+	set, findings, err := r.names.parseTree(ctx, manifest.PathSource{FS: tree}, r.options)
 	return plan.BaseState{Set: set, Same: r.same, Unclear: findings.HasErrors()}, err
 }
 
 // readProject returns the project of a commit, nil if the commit has none in this folder that can be read.
 func (r *CommitReader) readProject(ctx context.Context, commit string) (*plan.ProjectSettings, error) {
-	now := r.cfg.Project
+	now := r.Project
 	if now.Dir == "" {
 		return nil, nil
 	}
@@ -203,7 +191,7 @@ func (r *CommitReader) addNames(then *plan.ProjectSettings) {
 		clean := path.Clean(filepath.ToSlash(name))
 		if r.configured && filepath.IsLocal(name) && !slices.Contains(r.names, clean) {
 			r.names = append(r.names, clean)
-			r.shown = append(r.shown, r.cfg.Project.ShownPath(r.cfg.Cwd, name))
+			r.shown = append(r.shown, r.Project.ShownPath(r.env.Dir(), name))
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"trueup/internal/config"
 	"trueup/internal/diag"
@@ -18,59 +19,43 @@ import (
 	"trueup/internal/plan"
 )
 
-// CommitReaderConfig says what a run reads, and where it runs.
-type CommitReaderConfig struct {
-	// Cwd is the directory of the run. It reads Paths, or without them the manifests that the
-	// project names, or else all below Cwd.
-	Cwd   string
-	Paths []string
-	// Loaded has the project and the manifests as they are now.
-	config.LoadedProject
-	Options manifest.LoadSettings
-	// CI is what the CI service says of the run. InCI is true in an unknown service, too.
-	CI     forge.CIContext
-	InCI   bool
-	GitDir bool // reports whether the environment names the repository
-}
-
-// CommitReader reads the manifests of commits, in the places where the run reads them now. It reads a commit once.
+// CommitReader reads the manifests of commits, in the places where the run reads them now.
 type CommitReader struct {
-	cfg        CommitReaderConfig
+	env config.Options
+	// LoadedProject has the project and the manifests as they are now.
+	config.LoadedProject
+	options    manifest.LoadSettings
+	ci         forge.CIContext // what the CI service says of the run
 	repository git.Repository
 	dir        string        // the folder of names
 	names      manifestPaths // the files and folders to read
 	shown      []string      // the names as the paths of objects begin
 	configured bool          // true if the project has the names
-	sets       map[string]plan.BaseState
 	// same has the files of a commit that do not differ from those of now, by the paths of their objects.
-	same map[string]bool
-	// copy and problem are the result of opened; copy is nil before.
-	copy    *CommitReader
-	problem plan.ComparedCommits
-	head    string // the commit that is checked out, or empty before it was asked for
+	same    map[string]bool
+	opening sync.Once
+	problem plan.ComparedCommits // says why git can't explain a plan
+	head    string               // the commit that is checked out, or empty before it was asked for
 }
 
-// NewCommitReader returns the reader of a run.
-func NewCommitReader(cfg CommitReaderConfig) *CommitReader {
-	r := &CommitReader{cfg: cfg, dir: cfg.Cwd, shown: cfg.Paths, sets: map[string]plan.BaseState{}}
-	p := cfg.Project
+// NewCommitReader returns the reader of a run with these PATHs.
+func NewCommitReader(env config.Options, l config.LoadedProject, paths []string) *CommitReader {
+	p, names := l.Project, paths
+	r := &CommitReader{
+		env: env, LoadedProject: l, options: p.ManifestOptions(env.API.Parallelism), dir: env.Dir(), shown: slices.Clone(paths), same: map[string]bool{},
+	}
+	r.ci, _ = forge.Detect(env.Getenv) // without its event file, it is incomplete
 	switch {
-	case len(cfg.Paths) > 0:
+	case len(paths) > 0:
 	case len(p.Manifests) > 0:
-		r.dir, r.configured = p.Dir, true
-		for _, name := range p.Manifests {
-			r.shown = append(r.shown, p.ShownPath(cfg.Cwd, name))
+		names, r.dir, r.configured = p.Manifests, p.Dir, true
+		for _, name := range names {
+			r.shown = append(r.shown, p.ShownPath(env.Dir(), name))
 		}
 	default:
-		r.shown = []string{"."}
+		names, r.shown = []string{"."}, []string{"."}
 	}
-	names := r.shown
-	if r.configured {
-		names = p.Manifests
-	}
-	for _, name := range names {
-		r.names = append(r.names, path.Clean(filepath.ToSlash(name)))
-	}
+	r.names = diag.MapList(names, func(name string) string { return path.Clean(filepath.ToSlash(name)) })
 	return r
 }
 
@@ -84,7 +69,7 @@ func (r *CommitReader) ReadBase(ctx context.Context, ref string) plan.PruneBase 
 	}
 	var err error
 	if r.repository, err = git.OpenRepository(ctx, r.dir); err != nil {
-		return plan.PruneBase{Problem: err.Error(), Fix: "run trueup in a clone of the repository"}
+		return plan.PruneBase{Problem: err.Error(), Fix: git.Advice(err)}
 	}
 	if missing, fix := r.notCheckedOut(ctx); missing != "" {
 		return plan.PruneBase{Problem: missing + ", so files that are absent here may be in git", Fix: fix}
@@ -95,7 +80,7 @@ func (r *CommitReader) ReadBase(ctx context.Context, ref string) plan.PruneBase 
 		base = r.readTrees(ctx, ref)
 		base.Newer = newer
 	}
-	if base.Elsewhere, err = r.findMovedManifests(ctx, RemovedKeys(base, r.cfg.Set)); err != nil {
+	if base.Elsewhere, err = r.findMovedManifests(ctx, RemovedKeys(base, r.Set)); err != nil {
 		return plan.PruneBase{Problem: "trueup can't tell what else it contains: " + err.Error(), Fix: "fix that"}
 	}
 	return base
@@ -146,17 +131,11 @@ func (r *CommitReader) readSet(ctx context.Context, ref string) (*manifest.Set, 
 	if err != nil {
 		return nil, err
 	}
-	if known, ok := r.sets[commit]; ok {
-		return known.Set, nil
-	}
 	tree, err := r.repository.ReadTree(ctx, commit, func(name, _ string) bool { return r.names.mayHold(name) })
 	if err != nil {
 		return nil, err
 	}
-	set, findings, err := r.names.parseTree(ctx, manifest.PathSource{FS: tree, Display: ref}, r.cfg.Options)
-	if err == nil {
-		r.sets[commit] = plan.BaseState{Set: set, Unclear: findings.HasErrors()}
-	}
+	set, _, err := r.names.parseTree(ctx, manifest.PathSource{FS: tree, Display: ref}, r.options)
 	return set, err
 }
 
@@ -170,7 +149,7 @@ func (r *CommitReader) findMovedManifests(ctx context.Context, removed []kind.Ke
 	if err != nil {
 		return nil, err
 	}
-	ws := r.cfg.Project.Workspace
+	ws := r.Project.Workspace
 	tree, err := r.repository.InFolder(top).ReadTree(ctx, "HEAD", func(name, _ string) bool {
 		if !manifest.IsFile(name) || r.names.coversFile(folder, name) {
 			return false
@@ -181,7 +160,7 @@ func (r *CommitReader) findMovedManifests(ctx context.Context, removed []kind.Ke
 	if err != nil {
 		return nil, err
 	}
-	set, _, err := manifest.Load(ctx, []manifest.PathSource{{FS: tree, Path: "."}}, r.cfg.Options)
+	set, _, err := manifest.Load(ctx, []manifest.PathSource{{FS: tree, Path: "."}}, r.options)
 	if err != nil {
 		return nil, err
 	}

@@ -8,12 +8,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"sync"
 
 	"trueup/internal/api"
-	"trueup/internal/apply"
 	"trueup/internal/config"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
@@ -21,14 +19,6 @@ import (
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
 )
-
-// SessionEnv is the environment of a run.
-type SessionEnv struct {
-	config.Options
-	Paths   []string // the PATH arguments
-	History *CommitReader
-	Report  func(apply.Event) // Report gets the events of apply.
-}
 
 // Session is a run from manifests to plan and apply.
 type Session struct {
@@ -40,8 +30,8 @@ type Session struct {
 	// Skipped is the apply that left nothing to do of this very tree, with Options.SkipApplied. There is no plan then.
 	Skipped *ledger.ApplyHead
 
-	settles      bool // Apply finishes open requests, and sends nothing else
-	env          SessionEnv
+	env          config.Options
+	history      *CommitReader
 	options      Options
 	inputs       plan.Inputs
 	planner      *plan.Planner
@@ -50,8 +40,8 @@ type Session struct {
 }
 
 // PrepareSession makes the plan. If findings are errors, the session has none.
-func PrepareSession(ctx context.Context, env SessionEnv, l config.LoadedProject, o Options) (*Session, error) {
-	s := &Session{env: env, Loaded: l, options: o}
+func PrepareSession(ctx context.Context, env config.Options, l config.LoadedProject, o Options) (*Session, error) {
+	s := &Session{env: env, Loaded: l, options: o, history: NewCommitReader(env, l, o.Paths)}
 	var broken []string
 	if l.Findings.HasErrors() {
 		if l.Set, broken = o.leaveOutBroken(l); broken == nil {
@@ -60,25 +50,28 @@ func PrepareSession(ctx context.Context, env SessionEnv, l config.LoadedProject,
 		s.Loaded.Set = l.Set
 	}
 	var err error
-	if s.inputs, err = o.planInputs(env, l); err == nil {
-		err = l.Project.CheckAllowedOverrides(env.Getenv("TRUEUP_ALLOW_OVERRIDES"))
+	if s.inputs, err = o.planInputs(env, l); err != nil {
+		return nil, err
 	}
-	if err != nil {
+	if o.Offline {
+		return s, s.planOffline(ctx)
+	}
+	if err = l.Project.CheckAllowedOverrides(env.Getenv("TRUEUP_ALLOW_OVERRIDES")); err != nil {
 		return nil, err
 	}
 	if s.Platform, err = env.Open(ctx, l.Project, l.Set); err != nil {
 		return nil, err
 	}
-	if len(env.Paths) == 0 {
-		WarnIfNoManifests(l, env.Log)
+	if len(o.Paths) == 0 {
+		env.WarnIfNoManifests(l)
 	}
 	options := &s.inputs.Options
 	options.PartOfTree = options.PartOfTree || broken != nil
 	options.Unread, options.ShowUnmanaged = manifest.HasUnread(l.Findings), env.Verbose
-	s.inputs.Target = plan.Destination{Origins: s.Platform.Origins, Workspace: s.Platform.Workspace}
+	s.inputs.Target = plan.Destination{Origins: s.Platform.Ledger.Origins, Workspace: s.Platform.Workspace}
 	s.inputs.LedgerStore = s.Platform.Ledger.Store
 	if o.Prune {
-		s.inputs.Base = env.History.ReadBase(ctx, o.BaseRef)
+		s.inputs.Base = NewCommitReader(env, l, o.Paths).ReadBase(ctx, o.BaseRef)
 	}
 	if err := s.readAndPlan(ctx); err != nil {
 		s.Close()
@@ -91,27 +84,13 @@ func PrepareSession(ctx context.Context, env SessionEnv, l config.LoadedProject,
 }
 
 // planInputs returns what a plan is made of, without what only the platform has.
-func (o Options) planInputs(env SessionEnv, l config.LoadedProject) (plan.Inputs, error) {
-	options, err := o.planOptions()
-	if err == nil {
-		err = o.CheckMatches(l.Set)
-	}
-	options.Overrides, options.PartOfTree = l.Project.Overrides, l.Project.ReadsPartly(env.Dir, env.Paths)
+func (o Options) planInputs(env config.Options, l config.LoadedProject) (plan.Inputs, error) {
+	options := o.Options
+	options.Overrides, options.PartOfTree = l.Project.Overrides, l.Project.ReadsPartly(env.Dir(), o.Paths)
 	options.MaxCreates, options.MaxDeletes = l.Project.MaxCreates, l.Project.DeletesAllowed()
 	return plan.Inputs{
-		Tool: env.Tool, Sandbox: env.Sandbox, Set: l.Set, Options: options, Project: l.Project.PlanSettings(env.Dir), ReadOnly: o.ReadOnly,
-	}, err
-}
-
-// WarnIfNoManifests warns if there are no manifests, and says how to get some.
-func WarnIfNoManifests(l config.LoadedProject, log func(slog.Level, string)) {
-	switch {
-	case !l.IsEmpty():
-	case !l.Project.Exists():
-		log(slog.LevelWarn, "there is neither a trueup.yaml nor a manifest here: run trueup init")
-	default:
-		log(slog.LevelWarn, "there is no manifest here: trueup pull writes them from what is live")
-	}
+		Tool: env.Tool, Sandbox: env.Sandbox, Set: l.Set, Options: options, Project: l.Project.PlanSettings(env.Dir()), ReadOnly: o.ReadOnly,
+	}, o.CheckMatches(l.Set)
 }
 
 // Close closes the platform and the ledger.
@@ -128,19 +107,19 @@ func (s *Session) States(p *plan.Plan) []plan.ObjectState {
 
 // NarrowToUnanswered reduces the plan to the requests without an outcome.
 func (s *Session) NarrowToUnanswered() error {
-	s.Plan, s.settles = s.Plan.NarrowToUnanswered(s.inputs.Ledger.Records), true
+	s.Plan = s.Plan.NarrowToUnanswered(s.inputs.Ledger.Records)
 	return config.ExplainLedgerError(s.inputs.Ledger.ProblemError())
 }
 
 // LacksProjectLedger reports whether a plan in CI was made without the project's ledger: a green job would promise
 // that apply can do what the plan shows.
 func (s *Session) LacksProjectLedger() bool {
-	return config.InCI(s.env.Getenv) && s.Platform.Ledger.Store != "" && s.Plan.LedgerProblem != ""
+	return s.env.InCI() && s.Platform.Ledger.Store != "" && s.Plan.LedgerProblem != ""
 }
 
 // WorkspaceWarning returns what to do before a plan in CI may be green whose workspace may not exist, "" if it is confirmed.
 func (s *Session) WorkspaceWarning() string {
-	if !config.InCI(s.env.Getenv) || s.Platform.Pin.Workspace != "" || !s.planner.IsWorkspaceUnproven() {
+	if !s.env.InCI() || s.Platform.Pin.Workspace != "" || !s.planner.IsWorkspaceUnproven() {
 		return ""
 	}
 	fix := "set " + config.WorkspacePin + " to confirm its UUID (for the shipped workflows, TRUEUP_READ_WORKSPACE or the input workspace)"
@@ -157,10 +136,10 @@ func (s *Session) WarnOfUnmerged() {
 		return it.TakesEffect() && (it.By == plan.ByThisChange ||
 			slices.ContainsFunc(it.Changes, func(c plan.Change) bool { return c.By == plan.ByThisChange }))
 	}
-	if b == nil || s.options.BaseRef != "" || config.InCI(s.env.Getenv) || !slices.ContainsFunc(s.Plan.Items, isUnmerged) {
+	if b == nil || s.options.BaseRef != "" || s.env.InCI() || !slices.ContainsFunc(s.Plan.Items, isUnmerged) {
 		return
 	}
-	s.env.Log(slog.LevelWarn, b.Ref+" does not have all of this, so the next apply of it undoes the rest: merge it soon")
+	s.env.Warn("%s does not have all of this, so the next apply of it undoes the rest: merge it soon", b.Ref)
 }
 
 // large is how many manifests are planned without the specs of live objects that are no longer needed.
@@ -195,18 +174,18 @@ func (s *Session) readAndPlan(ctx context.Context) error {
 func (s *Session) makePlan(ctx context.Context) {
 	past, isLarge := plan.BaseState{}, len(s.inputs.Set.Objects) > large
 	if isLarge {
-		past = s.env.History.ReadPast(ctx, s.options.BaseRef, false)
+		past = s.history.ReadPast(ctx, s.options.BaseRef, false)
 		s.inputs.Release = !s.options.Whole && !past.ChangesOverrides(s.inputs)
 	}
 	s.planner = plan.NewPlanner(s.inputs)
 	made, findings := s.planner.MakePlan()
 	s.Plan, s.Loaded.Findings = made, append(s.Loaded.Findings, findings...)
 	if asks := made.NeedsGitHistory() || s.Loaded.Set.HasSilences(); !isLarge || asks && past.Blame.Base != "" {
-		past = s.env.History.ReadPast(ctx, s.options.BaseRef, asks)
+		past = s.history.ReadPast(ctx, s.options.BaseRef, asks)
 	}
 	s.planner.ExplainPlan(made, past)
 	if keys := made.ObjectsWithoutCommit(); len(keys) > 0 {
-		s.planner.AddCommits(made, s.env.History.ReadTrails(ctx, keys))
+		s.planner.AddCommits(made, s.history.ReadTrails(ctx, keys))
 	}
 	s.order = s.compareCommit(ctx)
 	s.Plan.Commit, s.Plan.OrderNote, s.Plan.Older = s.order.Commit, s.orderNote(), s.order.IsOlder()
@@ -231,7 +210,7 @@ func (s *Session) readLedger(ctx context.Context) (err error) {
 		// A fork's pull request may not read the ledger, and still sees the rest.
 		view, err = ledger.UnreadableView(err), nil
 	}
-	if config.InCI(s.env.Getenv) && s.options.ReadOnly {
+	if s.env.InCI() && s.options.ReadOnly {
 		view.Unseen, view.NotKept = false, nil // runners of plans keep no seen cache: this is for apply to say
 	}
 	if s.inputs.Ledger = view; err != nil {
@@ -315,17 +294,15 @@ func (s *Session) canRead(area kind.Area) bool {
 	return e.Base != nil && (!e.Token.IsZero() || e.Ask != nil)
 }
 
-// PlanOffline returns the plan of what git changed since the base. It needs no token, platform or ledger; store is
-// that of the project.
-func PlanOffline(ctx context.Context, env SessionEnv, l config.LoadedProject, o Options, store string) (*plan.Plan, error) {
-	inputs, err := o.planInputs(env, l)
-	if err != nil {
-		return nil, err
-	}
-	past := env.History.ReadPast(ctx, o.BaseRef, true)
+// planOffline makes the plan of what git changed since the base.
+func (s *Session) planOffline(ctx context.Context) error {
+	s.env.WarnIfNoManifests(s.Loaded)
+	past := s.history.ReadPast(ctx, s.options.BaseRef, true)
 	if past.Set == nil {
-		return nil, fmt.Errorf("--offline has nothing to compare with: %s (%s)", past.Blame.Problem, cmp.Or(past.Blame.Fix, "plan compares with live"))
+		return fmt.Errorf("--offline has nothing to compare with: %s (%s)", past.Blame.Problem, cmp.Or(past.Blame.Fix, "plan compares with live"))
 	}
-	inputs.Target, inputs.LedgerStore = plan.Destination{Workspace: l.Project.Workspace}, store
-	return plan.MakeOffline(inputs, past), nil
+	p := s.Loaded.Project
+	s.inputs.Target, s.inputs.LedgerStore = plan.Destination{Workspace: p.Workspace}, s.env.LedgerConfig(p).Store
+	s.Plan = plan.MakeOffline(s.inputs, past)
+	return nil
 }

@@ -55,15 +55,14 @@ type historyStart struct {
 func (r *CommitReader) ReadTrails(ctx context.Context, keys []kind.Key) map[kind.Key]plan.ManifestHistory {
 	ctx, cancel := context.WithTimeout(ctx, trailTimeout)
 	defer cancel()
-	opened, problem := r.withRepository(ctx)
-	if problem.Problem != "" {
+	if r.explainable(ctx).Problem != "" {
 		return nil
 	}
-	t := versionReader{CommitReader: opened, contents: map[string]parsedFile{}, trails: map[kind.Key]plan.ManifestHistory{}, begins: map[string][]historyStart{}}
+	t := versionReader{CommitReader: r, contents: map[string]parsedFile{}, trails: map[kind.Key]plan.ManifestHistory{}, begins: map[string][]historyStart{}}
 	files := map[string][]kind.Key{}
 	var gone []kind.Key
 	for _, key := range keys {
-		if o := r.cfg.Set.Find(key); o == nil {
+		if o := r.Set.Find(key); o == nil {
 			gone = append(gone, key)
 		} else if name := t.fileOf(o.Path); name != "" {
 			files[name] = append(files[name], key)
@@ -172,8 +171,8 @@ func (t *versionReader) markPossibleMoves(ctx context.Context) error {
 	for _, commit := range commits {
 		cut := t.repository.Shallow && t.lacksParent(ctx, commit)
 		for _, b := range t.begins[commit] {
-			moved := slices.ContainsFunc(deltas[commit], func(d git.BlobChange) bool {
-				o, known := t.findObject(d.Was, b.key)
+			moved := slices.ContainsFunc(deltas[commit], func(d git.Change) bool {
+				o, known := t.findObject(d.Was.ID, b.key)
 				return o != nil || !known
 			})
 			v := &t.trails[b.key][b.at]
@@ -223,11 +222,11 @@ func (t *versionReader) followRemovals(ctx context.Context, keys []kind.Key) err
 }
 
 // findBeforeAndAfter returns an object before and after a commit, as far as the commit changed its file.
-func (t *versionReader) findBeforeAndAfter(deltas []git.BlobChange, key kind.Key) (was, is *manifest.Object, known bool) {
+func (t *versionReader) findBeforeAndAfter(deltas []git.Change, key kind.Key) (was, is *manifest.Object, known bool) {
 	known = true
 	for _, d := range deltas {
-		before, _ := t.findObject(d.Was, key)
-		after, sure := t.findObject(d.Is, key)
+		before, _ := t.findObject(d.Was.ID, key)
+		after, sure := t.findObject(d.Is.ID, key)
 		if known = known && sure; before != nil {
 			was = before
 		}
@@ -239,7 +238,7 @@ func (t *versionReader) findBeforeAndAfter(deltas []git.BlobChange, key kind.Key
 }
 
 // readDeltas returns and reads the manifests that commits changed.
-func (t *versionReader) readDeltas(ctx context.Context, commits, names []string) (map[string][]git.BlobChange, error) {
+func (t *versionReader) readDeltas(ctx context.Context, commits, names []string) (map[string][]git.Change, error) {
 	if len(commits) == 0 {
 		return nil, nil
 	}
@@ -249,12 +248,12 @@ func (t *versionReader) readDeltas(ctx context.Context, commits, names []string)
 	}
 	var ids []string
 	for commit, all := range deltas {
-		all = slices.DeleteFunc(all, func(d git.BlobChange) bool { return !t.names.mayHold(d.Name) })
+		all = slices.DeleteFunc(all, func(d git.Change) bool { return !t.names.mayHold(d.Name) })
 		deltas[commit] = all
 		for _, d := range all {
-			ids = append(ids, d.Was)
+			ids = append(ids, d.Was.ID)
 			if names != nil {
-				ids = append(ids, d.Is)
+				ids = append(ids, d.Is.ID)
 			}
 		}
 	}
@@ -276,7 +275,7 @@ func (t *versionReader) readContents(ctx context.Context, ids []string) error {
 	if err != nil {
 		return err
 	}
-	options := t.cfg.Options
+	options := t.options
 	options.Progress, options.Strict = nil, false
 	for _, id := range ids {
 		set, findings, err := manifest.Load(ctx, []manifest.PathSource{{FS: tree, Path: id + ".yaml"}}, options)

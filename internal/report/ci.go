@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"io"
 	"path"
+	"strconv"
 	"strings"
 
 	"trueup/internal/safetext"
@@ -16,36 +17,34 @@ const maxAnnotations = 10
 // maxAnnotation is how many bytes of lines the last annotation has below its first one. GitHub cuts a message at 4,096 characters.
 const maxAnnotation = 3500
 
-// workflowCommand is a workflow command of GitHub Actions for an annotation. Runners execute no
-// other lines of trueup.
-type workflowCommand struct {
-	remark
-	title safeText
-}
-
-// line returns the command as one line and escapes its values.
-func (c workflowCommand) line() safeText {
+// command returns a remark as one workflow command of GitHub Actions for an annotation, and escapes its values. Runners execute no
+// other lines of trueup. Remarks about the run have the name of its command for a title.
+func (r remark) command(name string) safeText {
 	var properties []safeText
 	add := func(key string, value safeText) {
 		if !value.Empty() {
 			properties = append(properties, safetext.F("%s=%s", key, escapeCommandData(value).Replace(":", "%3A").Replace(",", "%2C")))
 		}
 	}
-	if c.file != "" {
-		add("file", clean(c.file))
-		if c.Line > 0 {
-			add("line", safetext.Number(c.Line))
+	if r.file != "" {
+		add("file", clean(r.file))
+		if r.Line > 0 {
+			add("line", safetext.Number(r.Line))
 		}
-		if c.Line > 0 && c.Column > 0 {
-			add("col", safetext.Number(c.Column))
+		if r.Line > 0 && r.Column > 0 {
+			add("col", safetext.Number(r.Column))
 		}
 	}
-	add("title", c.title)
-	lines := c.lines()
+	title := r.ID()
+	if r.isAboutRun() {
+		title = safetext.Join(safetext.NonEmpty(clean("trueup"), clean(name).Truncate(view.MaxName)), " ")
+	}
+	add("title", title)
+	lines := r.lines()
 	for i := range lines {
 		lines[i] = escapeCommandData(lines[i])
 	}
-	return safetext.F("::%s %s::%s", c.Level.Names().Command, safetext.Join(properties, ","), safetext.Join(lines, "%0A"))
+	return safetext.F("::%s %s::%s", r.Level.Names().Command, safetext.Join(properties, ","), safetext.Join(lines, "%0A"))
 }
 
 // escapeCommandData escapes text for a command. Safe text has no line breaks, and Guarded breaks
@@ -55,26 +54,20 @@ func escapeCommandData(s safeText) safeText { return s.Replace("%", "%25").Escap
 // writeGitHub writes a workflow command for each remark, the most important first. The last
 // one counts those that a code host would not show, and names settings and grave changes.
 func writeGitHub(w io.Writer, doc Document, _ view.TextOptions) error {
-	title := safetext.F("trueup %s", clean(doc.Command).Truncate(view.MaxName))
-	var byLevel [view.ErrorLevel + 1][]workflowCommand
-	byLevel[view.NoteLevel] = []workflowCommand{{remark{text: runSummary(doc)}, title}}
+	var byLevel [view.ErrorLevel + 1][]remark
+	byLevel[view.NoteLevel] = []remark{{rule: ofRun, text: runSummary(doc)}}
 	for _, r := range remarks(doc) {
-		c := workflowCommand{r, r.ID()}
-		if r.isAboutRun() {
-			c.title = title
-		}
-		byLevel[r.Level] = append(byLevel[r.Level], c)
+		byLevel[r.Level] = append(byLevel[r.Level], r)
 	}
 	var out strings.Builder
 	for _, l := range []view.Level{view.ErrorLevel, view.WarningLevel, view.NoteLevel} {
 		found := byLevel[l]
 		if rest := len(found) - maxAnnotations + 1; rest > 1 {
-			last := workflowCommand{summarizeRest(doc, l, found[len(found)-rest:]), title}
-			found = append(found[:maxAnnotations-1:maxAnnotations-1], last)
+			found = append(found[:maxAnnotations-1:maxAnnotations-1], summarizeRest(doc, l, found[len(found)-rest:]))
 		}
-		for _, c := range found {
-			out.WriteString(c.line().String() + "\n")
-			doc.score.MarkShown(c.facts...)
+		for _, r := range found {
+			out.WriteString(r.command(doc.Command).String() + "\n")
+			doc.score.MarkShown(r.facts...)
 		}
 	}
 	_, err := io.WriteString(w, out.String())
@@ -83,8 +76,8 @@ func writeGitHub(w io.Writer, doc Document, _ view.TextOptions) error {
 
 // summarizeRest returns a remark in place of those of a level that have no annotation. It has the named ones that fit, and counts the
 // changes of the others by class.
-func summarizeRest(doc Document, l view.Level, rest []workflowCommand) remark {
-	last, room, shown := remark{Level: l}, maxAnnotation, 0
+func summarizeRest(doc Document, l view.Level, rest []remark) remark {
+	last, room, shown := remark{rule: ofRun, Level: l}, maxAnnotation, 0
 	var left []view.ChangeFact
 	for _, c := range rest {
 		if !c.isMandatory() {
@@ -114,21 +107,6 @@ func summarizeRest(doc Document, l view.Level, rest []workflowCommand) remark {
 			safetext.Count(counted.CountRemaining(), "change"), counted.CountedText(), nameOtherReports(doc))
 	}
 	return last
-}
-
-// writeRestOfGitHub writes one more annotation, with the lines that fit.
-func writeRestOfGitHub(w io.Writer, lines []safeText) error {
-	c := workflowCommand{remark{Level: view.WarningLevel, text: clean("changes that no other annotation shows")}, clean("trueup")}
-	room := maxAnnotation
-	for i, line := range lines {
-		if room -= len(escapeCommandData(line).String()) + len("%0A"); room < 0 {
-			c.more = append(c.more, safetext.F("and %d more", len(lines)-i))
-			break
-		}
-		c.more = append(c.more, line)
-	}
-	_, err := io.WriteString(w, c.line().String()+"\n")
-	return err
 }
 
 // nameOtherReports names the reports that have everything.
@@ -193,32 +171,26 @@ func outputsOf(doc Document) [][2]string {
 	if doc.Plan == nil || doc.Findings.HasErrors() || len(doc.Projects) > 0 && len(doc.Errors) > 0 {
 		return list
 	}
-	yes := func(b bool) string { return [...]string{"false", "true"}[view.OneIf(b)] }
-	list = append(list, [2]string{"changes", yes(doc.Plan.HasDifferences())}, [2]string{"digest", wordOnly(doc.Plan.Digest)}, [2]string{"offline", yes(doc.Plan.Offline)},
-		[2]string{"whole", yes(fitsInComment(doc))})
+	list = append(list, [2]string{"changes", strconv.FormatBool(doc.Plan.HasDifferences())}, [2]string{"digest", wordOnly(doc.Plan.Digest)}, [2]string{"offline", strconv.FormatBool(doc.Plan.Offline)},
+		[2]string{"whole", strconv.FormatBool(fitsInComment(doc))})
 	s := doc.Plan.Summary
-	for _, c := range []struct {
-		key string
-		n   int
-	}{
-		{"create", s.Create},
-		{"change", s.Change},
-		{"removed", s.Removed},
-		{"purge", s.Purge},
-		{"delete", s.Delete},
-		{"drifted", s.Drifted},
-		{"blocked", s.Blocked},
-		{"security", s.Security},
-		{"serves", s.Serves},
-		{"availability", s.Availability},
-		{"cost", s.Cost},
-		{"deferred", s.Deferred},
-		{"in-flight", s.InFlight},
-		{"requests-changed", len(doc.Plan.Requests)},
-	} {
-		list = append(list, [2]string{c.key, safetext.Number(c.n).String()})
-	}
-	return append(list, [2]string{"risk", s.Gravest().Class()})
+	return append(list, [][2]string{
+		{"create", strconv.Itoa(s.Create)},
+		{"change", strconv.Itoa(s.Change)},
+		{"removed", strconv.Itoa(s.Removed)},
+		{"purge", strconv.Itoa(s.Purge)},
+		{"delete", strconv.Itoa(s.Delete)},
+		{"drifted", strconv.Itoa(s.Drifted)},
+		{"blocked", strconv.Itoa(s.Blocked)},
+		{"security", strconv.Itoa(s.Security)},
+		{"serves", strconv.Itoa(s.Serves)},
+		{"availability", strconv.Itoa(s.Availability)},
+		{"cost", strconv.Itoa(s.Cost)},
+		{"deferred", strconv.Itoa(s.Deferred)},
+		{"in-flight", strconv.Itoa(s.InFlight)},
+		{"requests-changed", strconv.Itoa(len(doc.Plan.Requests))},
+		{"risk", s.Gravest().Class()},
+	}...)
 }
 
 // fitsInComment reports whether a comment on a code host has room for all that a plan must show.

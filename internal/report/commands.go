@@ -148,31 +148,15 @@ func writeRequests(out LineWriter, r routing.RequestResult, opts view.TextOption
 
 func markDifference(differs bool) string { return map[bool]string{true: "~"}[differs] }
 
-// sideText is what some sides have in common.
-type sideText struct{ sides, text string }
-
-// nameSides returns the names of the sides, or "" if all sides say the same.
-func (s sideText) nameSides(texts []sideText) string {
-	if len(texts) == 1 {
-		return ""
-	}
-	return s.sides
+// nameSides returns the names of sides.
+func nameSides(sides []routing.SideMatches, sep string) string {
+	return strings.Join(diag.MapList(sides, func(f routing.SideMatches) string { return f.Side }), sep)
 }
 
-// groupSides returns what the sides say of a request, together where they say the same. It leaves out those that say nothing.
-func groupSides(q routing.RequestAnswer, textOf func(routing.SideMatches) string) (out []sideText) {
-	for _, f := range q.Sides {
-		text := textOf(f)
-		same := slices.IndexFunc(out, func(s sideText) bool { return s.text == text })
-		switch {
-		case text == "":
-		case same >= 0:
-			out[same].sides += ", " + f.Side
-		default:
-			out = append(out, sideText{f.Side, text})
-		}
-	}
-	return out
+// groupSides returns the sides that say something of a request, together where they say the same.
+func groupSides(q routing.RequestAnswer, textOf func(routing.SideMatches) string) [][]routing.SideMatches {
+	says := slices.DeleteFunc(slices.Clone(q.Sides), func(f routing.SideMatches) bool { return textOf(f) == "" })
+	return diag.GroupBy(says, textOf)
 }
 
 // requestRows returns a row for each property of an answer.
@@ -201,21 +185,22 @@ func propertyRows(q routing.RequestAnswer, properties []routing.Property, opts v
 		if p.Place != "" {
 			place = " (" + p.Place + ")"
 		}
-		texts := groupSides(q, func(f routing.SideMatches) string { return p.Values[f.Side] })
+		groups := groupSides(q, func(f routing.SideMatches) string { return p.Values[f.Side] })
+		texts := diag.MapList(groups, func(sides []routing.SideMatches) safeText { return clean(p.Values[sides[0].Side]) })
 		switch {
 		case opts.Verbose:
 		case len(texts) == 2:
-			a, b := view.ShortenTextPair(clean(texts[0].text), clean(texts[1].text))
-			texts[0].text, texts[1].text = a.String(), b.String()
+			texts[0], texts[1] = view.ShortenTextPair(texts[0], texts[1])
 		default:
-			for i := range texts {
-				texts[i].text = view.Shorten(clean(texts[i].text)).String()
-			}
+			texts = diag.MapList(texts, view.Shorten)
 		}
-		for _, s := range texts {
-			row := []string{differs, what, s.nameSides(texts), s.text + place}
-			if len(q.Sides) == 1 {
+		for i, sides := range groups {
+			row := []string{differs, what, "", texts[i].String() + place}
+			switch {
+			case len(q.Sides) == 1:
 				row = slices.Delete(row, 2, 3)
+			case len(groups) > 1:
+				row[2] = nameSides(sides, ", ")
 			}
 			rows = append(rows, row)
 			what, differs, place = "", "", ""
@@ -226,28 +211,20 @@ func propertyRows(q routing.RequestAnswer, properties []routing.Property, opts v
 
 // writeMatching says which location wins against which others. Sides that agree share a table.
 func writeMatching(out LineWriter, q routing.RequestAnswer, rules int, opts view.TextOptions) {
-	tables := map[string][][]string{}
-	texts := groupSides(q, func(f routing.SideMatches) string {
-		if len(f.Matching) < 2 && len(f.Unclear) == 0 {
-			return ""
-		}
-		text := ""
-		rows := matchRows(f, rules)
-		for _, row := range rows {
-			text += row[1] + " " + row[3] + "\n" // only git has places
-		}
-		if tables[text] == nil {
-			tables[text] = rows
+	for _, sides := range groupSides(q, func(f routing.SideMatches) (text string) {
+		if len(f.Matching) > 1 || len(f.Unclear) > 0 {
+			for _, row := range matchRows(f, rules) {
+				text += row[1] + " " + row[3] + "\n" // only git has places
+			}
 		}
 		return text
-	})
-	for _, s := range texts {
+	}) {
 		in := ""
-		if strings.Count(s.sides, ", ") < len(q.Sides)-1 {
-			in = " in " + strings.ReplaceAll(s.sides, ", ", " and ")
+		if len(sides) < len(q.Sides) {
+			in = " in " + nameSides(sides, " and ")
 		}
 		_ = out.Printf("\nMatching locations%s, in their order:\n", in)
-		_ = out.MarkedTable(tables[s.text], opts)
+		_ = out.MarkedTable(matchRows(sides[0], rules), opts)
 	}
 }
 

@@ -1,9 +1,7 @@
 package report
 
 import (
-	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/sergi/go-diff/diffmatchpatch"
 
@@ -34,7 +32,7 @@ func (l LineWriter) Diff(v FileVersions, opts view.TextOptions) error {
 	p.wrap = false // other programs read diffs too
 	p.printLine(styledText{safetext.F("--- %s", v.Path), removed})
 	p.printLine(styledText{safetext.F("+++ %s", v.Path), added})
-	lines := diffLines(sourceLines(v.Before), sourceLines(v.After), v.LeftOut)
+	lines := diffLines(visibleSource(v.Before), visibleSource(v.After), v.LeftOut)
 	for _, line := range lines[:min(len(lines), maxDiffLines)] {
 		p.printLine(styledText{view.TruncateWithSize(line, maxDiffText), styleOf(line)})
 	}
@@ -57,25 +55,25 @@ func styleOf(line safeText) style {
 	return plain
 }
 
-// sourceLines returns the lines of a file, with dots for spaces at their ends.
-func sourceLines(text []byte) []safeText {
-	var lines []safeText
+// visibleSource returns the lines of a file, with dots for spaces at their ends.
+func visibleSource(text []byte) string {
+	var b strings.Builder
 	for line := range strings.Lines(string(text)) {
 		body, ended := strings.CutSuffix(line, "\n")
 		body = strings.TrimSuffix(body, "\r")
 		text := strings.TrimRight(body, " ")
-		shown := clean(text + strings.Repeat("·", len(body)-len(text)))
+		b.WriteString(clean(text + strings.Repeat("·", len(body)-len(text))).String())
 		if !ended {
-			shown = safetext.F("%s (no line end)", shown)
+			b.WriteString(" (no line end)")
 		}
-		lines = append(lines, shown)
+		b.WriteByte('\n')
 	}
-	return lines
+	return b.String()
 }
 
 // diffLines returns the hunks of a unified diff of two texts that follow leftOut equal lines.
-func diffLines(x, y []safeText, leftOut int) (out []safeText) {
-	lines := alignLines(x, y)
+func diffLines(was, is string, leftOut int) (out []safeText) {
+	lines := alignLines(was, is)
 	near := make([]bool, len(lines)) // to a line that differs
 	for i, line := range lines {
 		if styleOf(line) != plain {
@@ -100,64 +98,26 @@ func diffLines(x, y []safeText, leftOut int) (out []safeText) {
 }
 
 // alignLines returns the lines of two texts, each with its sign.
-func alignLines(x, y []safeText) (all []safeText) {
-	add := func(sign string, lines []safeText) {
-		for _, line := range lines {
-			all = append(all, safetext.F("%s%s", sign, line))
-		}
-	}
-	head, tail := diag.SharedEnds(x, y)
-	add(" ", x[:head])
-	end := x[len(x)-tail:]
-	x, y = x[head:len(x)-tail], y[head:len(y)-tail]
-	runs := []lineRun{{Op: diffmatchpatch.DiffDelete, N: len(x)}, {Op: diffmatchpatch.DiffInsert, N: len(y)}}
-	if max(len(x), len(y)) <= maxCompared {
-		runs = diffTexts(x, y)
-	}
-	for _, r := range runs {
-		switch r.Op {
-		case diffmatchpatch.DiffDelete:
-			add("-", x[:r.N])
-			x = x[r.N:]
-		case diffmatchpatch.DiffInsert:
-			add("+", y[:r.N])
-			y = y[r.N:]
-		case diffmatchpatch.DiffEqual:
-			add(" ", x[:r.N])
-			x, y = x[r.N:], y[r.N:]
-		}
-	}
-	add(" ", end)
-	return all
-}
-
-// lineRun is a number of lines that are equal, removed or added.
-type lineRun struct {
-	Op diffmatchpatch.Operation
-	N  int
-}
-
-// firstLine starts the private use planes.
-const firstLine = '\U000F0000'
-
-// diffTexts aligns two lists of lines. It replaces each with a private character, so that the diff does not compare letters.
-func diffTexts(old, current []safeText) []lineRun {
-	index := map[safeText]rune{}
-	encode := func(units []safeText) []rune {
-		out := make([]rune, len(units))
-		for i, u := range units {
-			if _, known := index[u]; !known {
-				index[u] = firstLine + rune(len(index))
-			}
-			out[i] = index[u]
-		}
-		return out
-	}
+func alignLines(before, after string) (lines []safeText) {
 	differ := diffmatchpatch.New()
 	differ.DiffTimeout = 0 // the clock must not change what is shown
-	var runs []lineRun
-	for _, diff := range differ.DiffMainRunes(encode(old), encode(current), false) {
-		runs = append(runs, lineRun{diff.Type, utf8.RuneCountInString(diff.Text)})
+	x, y, all := differ.DiffLinesToRunes(before, after)
+	head, tail := diag.SharedEnds(x, y)
+	was, is := x[head:len(x)-tail], y[head:len(y)-tail]
+	runs := []diffmatchpatch.Diff{
+		{Type: diffmatchpatch.DiffEqual, Text: string(x[:head])},
+		{Type: diffmatchpatch.DiffDelete, Text: string(was)},
+		{Type: diffmatchpatch.DiffInsert, Text: string(is)},
+		{Type: diffmatchpatch.DiffEqual, Text: string(x[len(x)-tail:])},
 	}
-	return slices.Clip(runs)
+	if max(len(was), len(is)) <= maxCompared {
+		runs = differ.DiffMainRunes(x, y, false)
+	}
+	signs := map[diffmatchpatch.Operation]string{diffmatchpatch.DiffDelete: "-", diffmatchpatch.DiffInsert: "+", diffmatchpatch.DiffEqual: " "}
+	for _, r := range differ.DiffCharsToLines(runs, all) {
+		for _, line := range linesOf(r.Text) {
+			lines = append(lines, safetext.F("%s%s", signs[r.Type], line))
+		}
+	}
+	return lines
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"trueup/internal/diag"
+	"trueup/internal/requesttest"
 	"trueup/internal/safetext"
 	"trueup/internal/view"
 )
@@ -18,19 +19,8 @@ type equalFindings struct {
 }
 
 func groupEqualFindings(found diag.List) []equalFindings {
-	var all []equalFindings
-	at := map[[2]string]int{}
-	for _, f := range found {
-		text := [2]string{f.Rule, f.Message}
-		i, known := at[text]
-		if !known {
-			at[text] = len(all)
-			all = append(all, equalFindings{Finding: f})
-			continue
-		}
-		all[i].others = append(all[i].others, f)
-	}
-	return all
+	groups := diag.GroupBy(found, func(f diag.Finding) [2]string { return [2]string{f.Rule, f.Message} })
+	return diag.MapList(groups, func(g []diag.Finding) equalFindings { return equalFindings{Finding: g[0], others: g[1:]} })
 }
 
 // Also names the other places; empty for none.
@@ -52,17 +42,16 @@ func (a equalFindings) fixLabel() string {
 
 // shownFindings returns the findings of a document. Of a plan, it leaves out warnings about what the plan does not change, unless
 // Verbose is set.
-func shownFindings(doc Document, opts view.TextOptions) (all []equalFindings) {
-	isUnrelated := func(diag.Finding) bool { return false }
+func shownFindings(doc Document, opts view.TextOptions) []equalFindings {
+	shown := slices.Clone(doc.Findings)
 	if doc.Plan != nil && !opts.Verbose {
-		isUnrelated = view.ManifestsOf(doc.Plan).IsUnrelatedWarning
+		itemAt := view.ItemFinder(doc.Plan)
+		shown = slices.DeleteFunc(shown, func(f diag.Finding) bool {
+			item, isQuiet := itemAt(f.Path, f.Line), f.Severity == diag.Warning && f.Line > 0 && f.Rule != requesttest.Rule
+			return isQuiet && (item.Kind == "" || !item.ChangesField(f.Field))
+		})
 	}
-	for _, f := range doc.Findings {
-		if !isUnrelated(f) {
-			all = append(all, equalFindings{Finding: f})
-		}
-	}
-	return all
+	return diag.MapList(shown, func(f diag.Finding) equalFindings { return equalFindings{Finding: f} })
 }
 
 // unrelatedWarnings counts the warnings that shownFindings leaves out; nothing without any.

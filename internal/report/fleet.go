@@ -36,17 +36,6 @@ type ProjectResult struct {
 	Digest string `json:"digest,omitempty"`
 }
 
-// ResultOf returns the document of one of many projects. A command with a form of its own, such as status, becomes a message
-// that counts what it has.
-func ResultOf(path, workspace string, doc Document) Document {
-	if s, ok := doc.Data.(statusDocument); ok {
-		doc.Messages = append(doc.Messages, s.counts)
-	}
-	doc.Data, doc.Text = nil, nil
-	doc.Project = &ProjectResult{Path: path, Workspace: workspace, Result: doc.Result, ExitCode: doc.ExitCode}
-	return doc
-}
-
 // FleetRun is what the results of one run have in common.
 type FleetRun struct {
 	// Command is the subcommand that runs in each project, such as plan, and Flags are its flags.
@@ -188,21 +177,18 @@ func nameProjects(names []string) string {
 // not in it, so every warning about the manifest of a changed object counts as one about the change. Beside an error is what could be read.
 func ReadResult(text []byte) (Document, error) {
 	var in documentJSON
-	if err := unmarshal(text, &in); err != nil {
-		return in.Document, err
+	err := unmarshal(text, &in)
+	if err == nil {
+		err = formatIs(in.Format, ResultFormat)
 	}
-	if err := formatIs(in.Format, ResultFormat); err != nil {
-		return in.Document, err
+	if err == nil && in.Plan != nil {
+		err = formatIs(in.Plan.Format, plan.Format)
 	}
-	if in.Plan != nil {
-		if err := formatIs(in.Plan.Format, plan.Format); err != nil {
-			return in.Document, err
-		}
+	isUnexplained := func(c requesttest.Case) bool { return c.Result == requesttest.Failed && len(c.Failures) == 0 }
+	if err == nil && in.Tests != nil && slices.ContainsFunc(in.Tests.Cases, isUnexplained) {
+		err = errors.New("it is not a result: a test failed without a failure")
 	}
-	if in.Tests != nil && slices.ContainsFunc(in.Tests.Cases, func(c requesttest.Case) bool { return c.Result == requesttest.Failed && len(c.Failures) == 0 }) {
-		return in.Document, errors.New("it is not a result: a test failed without a failure")
-	}
-	return in.Document, nil
+	return in.Document, err
 }
 
 // unmarshal reads one JSON value and nothing else, with numbers as they are written.
@@ -230,7 +216,7 @@ func formatIs(got, want string) error {
 type shardResults struct {
 	ShardHead
 	name      string
-	byProject map[string]*Document // placed in the fleet; nil is damaged
+	byProject map[string]*Document // nil is damaged
 	wrong     []string             // the lines that can't be read
 }
 
@@ -284,7 +270,6 @@ func (r *shardResults) addLine(line []byte) error {
 		r.byProject[at] = nil
 		return fmt.Errorf("the result of the project %.300s: %w", at, err)
 	}
-	PlaceInFleet(&doc)
 	r.byProject[at] = &doc
 	return nil
 }
@@ -333,7 +318,7 @@ func CollectResults(fsys fs.FS, tool string) (Document, error) {
 		}
 	}
 	slices.SortFunc(docs, func(a, b Document) int { return strings.Compare(a.Project.Path, b.Project.Path) })
-	return mergeResults(facts, docs, wrong), nil
+	return MergeResults(facts, docs, wrong), nil
 }
 
 // findShards reads the files of results, and says what is wrong with those that can't be read. The newest is the last.

@@ -1,10 +1,9 @@
 package report
 
 import (
-	"bufio"
 	"bytes"
 	"crypto/sha256"
-	"embed"
+	_ "embed"
 	"encoding/base64"
 	"fmt"
 	"html/template"
@@ -20,20 +19,24 @@ import (
 	"trueup/internal/view"
 )
 
-// Text from outside enters the page only through html/template.
-//
-//go:embed html/page.tmpl html/style.css html/script.js
-var htmlFiles embed.FS
+// The parts of the page. Text from outside enters it only through html/template.
+var (
+	//go:embed html/page.tmpl
+	htmlTemplate string
+	//go:embed html/style.css
+	htmlStyle string
+	//go:embed html/script.js
+	htmlScript string
+)
 
 // writeHTML renders a page that loads and sends nothing, which its policy enforces. It can
 // be read without the script, which only filters and folds.
 func writeHTML(w io.Writer, doc Document, opts view.TextOptions) error {
 	page := newHTMLPage(doc, opts)
-	style, script := embeddedFile("style.css"), embeddedFile("script.js")
-	page.Style, page.Script = template.CSS(style), template.JS(script)
+	page.Style, page.Script = template.CSS(htmlStyle), template.JS(htmlScript)
 	// It forbids everything except this style and this script.
-	page.Policy = "default-src 'none'; style-src '" + cspHash(style) + "'; script-src '" + cspHash(script) + "'; base-uri 'none'; form-action 'none'"
-	tmpl, err := template.New("page.tmpl").Funcs(template.FuncMap{
+	page.Policy = "default-src 'none'; style-src '" + cspHash(htmlStyle) + "'; script-src '" + cspHash(htmlScript) + "'; base-uri 'none'; form-action 'none'"
+	tmpl, err := template.New("").Funcs(template.FuncMap{
 		"sandboxBanner": func() string { return Banner },
 		"offlineBanner": func() string { return offlineBanner },
 		"settingsTitle": func() string { return view.SettingsTitle },
@@ -57,21 +60,18 @@ func writeHTML(w io.Writer, doc Document, opts view.TextOptions) error {
 		"mismatches": mismatchLines,
 		"below":      func(r view.Row) []safeText { return wrapTokens(r.Details, markdownColumns, r.Whole) },
 		"elementsOf": func(r view.Row) string { return safetext.Join(r.Names, ", ").String() },
-	}).ParseFS(htmlFiles, "html/page.tmpl")
+	}).Parse(htmlTemplate)
 	if err != nil {
 		return err
 	}
 	// Workflow runners look for these anywhere in a log; a browser sees no difference.
 	commands := strings.NewReplacer("##[", "#&#35;[", "##vso[", "#&#35;vso[")
-	lines := &lineTransformer{w: w, change: commands.Replace}
-	out := bufio.NewWriterSize(lines, 32<<10)
-	if err := page.write(out, tmpl); err != nil {
+	var text bytes.Buffer
+	if err := page.write(&text, tmpl); err != nil {
 		return err
 	}
-	if err := out.Flush(); err != nil {
-		return err
-	}
-	return lines.end()
+	_, err = commands.WriteString(w, text.String())
+	return err
 }
 
 // write writes the page. If the details of all objects are too large, the last objects are Named.
@@ -101,14 +101,6 @@ func (p *htmlPageData) write(w io.Writer, tmpl *template.Template) error {
 	return tmpl.ExecuteTemplate(w, "end", p)
 }
 
-func embeddedFile(name string) string {
-	text, err := htmlFiles.ReadFile("html/" + name)
-	if err != nil {
-		panic(err) // it is part of the program
-	}
-	return string(text)
-}
-
 // cspHash returns a hash in the form of a content security policy.
 func cspHash(text string) string {
 	sum := sha256.Sum256([]byte(text))
@@ -129,7 +121,7 @@ type htmlPageData struct {
 	Below         []htmlLink
 	FoundBelow    bool
 	Facts         []fact
-	Settings      []view.SettingView
+	Settings      []view.ObjectView
 	FoundOf       safeText
 	Output        []safeText
 	Found, Advice []equalFindings
@@ -175,7 +167,7 @@ func newHTMLPage(doc Document, opts view.TextOptions) *htmlPageData {
 		p.Ask = "trueup drift --target KIND/NAME"
 	}
 	for _, s := range p.Settings {
-		p.score.MarkShown(view.FactsOfRows(s.Rows)...)
+		p.score.MarkShown(view.FactsOfRows(s.Lines())...)
 	}
 	p.Found, p.MoreFound = firstFindings(p.Found)
 	p.Heading, p.Lede, p.Sub = summaryOf(doc)
@@ -198,26 +190,22 @@ func (p *htmlPageData) addPlan(pl *plan.Plan, opts view.TextOptions) {
 	p.Notices, p.Facts, p.Notes = view.Notices(pl), factsOfRun(p.Document), view.NotesOf(pl, view.TextOptions{})
 	p.addObjects(pl, opts)
 	p.Requests = view.NewRequestSection(pl, view.TextOptions{})
-	manifests := view.ManifestsOf(pl)
+	itemAt := view.ItemFinder(pl)
 	p.Advice = groupEqualFindings(pl.Advice)
 	for i, a := range p.Advice {
-		p.Advice[i].Link = p.links[manifests.ObjectAt(a.Path, a.Line)]
+		p.Advice[i].Link = p.links[itemAt(a.Path, a.Line).Key]
 	}
 	p.Advice, p.MoreAdvice = firstFindings(p.Advice)
 	p.FoundBelow = len(p.Found) > 0 && !p.Findings.HasErrors()
-	for _, l := range []struct {
-		isThere bool
-		link    htmlLink
-	}{
-		{len(p.Requests.Lines) > 0, htmlLink{"requests", p.Requests.Title}},
-		{p.FoundBelow, htmlLink{"findings", safetext.Count(len(p.Findings), "finding")}},
-		{len(p.Notes) > 0, htmlLink{"notes", safetext.Count(len(p.Notes), "note")}},
-		{len(p.Advice) > 0, htmlLink{"advice", view.CountAdvice(len(pl.Advice))}},
-	} {
-		if l.isThere {
-			p.Below = append(p.Below, l.link)
+	addLink := func(isThere bool, id string, title safeText) {
+		if isThere {
+			p.Below = append(p.Below, htmlLink{id, title})
 		}
 	}
+	addLink(len(p.Requests.Lines) > 0, "requests", p.Requests.Title)
+	addLink(p.FoundBelow, "findings", safetext.Count(len(p.Findings), "finding"))
+	addLink(len(p.Notes) > 0, "notes", safetext.Count(len(p.Notes), "note"))
+	addLink(len(p.Advice) > 0, "advice", view.CountAdvice(len(pl.Advice)))
 	p.addList("Not in git", "object", diag.MapList(pl.Unmanaged, view.FormatKey))
 }
 
@@ -233,13 +221,8 @@ func (p *htmlPageData) addManifestSummary() {
 }
 
 func (p *htmlPageData) collectOutcomes() {
-	for _, o := range p.Apply.Outcomes {
-		if isUntouched(o) {
-			p.Untouched++
-		} else {
-			p.Outcomes = append(p.Outcomes, o)
-		}
-	}
+	p.Outcomes = slices.DeleteFunc(slices.Clone(p.Apply.Outcomes), isUntouched)
+	p.Untouched = len(p.Apply.Outcomes) - len(p.Outcomes)
 	slices.SortStableFunc(p.Outcomes, func(a, b apply.ItemOutcome) int {
 		_, rankA := view.OutcomeKindOf(a)
 		_, rankB := view.OutcomeKindOf(b)
@@ -275,27 +258,21 @@ type htmlFilter struct {
 
 // NamedObjects counts the objects of Named.
 func (p *htmlPageData) NamedObjects() int {
-	return sum(p.Named, func(i htmlItem) int { return max(len(i.Keys), 1) })
+	return sum(p.Named, htmlItem.objects)
 }
 
 func (p *htmlPageData) addFilters(pl *plan.Plan, opts view.TextOptions) {
-	filters := []htmlFilter{{"Cause", "why", view.CountCauses(pl, opts)}, {Name: "What", By: "op"}, {Name: "Kind", By: "kind"}}
-	for _, i := range p.Items {
-		n := max(len(i.Keys), 1)
-		filters[1].count(i.State, i.State, n)
-		filters[2].count(i.Kind().String(), i.Kind().String(), n)
+	count := func(of func(htmlItem) string) []view.Tally {
+		return diag.MapList(diag.GroupBy(p.Items, of), func(same []htmlItem) view.Tally {
+			return view.Tally{Class: "plain", Value: of(same[0]), Name: of(same[0]), N: sum(same, htmlItem.objects)}
+		})
+	}
+	filters := []htmlFilter{
+		{"Cause", "why", view.CountCauses(pl, opts)},
+		{"What", "op", count(func(i htmlItem) string { return i.State })},
+		{"Kind", "kind", count(func(i htmlItem) string { return i.Kind().String() })},
 	}
 	p.Filters = slices.DeleteFunc(filters, func(f htmlFilter) bool { return len(f.Choices) < 2 })
-}
-
-// count counts n objects with a value; choices are in the order of their first one.
-func (f *htmlFilter) count(value, name string, n int) {
-	i := slices.IndexFunc(f.Choices, func(t view.Tally) bool { return t.Value == value })
-	if i < 0 {
-		i = len(f.Choices)
-		f.Choices = append(f.Choices, view.Tally{Class: "plain", Value: value, Name: name})
-	}
-	f.Choices[i].N += n
 }
 
 // firstFindings returns the first findings, errors before others, and counts the rest.

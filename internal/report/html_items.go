@@ -20,18 +20,15 @@ type htmlItem struct {
 	Open bool
 }
 
-// Diff is the table of what differs in the object; nil if nothing does.
-func (i htmlItem) Diff() *htmlDiff {
-	class := "live"
+// Sides names the two sides of the table of changes: what is live and git, or what happened, or two commits.
+func (i htmlItem) Sides() string {
 	switch {
-	case len(i.Changes) == 0:
-		return nil
 	case i.Happened:
-		class = "happened"
+		return "happened"
 	case i.page.Plan.Offline:
-		class = "offline"
+		return "offline"
 	}
-	return &htmlDiff{class, safetext.F("What differs in %s", i.Title), i.Changes, i.Mark == view.MarkAdd}
+	return "live"
 }
 
 // Grave returns the rows about the grave changes and the removals of an object without details.
@@ -49,6 +46,9 @@ func (i htmlItem) Whys() string {
 
 // Names are those of several objects.
 func (i htmlItem) Names() safeText { return safetext.Join(i.ObjectView.Names(), ", ") }
+
+// objects counts the objects.
+func (i htmlItem) objects() int { return max(len(i.Keys), 1) }
 
 // Kind is that of the object.
 func (i htmlItem) Kind() safeText { return clean(i.Key.Kind).Truncate(view.MaxPath) }
@@ -121,12 +121,3 @@ const (
 	maxHTMLDetails     = 8 << 20
 	maxHTMLFindings    = 1000
 )
-
-// htmlDiff is a table of changes, with two values side by side. Class names the sides: live, happened or offline.
-// New is set for a new object, which has no live side.
-type htmlDiff struct {
-	Class   string
-	Caption safeText
-	Rows    []view.Row
-	New     bool
-}

@@ -59,7 +59,7 @@ func checkHTML(t *testing.T, out []byte) {
 				refs[strings.TrimPrefix(a.Val, "#")] = a.Key
 			}
 		}
-		if n.Data == "style" && onlyText(n) != embeddedFile("style.css") || n.Data == "script" && onlyText(n) != embeddedFile("script.js") {
+		if n.Data == "style" && onlyText(n) != htmlStyle || n.Data == "script" && onlyText(n) != htmlScript {
 			t.Errorf("<%s> is not that of the program", n.Data)
 		}
 	}
@@ -86,7 +86,7 @@ func checkAttribute(t *testing.T, n *html.Node, a html.Attribute) {
 		t.Errorf("a meta of %q", a.Val)
 	case a.Key == "content" && strings.HasPrefix(a.Val, "default-src"):
 		want := fmt.Sprintf("default-src 'none'; style-src '%s'; script-src '%s'; base-uri 'none'; form-action 'none'",
-			cspHash(embeddedFile("style.css")), cspHash(embeddedFile("script.js")))
+			cspHash(htmlStyle), cspHash(htmlScript))
 		if a.Val != want {
 			t.Errorf("the policy is %s", a.Val)
 		}

@@ -2,11 +2,9 @@ package report
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"trueup/internal/apply"
@@ -80,23 +78,13 @@ func (l LineWriter) Source(text []byte) error {
 
 // Table writes rows with aligned cells, each after the margin.
 func (l LineWriter) Table(margin string, rows [][]string) error {
-	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	for _, row := range rows {
-		line := strings.TrimRight(cleanCells(row).String(), "\t ")
-		_, _ = io.WriteString(w, margin+line+"\n") // a Builder takes everything
-	}
-	_ = w.Flush()
-	return l.Text(b.String())
+	lines := diag.MapList(rows, func(row []string) []string { return append([]string{margin + row[0]}, row[1:]...) })
+	return l.MarkedTable(lines, view.TextOptions{})
 }
 
 // JSON writes v as JSON on several lines.
 func (l LineWriter) JSON(v any) error {
-	text, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return err
-	}
-	return l.Text(CleanJSON(text) + "\n")
+	return writeIndented(l.w, v, nil)
 }
 
 // JSONLine writes a JSON text without line breaks after a constant prefix.
@@ -110,11 +98,6 @@ func (l LineWriter) raw(text string) error {
 	return err
 }
 
-func cleanCells(row []string) safeText {
-	cells := diag.MapList(row, clean)
-	return safetext.Join(cells, "\t")
-}
-
 // NewHelpWriter returns a writer for a library that prints help, usage and completion, which may
 // quote the command line. It escapes everything except line breaks and tabs.
 func NewHelpWriter(w io.Writer) io.Writer { return helpWriter{w} }
@@ -125,7 +108,8 @@ func (h helpWriter) Write(text []byte) (int, error) {
 	var b strings.Builder
 	for line := range strings.Lines(string(text)) {
 		body, ended := strings.CutSuffix(line, "\n")
-		b.WriteString(cleanCells(strings.Split(body, "\t")).EscapeCommands().String())
+		cells := diag.MapList(strings.Split(body, "\t"), clean)
+		b.WriteString(safetext.Join(cells, "\t").EscapeCommands().String())
 		if ended {
 			b.WriteByte('\n')
 		}
@@ -160,12 +144,6 @@ func (l *lineTransformer) Write(text []byte) (int, error) {
 	}
 	l.pending = append(l.pending[:0], l.pending[end:]...)
 	return len(text), nil
-}
-
-// end writes a last line without a line break.
-func (l *lineTransformer) end() error {
-	_, err := io.WriteString(l.w, l.change(string(l.pending)))
-	return err
 }
 
 // ProgressLine renders an event as one line, without a newline.

@@ -312,12 +312,9 @@ func TestReportsAreDocumented(t *testing.T) {
 func TestCommandsSayWhatWasSaid(t *testing.T) {
 	for _, s := range append(seeds, "%0A::error::x", "%25", "%", "%2C,%3A", "a,line=9,title=b::c", "100%\n") {
 		more := safetext.F("more: %s", view.CleanMessage(s))
-		c := workflowCommand{remark{Level: view.ErrorLevel, file: "a/" + s, Line: 3, Column: 4, text: view.CleanMessage(s), more: []safeText{more}}, view.CleanMessage(s)}
-		name, properties, data, ok := runnerCommand(c.line().String())
-		want := map[string]string{"file": clean("a/" + s).EscapeCommands().String(), "line": "3", "col": "4", "title": view.CleanMessage(s).EscapeCommands().String()}
-		if s == "" {
-			delete(want, "title")
-		}
+		r := remark{Level: view.ErrorLevel, rule: s, file: "a/" + s, Line: 3, Column: 4, text: view.CleanMessage(s), more: []safeText{more}}
+		name, properties, data, ok := runnerCommand(r.command("plan").String())
+		want := map[string]string{"file": clean("a/" + s).EscapeCommands().String(), "line": "3", "col": "4", "title": r.ID().EscapeCommands().String()}
 		joined := func(s string) string { return strings.NewReplacer(" ", "", "\n", "").Replace(s) }
 		if !ok || name != "error" || !maps.Equal(properties, want) || joined(data) != joined(view.CleanMessage(s).EscapeCommands().String()+more.EscapeCommands().String()) {
 			t.Errorf("%q: %v, %q, %q", s, name, properties, data)

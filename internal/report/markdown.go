@@ -154,7 +154,7 @@ func planBlocks(pl *plan.Plan, opts view.TextOptions) []section {
 // settingPieces keeps what changed in a setting together with its effect.
 func settingPieces(pl *plan.Plan) (out []lineBlock) {
 	for _, s := range view.SettingsOf(pl) {
-		pieces := rowPieces(s.Rows)
+		pieces := rowPieces(s.Lines())
 		pieces[0].lines = append(pieces[0].lines, pieces[1].lines...)
 		out = append(append(out, pieces[0]), pieces[2:]...)
 	}

@@ -19,27 +19,22 @@ import (
 	"trueup/internal/view"
 )
 
-// projectResults counts the projects by their results; empty if all are ok.
+// projectResults counts the projects by their results, the worst first; empty if all are ok.
 func projectResults(projects []ProjectResult) safeText {
-	counts, codes := map[string]int{}, map[string]int{}
-	for _, p := range projects {
-		result := cmp.Or(diag.ExitName(p.ExitCode), diag.ExitName(diag.ExitError))
+	resultOf := func(p ProjectResult) string {
 		if p.Result == NotStarted {
-			result = NotStarted
+			return NotStarted
 		}
-		counts[result]++
-		codes[result] = p.ExitCode
+		return cmp.Or(diag.ExitName(p.ExitCode), diag.ExitName(diag.ExitError))
 	}
-	if len(projects) == counts[diag.ExitName(diag.ExitOK)] {
+	groups := diag.GroupBy(projects, resultOf)
+	slices.SortFunc(groups, func(a, b []ProjectResult) int {
+		return cmp.Or(diag.ExitRank(a[0].ExitCode)-diag.ExitRank(b[0].ExitCode), strings.Compare(resultOf(a[0]), resultOf(b[0])))
+	})
+	if len(groups) == 0 || len(groups) == 1 && resultOf(projects[0]) == diag.ExitName(diag.ExitOK) {
 		return safeText{}
 	}
-	byCode := func(a, b string) int {
-		return cmp.Or(diag.ExitRank(codes[a])-diag.ExitRank(codes[b]), strings.Compare(a, b))
-	}
-	var parts []safeText
-	for _, result := range slices.SortedFunc(maps.Keys(counts), byCode) {
-		parts = append(parts, safetext.F("%d %s", counts[result], clean(result)))
-	}
+	parts := diag.MapList(groups, func(same []ProjectResult) safeText { return safetext.F("%d %s", len(same), resultOf(same[0])) })
 	return safetext.F("Results of the projects: %s.", safetext.Join(parts, ", "))
 }
 
@@ -60,14 +55,16 @@ type sharedSentences struct {
 	projects map[string][]string
 }
 
-func (s *sharedSentences) addText(text, project string) {
+// addText adds a sentence of a project, and reports whether it is new.
+func (s *sharedSentences) addText(text, project string) (isNew bool) {
 	if s.projects == nil {
 		s.projects = map[string][]string{}
 	}
-	if s.projects[text] == nil {
+	if isNew = s.projects[text] == nil; isNew {
 		s.texts = append(s.texts, text)
 	}
 	s.projects[text] = append(s.projects[text], project)
+	return isNew
 }
 
 // lines returns each sentence with its projects, of so many in all.
@@ -90,11 +87,17 @@ func describeProjects(projects []string, all int) string {
 	return "in " + diag.Plural(len(projects), "project", "projects") + ": " + nameProjects(projects)
 }
 
-// PlaceInFleet makes the result of a project one of many: places start from where the search of projects began, objects have
-// their project, and what needs no action is only counted.
-func PlaceInFleet(doc *Document) {
-	at, pl, tests := doc.Project.Path, cmp.Or(doc.Plan, &plan.Plan{}), cmp.Or(doc.Tests, &requesttest.TestResults{})
-	doc.Project.Digest = pl.Digest
+// ResultOf returns the document of one of many projects: places start from where the search of projects began, objects have
+// their project, and what needs no action is only counted. A command with a form of its own, such as status, becomes a message
+// that counts what it has.
+func ResultOf(at, workspace string, doc Document) Document {
+	if s, ok := doc.Data.(statusDocument); ok {
+		doc.Messages = append(doc.Messages, s.counts)
+	}
+	doc.Data, doc.Text = nil, nil
+	pl, result := cmp.Or(doc.Plan, &plan.Plan{}), cmp.Or(doc.Apply, &apply.Result{})
+	tests := cmp.Or(doc.Tests, &requesttest.TestResults{})
+	doc.Project = &ProjectResult{Path: at, Workspace: workspace, Result: doc.Result, ExitCode: doc.ExitCode, Digest: pl.Digest}
 	for _, list := range []*diag.List{&doc.Findings, &doc.Silenced, &pl.Advice, &pl.Silenced} {
 		*list = slices.Clone(*list) // the plan has some of the run
 		for i := range *list {
@@ -107,6 +110,24 @@ func PlaceInFleet(doc *Document) {
 	for i := range doc.Messages {
 		doc.Messages[i] = at + ": " + doc.Messages[i]
 	}
+	placePlan(at, pl)
+	result.Outcomes = slices.DeleteFunc(result.Outcomes, isUntouched)
+	for i := range result.Outcomes {
+		result.Outcomes[i].Project = at
+	}
+	for i := range tests.Cases {
+		tests.Cases[i].File = fileInProject(at, tests.Cases[i].File)
+	}
+	if tests.Coverage != nil {
+		for i := range tests.Coverage.Missing {
+			tests.Coverage.Missing[i].File = fileInProject(at, tests.Coverage.Missing[i].File)
+		}
+	}
+	return doc
+}
+
+// placePlan is ResultOf for a plan.
+func placePlan(at string, pl *plan.Plan) {
 	isElsewhere := !slices.ContainsFunc(pl.Items, func(item plan.Item) bool { // this change has no part in any item
 		return item.By == plan.ByThisChange || slices.ContainsFunc(item.Lines(), func(l plan.ChangeLine) bool { return l.By == plan.ByThisChange })
 	})
@@ -127,20 +148,6 @@ func PlaceInFleet(doc *Document) {
 		placeKeys(at, r.Objects)
 	}
 	placeKeys(at, pl.Unmanaged)
-	if doc.Apply != nil {
-		doc.Apply.Outcomes = slices.DeleteFunc(doc.Apply.Outcomes, isUntouched)
-		for i := range doc.Apply.Outcomes {
-			doc.Apply.Outcomes[i].Project = at
-		}
-	}
-	for i := range tests.Cases {
-		tests.Cases[i].File = fileInProject(at, tests.Cases[i].File)
-	}
-	if tests.Coverage != nil {
-		for i := range tests.Coverage.Missing {
-			tests.Coverage.Missing[i].File = fileInProject(at, tests.Coverage.Missing[i].File)
-		}
-	}
 }
 
 func placeKeys(project string, keys []kind.Key) {
@@ -149,20 +156,21 @@ func placeKeys(project string, keys []kind.Key) {
 	}
 }
 
-// MergeResults joins the results of the projects of a shard, in the order of their paths. Each is placed in the fleet.
-func MergeResults(shard ShardHead, docs []Document) Document {
-	return mergeResults(FleetFacts{FleetRun: shard.FleetRun, FleetChanges: shard.Facts}, docs, nil)
+// merger joins the results of projects.
+type merger struct {
+	Document
+	failures, notes, settings sharedSentences
 }
 
-// mergeResults joins results. wrong says what can't be merged. The exit code is the worst of all.
-func mergeResults(f FleetFacts, docs []Document, wrong []string) Document {
-	all := Document{Command: f.Command, Projects: []ProjectResult{}, Fleet: &f}
-	var failures, notes sharedSentences
+// MergeResults joins the results of projects, in the order of their paths. wrong says what can't be merged. The exit code is the
+// worst of all.
+func MergeResults(f FleetFacts, docs []Document, wrong []string) Document {
+	all := merger{Document: Document{Command: f.Command, Projects: []ProjectResult{}, Fleet: &f}}
 	for _, doc := range docs {
 		at := doc.Project.Path
 		switch {
 		case doc.Plan != nil:
-			all.Plan = addPlan(all.Plan, doc.Plan, at, &notes)
+			all.addPlan(doc.Plan, at)
 		case doc.Result == NotStarted:
 			f.NotReached = append(f.NotReached, at)
 		case slices.Contains([]string{"plan", "apply", "drift"}, doc.Command) && doc.ExitCode != diag.ExitOK:
@@ -176,12 +184,13 @@ func mergeResults(f FleetFacts, docs []Document, wrong []string) Document {
 		all.Silenced = append(all.Silenced, doc.Silenced...)
 		all.Messages = append(all.Messages, doc.Messages...)
 		for _, e := range doc.Errors {
-			failures.addText(e, at)
+			all.failures.addText(e, at)
 		}
-		all.Apply, all.Tests = addApply(all.Apply, doc.Apply), addTests(all.Tests, doc.Tests)
+		all.addApply(doc.Apply)
+		all.addTests(doc.Tests)
 	}
 	slices.Sort(f.NotReached)
-	all.Errors = slices.Concat(f.Missing, wrong, failures.lines(len(docs)))
+	all.Errors = slices.Concat(f.Missing, wrong, all.failures.lines(len(docs)))
 	all.ExitCode = diag.WorstExit(all.ExitCode, f.exitCode())
 	if len(wrong) > 0 {
 		all.ExitCode = diag.WorstExit(all.ExitCode, diag.ExitError)
@@ -189,20 +198,25 @@ func mergeResults(f FleetFacts, docs []Document, wrong []string) Document {
 	all.Result = diag.ExitName(all.ExitCode)
 	all.Findings = append(all.Findings, f.warnings()...)
 	if pl := all.Plan; pl != nil {
-		pl.Settings, pl.Requests = mergeSettings(docs), routing.MergeLines(pl.Requests, false)
-		pl.Notes = slices.Concat(f.lines(), noteElsewhere(pl), notes.lines(len(docs)))
+		for i, text := range all.settings.texts {
+			if projects := all.settings.projects[text]; len(projects) > 1 {
+				pl.Settings[i].Consequence = strings.TrimPrefix(pl.Settings[i].Consequence+"; "+describeProjects(projects, len(docs)), "; ")
+			}
+		}
+		pl.Requests = routing.MergeLines(pl.Requests, false)
+		pl.Notes = slices.Concat(f.lines(), noteElsewhere(pl), all.notes.lines(len(docs)))
 		all.Findings = append(all.Findings, movedObjectWarnings(pl.Items)...)
 	} else {
 		all.Messages = append(f.lines(), all.Messages...)
 	}
-	return all
+	return all.Document
 }
 
-// addPlan adds the plan of a project.
-func addPlan(all, pl *plan.Plan, at string, notes *sharedSentences) *plan.Plan {
-	if all == nil {
-		all = &plan.Plan{Format: pl.Format, Tool: pl.Tool, Blame: pl.Blame, Target: plan.Destination{Origins: pl.Target.Origins}}
-	}
+// addPlan adds the plan of a project. A setting that differs from the base as in another project is named with the first, unless
+// it hides something, which belongs to one project.
+func (m *merger) addPlan(pl *plan.Plan, at string) {
+	m.Plan = cmp.Or(m.Plan, &plan.Plan{Format: pl.Format, Tool: pl.Tool, Blame: pl.Blame, Target: plan.Destination{Origins: pl.Target.Origins}})
+	all := m.Plan
 	all.Sandbox, all.Offline = all.Sandbox || pl.Sandbox, all.Offline || pl.Offline
 	if !maps.Equal(all.Target.Origins, pl.Target.Origins) {
 		all.Target.Origins = nil
@@ -216,67 +230,45 @@ func addPlan(all, pl *plan.Plan, at string, notes *sharedSentences) *plan.Plan {
 			all.Blame = &plan.ComparedCommits{Problem: a.Problem, Fix: a.Fix}
 		}
 		if b.Problem != "" {
-			notes.addText("base: "+strings.TrimSuffix(b.Problem+" - fix: "+b.Fix, " - fix: "), at)
+			m.notes.addText("base: "+strings.TrimSuffix(b.Problem+" - fix: "+b.Fix, " - fix: "), at)
 		}
 	}
 	all.Items, all.Requests = append(all.Items, pl.Items...), append(all.Requests, pl.Requests...)
 	all.HidesRequests = all.HidesRequests || pl.HidesRequests
 	all.Unmanaged = append(all.Unmanaged, pl.Unmanaged...)
 	for _, n := range pl.Notes {
-		notes.addText(n, at)
+		m.notes.addText(n, at)
+	}
+	for _, s := range pl.Settings {
+		key := fmt.Sprintf("%q %#v %#v %q", s.Field, s.Was, s.Now, s.Consequence)
+		if s.Hides != nil {
+			key += s.Path
+		}
+		if m.settings.addText(key, at) {
+			all.Settings = append(all.Settings, s)
+		}
 	}
 	all.Advice, all.Silenced = append(all.Advice, pl.Advice...), append(all.Silenced, pl.Silenced...)
 	all.Summary.Add(pl.Summary)
-	return all
 }
 
-// mergeSettings returns the settings that differ from the base. An equal one of another project is named with the first, unless it hides
-// something, which belongs to one project.
-func mergeSettings(docs []Document) (list []plan.ChangedSetting) {
-	var same sharedSentences
-	for _, doc := range docs {
-		if doc.Plan == nil {
-			continue
-		}
-		for _, s := range doc.Plan.Settings {
-			key := fmt.Sprintf("%q %#v %#v %q", s.Field, s.Was, s.Now, s.Consequence)
-			if s.Hides != nil {
-				key += s.Path
-			}
-			if same.addText(key, doc.Project.Path); len(same.projects[key]) == 1 {
-				list = append(list, s)
-			}
-		}
-	}
-	for i, key := range same.texts {
-		if projects := same.projects[key]; len(projects) > 1 {
-			list[i].Consequence = strings.TrimPrefix(list[i].Consequence+"; "+describeProjects(projects, len(docs)), "; ")
-		}
-	}
-	return list
-}
-
-func addApply(all, r *apply.Result) *apply.Result {
+func (m *merger) addApply(r *apply.Result) {
 	if r == nil {
-		return all
+		return
 	}
-	if all == nil {
-		all = &apply.Result{Outcomes: []apply.ItemOutcome{}, Summary: map[string]int{}}
-	}
+	m.Apply = cmp.Or(m.Apply, &apply.Result{Outcomes: []apply.ItemOutcome{}, Summary: map[string]int{}})
 	for what, n := range r.Summary {
-		all.Summary[what] += n
+		m.Apply.Summary[what] += n
 	}
-	all.Outcomes = append(all.Outcomes, r.Outcomes...)
-	return all
+	m.Apply.Outcomes = append(m.Apply.Outcomes, r.Outcomes...)
 }
 
-func addTests(all, t *requesttest.TestResults) *requesttest.TestResults {
+func (m *merger) addTests(t *requesttest.TestResults) {
 	if t == nil {
-		return all
+		return
 	}
-	if all == nil {
-		all = &requesttest.TestResults{Cases: []requesttest.Case{}}
-	}
+	m.Tests = cmp.Or(m.Tests, &requesttest.TestResults{Cases: []requesttest.Case{}})
+	all := m.Tests
 	all.Passed, all.Failed = all.Passed+t.Passed, all.Failed+t.Failed
 	all.Cases = append(all.Cases, t.Cases...)
 	if t.Coverage != nil {
@@ -285,28 +277,26 @@ func addTests(all, t *requesttest.TestResults) *requesttest.TestResults {
 		all.Coverage.Upstreams.Add(t.Coverage.Upstreams)
 		all.Coverage.Missing = append(all.Coverage.Missing, t.Coverage.Missing...)
 	}
-	return all
 }
 
 // noteElsewhere counts what waits in each project that this change is not about, if it is known what it is about.
 func noteElsewhere(pl *plan.Plan) []string {
-	of := map[string]*plan.Plan{}
+	var elsewhere []plan.Item
 	for i := range pl.Items {
 		item := &pl.Items[i]
 		if item.Elsewhere = item.Elsewhere && pl.Blame != nil && pl.Blame.Base != ""; item.Elsewhere {
-			of[item.Project] = cmp.Or(of[item.Project], &plan.Plan{})
-			of[item.Project].Items = append(of[item.Project].Items, *item)
+			elsewhere = append(elsewhere, *item)
 		}
 	}
 	var waiting []string
-	for _, project := range slices.Sorted(maps.Keys(of)) {
-		one := of[project]
+	for _, items := range diag.GroupBy(elsewhere, func(item plan.Item) string { return item.Project }) {
+		one := &plan.Plan{Items: items}
 		one.Summary = one.CountItems()
 		counts := view.CountSentence("", view.CountPlan(one))
 		if one.Summary.Drifted > 0 {
 			counts = view.JoinSentences(counts, view.CountSentence("", view.CountDrift(one)))
 		}
-		waiting = append(waiting, project+": "+strings.TrimSuffix(counts.String(), "."))
+		waiting = append(waiting, items[0].Project+": "+strings.TrimSuffix(counts.String(), "."))
 	}
 	if waiting == nil {
 		return nil

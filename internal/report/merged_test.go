@@ -30,11 +30,9 @@ func merged(docs map[string]Document) Document {
 	for _, at := range slices.Sorted(maps.Keys(docs)) {
 		doc := docs[at]
 		doc.Result = diag.ExitName(doc.ExitCode)
-		doc.Project = &ProjectResult{Path: at, Result: doc.Result, ExitCode: doc.ExitCode}
-		PlaceInFleet(&doc)
-		placed = append(placed, doc)
+		placed = append(placed, ResultOf(at, "", doc))
 	}
-	return MergeResults(ShardHead{FleetRun: FleetRun{Tool: testTool, Commit: "8a6c09fc", Shards: 1}}, placed)
+	return MergeResults(FleetFacts{FleetRun: FleetRun{Tool: testTool, Commit: "8a6c09fc", Shards: 1}}, placed, nil)
 }
 
 // cachedLonger is a plan of one equal change and of unchanged objects.
@@ -154,8 +152,7 @@ func FuzzReadResult(f *testing.F) {
 		for _, format := range Formats() {
 			write(t, format, doc, FormatOptions{Verbose: true, ShowUnmanaged: true})
 		}
-		PlaceInFleet(&doc)
-		all := MergeResults(ShardHead{}, []Document{doc})
+		all := MergeResults(FleetFacts{}, []Document{ResultOf("a", "", doc)}, nil)
 		for _, format := range Formats() {
 			write(t, format, all, FormatOptions{})
 		}
@@ -281,7 +278,7 @@ func folderOf(t *testing.T) fstest.MapFS {
 		shard := ShardHead{Format: ShardFormat, Shard: i + 1, FleetRun: run, Projects: projects}
 		var docs []Document
 		for _, p := range projects {
-			docs = append(docs, Document{Command: "plan", Plan: cachedLonger(1), Project: &ProjectResult{Path: p}})
+			docs = append(docs, ResultOf(p, "", Document{Command: "plan", Plan: cachedLonger(1)}))
 		}
 		fsys[path.Join(fmt.Sprintf("runner-%d", i+1), shard.FileName())] = fileOf(t, shard, docs...)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"trueup/internal/diag"
 	"trueup/internal/kind"
+	"trueup/internal/plan"
 	"trueup/internal/safetext"
 	"trueup/internal/view"
 )
@@ -68,8 +69,11 @@ func remarks(doc Document) []remark {
 	return found
 }
 
+// ofRun begins the rules about a whole run.
+const ofRun = "run/"
+
 // isAboutRun reports whether a remark is about the whole run, not about a file.
-func (r remark) isAboutRun() bool { return strings.HasPrefix(r.rule, "run/") }
+func (r remark) isAboutRun() bool { return strings.HasPrefix(r.rule, ofRun) }
 
 // lines returns the lines of a remark. One that shows facts has no line that a reader does not see whole.
 func (r remark) lines() (lines []safeText) {
@@ -118,15 +122,20 @@ func findingRemark(f diag.Finding, at FolderInRepo) remark {
 }
 
 func applyRemarks(doc Document) []remark {
-	objects := objectsByKey(doc)
+	items := map[kind.Key]plan.Item{}
+	if doc.Plan != nil {
+		for _, item := range doc.Plan.Items {
+			items[item.Key] = item
+		}
+	}
 	var found []remark
 	for _, o := range doc.Apply.Outcomes {
 		rule := view.OutcomeRule(o)
 		if rule == "" {
 			continue
 		}
-		of := objects[o.Key]
-		of.Key = o.Key
+		item := items[o.Key]
+		of := view.ObjectView{Key: o.Key, Path: item.Path, Line: item.Line, Waits: item.Waits}
 		r := remarkOf(of, rule, doc.Place, view.CleanMessage(o.Message))
 		if r.file != "" && o.Line > 0 {
 			r.Line, r.Column, r.field = o.Line, max(o.Column, 0), o.Field
@@ -140,23 +149,13 @@ func applyRemarks(doc Document) []remark {
 	return found
 }
 
-func objectsByKey(doc Document) map[kind.Key]view.ObjectView {
-	objects := map[kind.Key]view.ObjectView{}
-	for _, o := range view.EveryObject(doc.Plan, view.TextOptions{}) {
-		objects[o.Key] = o
-	}
-	return objects
-}
-
 // settingRemarks returns a remark for each setting that differs from the base.
 func settingRemarks(doc Document) []remark {
 	var found []remark
 	for _, s := range view.SettingsOf(doc.Plan) {
-		r := runRemark("plan/setting", view.RowSentence(s.Rows[0]))
-		r.named, r.field, r.facts = true, s.Field, view.FactsOfRows(s.Rows)
-		for _, below := range s.Rows[1:] {
-			r.more = append(r.more, below.Text)
-		}
+		r := runRemark("plan/setting", view.RowSentence(s.Changes[0]))
+		r.named, r.field, r.facts = true, s.Changes[0].Field, view.FactsOfRows(s.Lines())
+		r.more = diag.MapList(s.Notes, view.FullRowSentence)
 		if file, ok := doc.Place.inRepository(s.Path); ok {
 			r.file, r.Line = file, max(s.Line, 0)
 		}

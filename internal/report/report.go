@@ -12,7 +12,6 @@ import (
 
 	"trueup/internal/apply"
 	"trueup/internal/diag"
-	"trueup/internal/kind"
 	"trueup/internal/plan"
 	"trueup/internal/requesttest"
 	"trueup/internal/safetext"
@@ -76,13 +75,11 @@ func (f SideReport) title() safeText {
 // FormatOptions change how much of a plan a report shows, and how it looks.
 type FormatOptions = view.TextOptions
 
-type writeFunc func(io.Writer, Document, view.TextOptions) error
-
 // outputFormat is a form of a Document. Unless it is for programs alone, Write holds it to all that a plan must show: rest appends what
 // write left out, and without rest that is an error.
 type outputFormat struct {
 	name     string
-	write    writeFunc
+	write    func(io.Writer, Document, view.TextOptions) error
 	rest     func(io.Writer, []safeText) error
 	programs bool
 }
@@ -93,7 +90,7 @@ var formats = []outputFormat{
 	{name: "markdown", write: writeMarkdown},
 	{name: "json", write: writeJSON, programs: true},
 	{name: "html", write: writeHTML},
-	{name: "github", write: writeGitHub, rest: writeRestOfGitHub},
+	{name: "github", write: writeGitHub},
 	{name: "outputs", write: writeOutputs, programs: true},
 	{name: "sarif", write: writeSARIF},
 	{name: "junit", write: writeJUnit},
@@ -131,21 +128,15 @@ func (f outputFormat) writeDocument(w io.Writer, doc Document, opts view.TextOpt
 	case len(left) == 0:
 		return nil
 	case f.rest == nil:
-		return fmt.Errorf("it leaves out %s, the first is %s of %s", safetext.Count(len(left), "grave change"), kind.JoinSteps(left[0].Path), left[0].Object)
+		return fmt.Errorf("it leaves out %s, the first is %s of %s", safetext.Count(len(left), "grave change"), left[0].Path, left[0].Object)
 	}
 	var lines []safeText
-	say := func(before safeText, rows []view.Row) {
-		for _, r := range rows {
+	for _, o := range view.EveryObject(doc.Plan, view.TextOptions{}) {
+		for _, r := range o.Lines() {
 			if doc.score.HasRemaining(r.Facts) {
-				lines = append(lines, safetext.F("%s%s", before, view.FullRowSentence(r)))
+				lines = append(lines, safetext.F("%s: %s", view.FormatKey(o.Key), view.FullRowSentence(r)))
 			}
 		}
-	}
-	for _, s := range view.SettingsOf(doc.Plan) {
-		say(safeText{}, s.Rows)
-	}
-	for _, o := range view.EveryObject(doc.Plan, view.TextOptions{}) {
-		say(safetext.F("%s: ", view.FormatKey(o.Key)), o.Lines())
 	}
 	return f.rest(w, lines)
 }
@@ -170,9 +161,14 @@ func documentToJSON(doc Document) documentJSON {
 	return documentJSON{ResultFormat, doc}
 }
 
+// WriteLine writes a Document as one line of JSON.
+func WriteLine(w io.Writer, doc Document) error {
+	return json.NewEncoder(NewJSONStream(w)).Encode(documentToJSON(doc))
+}
+
 func writeJSON(w io.Writer, doc Document, _ view.TextOptions) error {
 	if doc.Data != nil {
-		return NewLineWriter(w).JSON(doc.Data)
+		return writeIndented(w, doc.Data, nil)
 	}
 	r := documentToJSON(doc)
 	if doc.Plan == nil {

@@ -43,13 +43,6 @@ type sarifLog struct {
 	Left, Grave int
 }
 
-// sarifResult is a remark about a file, with the index of its rule.
-type sarifResult struct {
-	remark
-	Index int
-	URI   string
-}
-
 func writeSARIF(w io.Writer, doc Document, _ view.TextOptions) error {
 	log, err := newSARIF(doc, sarifRoom{maxResults, maxResultBytes})
 	if err != nil {
@@ -87,7 +80,11 @@ func newSARIF(doc Document, room sarifRoom) (*sarifLog, error) {
 			index = len(log.Rules)
 		}
 		var text bytes.Buffer
-		if err := page.ExecuteTemplate(&text, "result", sarifResult{r, index, fileURI(cmp.Or(r.file, doc.Place.projectFile()))}); err != nil {
+		if err := page.ExecuteTemplate(&text, "result", struct {
+			remark
+			Index int
+			URI   string
+		}{r, index, fileURI(cmp.Or(r.file, doc.Place.projectFile()))}); err != nil {
 			return nil, err
 		}
 		if text.Len() > room.bytes || len(log.Results) == room.results {

@@ -38,29 +38,19 @@ func titleOf(doc Document) string {
 // summaryOf returns the title of a document, its sentence of counts, and what a plan says of drift and the results of
 // many projects.
 func summaryOf(doc Document) (title string, lede, sub safeText) {
-	lede, sub = countsAndDrift(doc)
+	lede = countsOf(doc)
+	if doc.Plan != nil && doc.Apply == nil {
+		if doc.Command != "drift" && doc.Plan.Summary.Drifted > 0 {
+			sub = view.CountSentence("", view.CountDrift(doc.Plan))
+		}
+		if doc.Tests != nil {
+			sub = view.JoinSentences(sub, putTitle("Tests", testCounts(doc.Tests)))
+		}
+	}
 	if doc.Projects != nil && len(doc.Projects) == 0 && !doc.Fleet.headline().Empty() {
 		lede = safeText{} // nothing is selected, which does not say what a reader must know
 	}
 	return titleOf(doc), view.JoinSentences(doc.Fleet.headline(), lede), view.JoinSentences(sub, projectResults(doc.Projects))
-}
-
-func countsAndDrift(doc Document) (lede, sub safeText) {
-	switch {
-	case doc.Apply != nil:
-		return countsOf(doc), sub
-	case doc.Plan == nil && doc.HasOwnText() && len(doc.Findings) == 0 && doc.Tests == nil:
-		return clean(doc.Result), sub
-	case doc.Plan == nil:
-		return countsOf(doc), sub
-	}
-	if parts := view.CountDrift(doc.Plan); doc.Command != "drift" && doc.Plan.Summary.Drifted > 0 {
-		sub = view.CountSentence("", parts)
-	}
-	if doc.Tests != nil {
-		sub = view.JoinSentences(sub, putTitle("Tests", testCounts(doc.Tests)))
-	}
-	return countsOf(doc), sub
 }
 
 // runSummary sums up the run in one line.
@@ -125,6 +115,8 @@ func targetFacts(doc Document) []fact {
 // countsOf returns the sentence that counts what a document shows, the same in every format.
 func countsOf(doc Document) safeText {
 	switch {
+	case doc.Plan == nil && doc.Apply == nil && doc.HasOwnText() && len(doc.Findings) == 0 && doc.Tests == nil:
+		return clean(doc.Result)
 	case doc.Projects != nil && len(doc.Projects) == 0:
 		return view.CountSentence("nothing selected", nil)
 	case doc.Apply != nil:

@@ -118,7 +118,7 @@ func printPlan(p *printer, doc Document, opts view.TextOptions) {
 		p.printWrapped(indent, styledText{clean(view.SettingsTitle + ":"), alarm})
 	}
 	for _, s := range view.SettingsOf(doc.Plan) {
-		printRows(p, view.ObjectView{Changes: s.Rows[:1], Notes: s.Rows[1:]})
+		printRows(p, s)
 	}
 	printItems(p, doc.Plan, opts)
 	printRequests(p, doc.Plan, opts)

@@ -77,28 +77,24 @@ func MeasureCoverage(cases []Case, objects []*manifest.Object) *Coverage {
 // addObject adds the locations and upstreams of an object.
 func (c *Coverage) addObject(o *manifest.Object, isReached func(what string) bool) {
 	var fields []string
-	var missing []UncoveredPart
-	count := func(s *ReachedCount, isReached bool, m UncoveredPart, field string) {
-		s.Add(ReachedCount{Of: 1})
+	missing := len(c.Missing)
+	count := func(s *ReachedCount, isReached bool, what, name, field string) {
+		s.Of++
 		if isReached {
 			s.Reached++
 			return
 		}
-		m.Object, m.File = o.Key().String(), o.Path
-		missing, fields = append(missing, m), append(fields, field)
+		c.Missing = append(c.Missing, UncoveredPart{Object: o.Key().String(), What: what, Name: name, File: o.Path})
+		fields = append(fields, field)
 	}
 	config := routing.ReadConfigJSON(o.Spec)
 	for _, l := range config.Locations {
-		count(&c.Locations, isReached(l.FieldPath()), UncoveredPart{What: "location", Name: l.Host + l.Path}, l.FieldPath())
+		count(&c.Locations, isReached(l.FieldPath()), "location", l.Host+l.Path, l.FieldPath())
 	}
 	for i, name := range config.Upstreams {
-		count(&c.Upstreams, isReached(name), UncoveredPart{What: "upstream", Name: name}, fmt.Sprintf("spec.upstreams[%d]", i))
-	}
-	if fields == nil {
-		return
+		count(&c.Upstreams, isReached(name), "upstream", name, fmt.Sprintf("spec.upstreams[%d]", i))
 	}
 	for i, at := range o.Positions(fields) {
-		missing[i].Line = at[0]
+		c.Missing[missing+i].Line = at[0]
 	}
-	c.Missing = append(c.Missing, missing...)
 }

@@ -78,11 +78,7 @@ func serversAsOrigin(want any, servers []string) any {
 	case len(servers) == 1:
 		return servers[0]
 	}
-	list := make([]any, len(servers))
-	for i, s := range servers {
-		list[i] = s
-	}
-	return list
+	return diag.MapList(servers, func(server string) any { return server })
 }
 
 // observeTime returns a time to live, or the wanted one if it is as long. One of an unknown unit is no time.

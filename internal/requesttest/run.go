@@ -34,6 +34,8 @@ type Case struct {
 	Failures []Failure `json:"failures,omitempty"`
 
 	test *test
+	// field is its place in the document, such as spec.tests[2].url.
+	field string
 	// answer is what answers the request in git; nil without a CDN.
 	answer *routing.RequestAnswer
 }
@@ -157,7 +159,6 @@ type test struct {
 // runDocument runs the tests of a document.
 func runDocument(lookup *routing.Lookup, o *manifest.Object) (cases []Case) {
 	list, _ := o.Tree()["tests"].([]any)
-	var fields []string
 	for i, v := range list {
 		m, _ := v.(map[string]any)
 		t := &test{object: o, index: i, at: fmt.Sprintf("spec.tests[%d]", i)}
@@ -169,55 +170,48 @@ func runDocument(lookup *routing.Lookup, o *manifest.Object) (cases []Case) {
 			if !isText {
 				continue
 			}
-			c, field := Case{Name: cmp.Or(t.name, url), URL: url, File: o.Path, test: t}, ".url"
+			c := Case{Name: cmp.Or(t.name, url), URL: url, File: o.Path, Result: Passed, test: t, field: t.at + ".url"}
 			if j > 0 {
-				field = fmt.Sprintf(".urls[%d]", j-1)
+				c.field = fmt.Sprintf("%s.urls[%d]", t.at, j-1)
 				if t.name != "" {
 					c.Name += ": " + url
 				}
 			}
+			if c.findFailures(lookup); len(c.Failures) > 0 {
+				c.Result = Failed
+			}
 			t.requests++
-			cases, fields = append(cases, c), append(fields, t.at+field)
+			cases = append(cases, c)
 		}
 	}
-	for i, at := range o.Positions(fields) {
-		cases[i].Line, cases[i].Column = at[0], at[1]
-		c := &cases[i]
-		if c.findFailures(lookup); len(c.Failures) > 0 {
-			c.Result = Failed
-		} else {
-			c.Result = Passed
-		}
-	}
-	placeFailures(o, cases)
+	setPlaces(o, cases)
 	return cases
+}
+
+// setPlaces sets the places of cases and failures of a document, all at once.
+func setPlaces(o *manifest.Object, cases []Case) {
+	var fields []string
+	for _, c := range cases {
+		fields = append(fields, c.field)
+		for _, f := range c.Failures {
+			fields = append(fields, cmp.Or(f.Field, c.field)) // it may be about the request itself
+		}
+	}
+	places := o.Positions(fields)
+	for i := range cases {
+		c := &cases[i]
+		c.Line, c.Column, places = places[0][0], places[0][1], places[1:]
+		for j := range c.Failures {
+			f := &c.Failures[j]
+			f.Field = cmp.Or(f.Field, c.test.at)
+			f.Line, f.Column, places = places[0][0], places[0][1], places[1:]
+		}
+	}
 }
 
 // addProblem adds a failure about the request itself.
 func (c *Case) addProblem(text string) {
 	c.Failures = append(c.Failures, Failure{Problem: text})
-}
-
-// placeFailures sets the places of the failures of a document, all at once.
-func placeFailures(o *manifest.Object, cases []Case) {
-	var failures []*Failure
-	var fields []string
-	for i := range cases {
-		for j := range cases[i].Failures {
-			f := &cases[i].Failures[j]
-			if f.Field == "" { // about the request itself
-				f.Field, f.Line, f.Column = cases[i].test.at, cases[i].Line, cases[i].Column
-				continue
-			}
-			failures, fields = append(failures, f), append(fields, f.Field)
-		}
-	}
-	if fields == nil {
-		return
-	}
-	for i, at := range o.Positions(fields) {
-		failures[i].Line, failures[i].Column = at[0], at[1]
-	}
 }
 
 // findFailures looks the request up, and compares its answer with what the test expects.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 )
 
@@ -12,11 +13,11 @@ import (
 type CDNChange struct{ Before, After *CDN }
 
 // Key returns the key of the CDN.
-func (c CDNChange) Key() kind.Key {
-	if c.Before != nil {
-		return c.Before.Key
-	}
-	return c.After.Key
+func (c CDNChange) Key() kind.Key { return c.cdns()[0].Key }
+
+// cdns returns the CDNs of the change.
+func (c CDNChange) cdns() []*CDN {
+	return slices.DeleteFunc([]*CDN{c.Before, c.After}, func(cdn *CDN) bool { return cdn == nil })
 }
 
 // RequestClass has the requests of a host that match the same locations, if their answer changes under some reading. Before and
@@ -61,9 +62,8 @@ func (s UnansweredRequests) WasServedBy(host, path string) bool {
 type siteComparison struct {
 	precedences []Precedence
 	changed     map[kind.Key]CDNChange
-	// sides have the changed CDNs, and others also the CDNs that stay.
-	sides  [2]*Site
-	others *Site
+	// sides have all CDNs, before and after.
+	sides [2]*Site
 	SiteEffects
 	outcomes *outcomeCache
 }
@@ -71,16 +71,20 @@ type siteComparison struct {
 // Compare returns what changes do to the requests of a site, of which others may have all CDNs. It reads only those that
 // claim a host which a changed one claims.
 func Compare(changes []CDNChange, others *Site, precedences []Precedence) SiteEffects {
-	c := &siteComparison{precedences: precedences, changed: map[kind.Key]CDNChange{}, others: others, outcomes: newOutcomeCache()}
+	c := &siteComparison{precedences: precedences, changed: map[kind.Key]CDNChange{}, outcomes: newOutcomeCache()}
 	var before, after []*CDN
 	for _, change := range changes {
 		c.changed[change.Key()] = change
 		before, after = append(before, change.Before), append(after, change.After)
 	}
-	c.sides = [2]*Site{NewSite(before...), NewSite(after...)}
-	if c.others == nil {
-		c.others = NewSite()
+	if others != nil {
+		for _, cdn := range others.cdns {
+			if _, changes := c.changed[cdn.Key]; !changes {
+				before, after = append(before, cdn), append(after, cdn)
+			}
+		}
 	}
+	c.sides = [2]*Site{NewSite(before...), NewSite(after...)}
 	renamed := map[string]bool{}
 	for _, change := range changes {
 		renamed[c.addRename(change)] = true
@@ -110,11 +114,13 @@ func Compare(changes []CDNChange, others *Site, precedences []Precedence) SiteEf
 // hostsOfChangedCDNs returns the hosts that changed CDNs claim, and those below their wildcards.
 func (c *siteComparison) hostsOfChangedCDNs() []string {
 	hosts := map[string]bool{}
-	for _, side := range c.sides {
-		for host := range side.hosts {
-			hosts[host] = true
-			for _, below := range c.hostsBelow(host) {
-				hosts[below] = true
+	for _, change := range c.changed {
+		for _, cdn := range change.cdns() {
+			for _, host := range cdn.Claims {
+				hosts[host] = true
+				for _, below := range c.hostsBelow(host) {
+					hosts[below] = true
+				}
 			}
 		}
 	}
@@ -128,7 +134,7 @@ func (c *siteComparison) hostsBelow(wildcard string) (hosts []string) {
 	if !isWildcard {
 		return nil
 	}
-	for _, site := range []*Site{c.others, c.sides[0], c.sides[1]} {
+	for _, site := range c.sides {
 		for host := range site.hosts {
 			if host != wildcard && strings.HasSuffix(host, domain) {
 				hosts = append(hosts, host)
@@ -139,21 +145,9 @@ func (c *siteComparison) hostsBelow(wildcard string) (hosts []string) {
 	return slices.Compact(hosts)
 }
 
-// listClaimants returns the CDNs of a side that may claim a host.
-func (c *siteComparison) listClaimants(side int, host string) []*CDN {
-	list := c.sides[side].Claimants(host)
-	for _, cdn := range c.others.Claimants(host) {
-		if _, changed := c.changed[cdn.Key]; !changed {
-			list = append(list, cdn)
-		}
-	}
-	slices.SortFunc(list, compareKeys)
-	return list
-}
-
 // newTable returns the table of a host, which may have another name after than before.
 func (c *siteComparison) newTable(before, after string) *hostTable {
-	return newHostTable([]string{before, after}, c.precedences, [][]*CDN{c.listClaimants(0, before), c.listClaimants(1, after)}, c.outcomes)
+	return newHostTable([]string{before, after}, c.precedences, [][]*CDN{c.sides[0].Claimants(before), c.sides[1].Claimants(after)}, c.outcomes)
 }
 
 // addHost compares the requests of a host.
@@ -215,7 +209,7 @@ func (c *siteComparison) addRename(change CDNChange) string {
 		return ""
 	}
 	from, to := change.Before.Config().Hostname, change.After.Config().Hostname
-	if from == to || from == "" || to == "" || len(c.listClaimants(0, to)) > 0 {
+	if from == to || from == "" || to == "" || len(c.sides[0].Claimants(to)) > 0 {
 		return ""
 	}
 	h := c.newTable(from, to)
@@ -230,7 +224,7 @@ func (c *siteComparison) addRename(change CDNChange) string {
 	for _, g := range groups {
 		l.Effect, l.Exceptions = min(l.Effect, g.effect()), append(l.Exceptions, g.RequestPart)
 	}
-	for _, cdn := range findOwners(from, c.listClaimants(1, from), Nothing) {
+	for _, cdn := range findOwners(from, c.sides[1].Claimants(from), Nothing) {
 		l.Still, l.StillBy = true, append(l.StillBy, cdn.describeClaim(from))
 	}
 	c.Lines = append(c.Lines, l)
@@ -266,12 +260,7 @@ func (c *siteComparison) addUnnamedHosts(change CDNChange, told map[string]bool)
 
 // addUnclear adds the locations of a changed CDN of which no document says what they match, if any location differs.
 func (c *siteComparison) addUnclear(change CDNChange) {
-	var configs []*CDNConfig
-	for _, cdn := range []*CDN{change.Before, change.After} {
-		if cdn != nil {
-			configs = append(configs, cdn.Config())
-		}
-	}
+	configs := diag.MapList(change.cdns(), func(c *CDN) *CDNConfig { return c.Config() })
 	isSame := func(a, b Location) bool {
 		copy(a.Behaviour[ofCDN:], b.Behaviour[ofCDN:])
 		return a == b

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"trueup/internal/canon"
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 )
 
@@ -213,26 +214,19 @@ func reduceDisabled(v any) any {
 // withoutNames returns a firewall without the names of its rules.
 func withoutNames(firewall any) any {
 	m, _ := firewall.(map[string]any)
-	withoutName := func(v any) any {
+	rules, isList := m["rules"].([]any)
+	if !isList {
+		return firewall
+	}
+	m = maps.Clone(m)
+	m["rules"] = diag.MapList(rules, func(v any) any {
 		rule, isObject := v.(map[string]any)
 		if rule = maps.Clone(rule); !isObject {
 			return v
 		}
 		delete(rule, "name")
 		return rule
-	}
-	rules := m["rules"]
-	if list, isList := rules.([]any); isList {
-		list = slices.Clone(list)
-		for i := range list {
-			list[i] = withoutName(list[i])
-		}
-		rules = list
-	}
-	if m = maps.Clone(m); rules == nil {
-		return firewall
-	}
-	m["rules"] = withoutName(rules)
+	})
 	return m
 }
 

@@ -307,20 +307,14 @@ func newTree(parties []sideLocation) pathTree {
 	return out
 }
 
-// findNode returns the longest node that matches a path, in O(log n) and a step for each pattern that matches the
-// one before it.
-func (t pathTree) findNode(path string) int {
-	at, exact := slices.BinarySearchFunc(t[1:], path, func(n pathNode, path string) int { return strings.Compare(n.stem, path) })
-	for exact && at+2 < len(t) && t[at+2].stem == path {
-		at++
+// findNode returns the longest node that matches a path.
+func (t pathTree) findNode(path string) (longest int) {
+	for at := range t {
+		if t[at].stem == path || t[at].matches(path) {
+			longest = at
+		}
 	}
-	if !exact {
-		at--
-	}
-	for at++; t[at].stem != path && !t[at].matches(path); {
-		at = t[at].parent
-	}
-	return at
+	return longest
 }
 
 // isEmpty reports whether a node has no requests: it is the root or "*", and the next node takes all of them.

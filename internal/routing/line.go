@@ -275,32 +275,26 @@ func (l RequestChange) findCertain() (all []PropertyDifference) {
 // MergeLines sorts lines, the worst first, and makes one of those that say the same of other hosts: of the same objects, or
 // of any.
 func MergeLines(lines []RequestChange, ofAnyObject bool) (out []RequestChange) {
-	known := map[string]int{}
-	type cause struct {
-		line int
-		kind.Key
-	}
-	causes := map[cause]bool{}
-	for _, l := range lines {
+	whatIsSaid := func(l RequestChange) string {
 		id := l.Effect.String() + describePaths(l.Paths, All) + l.DescribeEffect(All)
 		if !ofAnyObject {
 			id += fmt.Sprint(l.Objects)
 		}
-		at, isKnown := known[id]
-		if !isKnown {
-			at, known[id], out = len(out), len(out), append(out, l)
-			out[at].Hosts, out[at].Objects = nil, nil
-		}
-		out[at].Hosts = append(out[at].Hosts, l.Hosts...)
-		for _, key := range l.Objects {
-			if !causes[cause{at, key}] {
-				causes[cause{at, key}] = true
-				out[at].Objects = append(out[at].Objects, key)
+		return id
+	}
+	for _, same := range diag.GroupBy(lines, whatIsSaid) {
+		all, causes := same[0], map[kind.Key]bool{}
+		all.Hosts, all.Objects = nil, nil
+		for _, l := range same {
+			all.Hosts = append(all.Hosts, l.Hosts...)
+			for _, key := range l.Objects {
+				if !causes[key] {
+					causes[key], all.Objects = true, append(all.Objects, key)
+				}
 			}
 		}
-	}
-	for i := range out {
-		out[i].dropRepeatedHosts()
+		all.dropRepeatedHosts()
+		out = append(out, all)
 	}
 	slices.SortStableFunc(out, func(a, b RequestChange) int { return int(a.Effect) - int(b.Effect) })
 	return out

@@ -3,6 +3,8 @@ package routing
 import (
 	"slices"
 	"strings"
+
+	"trueup/internal/diag"
 )
 
 // Precedence is a rule by which the platform may select one of several locations that match a request: it documents
@@ -84,31 +86,21 @@ func joinConditions(when []string) string {
 // describeReadings returns in words when each reading of a group is so. It leaves out a reading whose precedence is in the group
 // too, and is empty if all precedences are: the group then has what is so unless another one has an exception.
 func describeReadings(group []Interpretation, precedences int) (words []string) {
-	count := map[Assumption]int{}
-	for _, r := range group {
-		count[r.Without]++
+	isRepeated := func(r Interpretation) bool {
+		return r.Without != Nothing && slices.Contains(group, Interpretation{Precedence: r.Precedence})
 	}
-	if count[Nothing] == precedences {
-		return nil
-	}
-	names := map[Assumption][]string{}
-	var broken []Assumption
-	for _, r := range group {
-		if r.Without != Nothing && slices.Contains(group, Interpretation{Precedence: r.Precedence}) {
-			continue
-		}
-		if names[r.Without] == nil {
-			broken = append(broken, r.Without)
-		}
-		names[r.Without] = append(names[r.Without], "the "+r.Precedence.String())
-	}
-	for _, a := range broken {
-		word := strings.Join(names[a], " or ") + " wins"
+	kept := slices.DeleteFunc(slices.Clone(group), isRepeated)
+	for _, same := range diag.GroupBy(kept, func(r Interpretation) Assumption { return r.Without }) {
+		without := same[0].Without
+		names := diag.MapList(same, func(r Interpretation) string { return "the " + r.Precedence.String() })
+		word := strings.Join(names, " or ") + " wins"
 		switch {
-		case len(names[a]) == precedences:
-			word = a.DescribeBroken()
-		case a != Nothing:
-			word += " and " + a.DescribeBroken()
+		case len(same) == precedences && without == Nothing:
+			return nil
+		case len(same) == precedences:
+			word = without.DescribeBroken()
+		case without != Nothing:
+			word += " and " + without.DescribeBroken()
 		}
 		words = append(words, word)
 	}

@@ -17,23 +17,14 @@ type CDN struct {
 	kind.Key
 	// Claims are a kind.HostKey each: all hosts that the CDN may answer, and perhaps others.
 	Claims []string
-	// Read returns how the CDN of the key answers requests. It is called once.
-	Read func(kind.Key) *CDNConfig
+	// Config returns how the CDN answers requests.
+	Config func() *CDNConfig
 	// Path and Line are the place of the manifest, and Lines returns the line of each location; without a manifest they are
 	// empty. Note says what else is to know.
 	Path  string
 	Line  int
 	Lines func() []int
 	Note  string
-
-	once   sync.Once
-	config *CDNConfig
-}
-
-// Config returns how the CDN answers requests.
-func (c *CDN) Config() *CDNConfig {
-	c.once.Do(func() { c.config = c.Read(c.Key) })
-	return c.config
 }
 
 // NewCDN returns the CDN of a spec, which is canonical JSON. It reads the spec when it is needed.
@@ -45,7 +36,7 @@ func NewCDN(key kind.Key, spec []byte) *CDN {
 
 // SetSpec gives the CDN another spec, before it is asked for its config.
 func (c *CDN) SetSpec(spec []byte) {
-	c.Claims, c.Read = ClaimsOf(spec), func(kind.Key) *CDNConfig { return ReadConfigJSON(spec) }
+	c.Claims, c.Config = ClaimsOf(spec), sync.OnceValue(func() *CDNConfig { return ReadConfigJSON(spec) })
 }
 
 // ReadConfigJSON returns the config of a spec, which is canonical JSON.
@@ -56,7 +47,7 @@ func ReadConfigJSON(spec []byte) *CDNConfig {
 
 // NewCDNFromConfig returns the CDN of a config.
 func NewCDNFromConfig(key kind.Key, config *CDNConfig) *CDN {
-	c := &CDN{Key: key, Claims: []string{config.Hostname}, Read: func(kind.Key) *CDNConfig { return config }}
+	c := &CDN{Key: key, Claims: []string{config.Hostname}, Config: func() *CDNConfig { return config }}
 	for _, host := range slices.Sorted(maps.Keys(config.hosts)) {
 		if host != "" && host != config.Hostname {
 			c.Claims = append(c.Claims, host)
@@ -198,12 +189,10 @@ type Site struct {
 func NewSite(cdns ...*CDN) *Site {
 	cdns = slices.DeleteFunc(cdns, func(c *CDN) bool { return c == nil })
 	s := &Site{cdns: cdns, hosts: make(map[string][]*CDN, len(cdns)), shared: map[kind.Key]bool{}}
-	for i, c := range cdns {
+	for _, c := range cdns {
 		for _, host := range c.Claims {
 			s.hasWild = s.hasWild || strings.HasPrefix(host, "*")
-			if at := s.hosts[host]; len(at) == 0 {
-				s.hosts[host] = cdns[i : i+1 : i+1] // few have several
-			} else if at[len(at)-1] != c {
+			if at := s.hosts[host]; len(at) == 0 || at[len(at)-1] != c {
 				s.hosts[host] = append(at, c)
 			}
 		}

@@ -203,7 +203,7 @@ func checkRuleUnnamed(s *RuleSubject) {
 func checkTypeSettings(s *RuleSubject) {
 	types := s.Kind.Spec().Fields["firewall"].Fields["rules"].Item.Fields["action"].Fields["type"].Seen
 	for at, rule := range s.eachMapping(firewallRules) {
-		for at, constraint := range mappingsAt(at, rule, "constraints[][]") {
+		for at, constraint := range valuesAt[map[string]any](at, rule, "constraints[][]") {
 			s.checkSettings(at, constraint, "constraint")
 		}
 		action := mappingField(rule, "action")

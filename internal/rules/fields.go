@@ -24,37 +24,15 @@ const (
 // eachMapping yields the path and the value of every mapping at a place of the spec, such as
 // "upstreams[].servers[]"; "" is the spec itself. Values of other types are left to the schema.
 func (s *RuleSubject) eachMapping(place string) iter.Seq2[string, map[string]any] {
-	if s.found == nil {
-		s.found = map[string][]locatedMapping{}
-	}
-	found, known := s.found[place]
-	if !known { // several rules look at most places
-		for at, m := range mappingsAt("spec", s.Tree, place) {
-			found = append(found, locatedMapping{at, m})
-		}
-		s.found[place] = found
-	}
-	return func(yield func(string, map[string]any) bool) {
-		for _, l := range found {
-			if !yield(l.at, l.mapping) {
-				return
-			}
-		}
-	}
+	return valuesAt[map[string]any]("spec", s.Tree, place)
 }
 
-// locatedMapping is a mapping with its path.
-type locatedMapping struct {
-	at      string
-	mapping map[string]any
-}
-
-// mappingsAt yields the path and the value of every mapping at a place below v.
-func mappingsAt(at string, v any, place string) iter.Seq2[string, map[string]any] {
-	return func(yield func(string, map[string]any) bool) {
+// valuesAt yields the path and the value of everything of a type at a place below v.
+func valuesAt[T any](at string, v any, place string) iter.Seq2[string, T] {
+	return func(yield func(string, T) bool) {
 		visitValues(at, v, place, func(at string, v any) bool {
-			m, ok := v.(map[string]any)
-			return !ok || yield(at, m)
+			value, ok := v.(T)
+			return !ok || yield(at, value)
 		})
 	}
 }
@@ -78,16 +56,6 @@ func visitValues(at string, v any, place string, yield func(string, any) bool) b
 	m, _ := v.(map[string]any)
 	below := m[place[:end]]
 	return below == nil || visitValues(kind.JoinField(at, place[:end]), below, strings.TrimPrefix(place[end:], "."), yield)
-}
-
-// textElements yields the path and the value of each text in a list of the spec.
-func textElements(spec map[string]any, field string) iter.Seq2[string, string] {
-	return func(yield func(string, string) bool) {
-		visitValues("spec", spec, field+"[]", func(at string, v any) bool {
-			text, ok := v.(string)
-			return !ok || yield(at, text)
-		})
-	}
 }
 
 // mappingField returns a field if it is a mapping, or nil.
@@ -157,7 +125,7 @@ func duplicateCheck(owners, list, fix string) func(*RuleSubject) {
 	return func(s *RuleSubject) {
 		for at, owner := range s.eachMapping(owners) {
 			unique := s.newDuplicateCheck("the "+strings.ToLower(f.Item.Title), fix)
-			for at, e := range mappingsAt(at, owner, list+"[]") {
+			for at, e := range valuesAt[map[string]any](at, owner, list+"[]") {
 				unique(at, key(e))
 			}
 		}

@@ -32,9 +32,9 @@ func checkNameShape(s *RuleSubject) {
 type specName struct{ owner, field, text string }
 
 // specNames returns the names that parts of the object have, and by which other parts refer to them.
-func (s *RuleSubject) specNames() []specName {
-	if s.Kind.Name != cdn || s.names != nil {
-		return s.names
+func (s *RuleSubject) specNames() (names []specName) {
+	if s.Kind.Name != cdn {
+		return nil
 	}
 	for _, field := range [][2]string{
 		{"firewall.rules[]", "name"},
@@ -45,10 +45,10 @@ func (s *RuleSubject) specNames() []specName {
 		{"secureLink", "expireName"},
 	} {
 		for at, m := range s.eachMapping(field[0]) {
-			s.names = append(s.names, specName{at, field[1], textField(m, field[1])})
+			names = append(names, specName{at, field[1], textField(m, field[1])})
 		}
 	}
-	return s.names
+	return names
 }
 
 // confusable are characters that look like dots and slashes, or become such when a program normalises
@@ -230,14 +230,10 @@ type hostField struct {
 
 // unusualHosts returns the hostname of an object, and the hosts of a CDN's locations and servers, without
 // names that are certainly valid.
-func (s *RuleSubject) unusualHosts() []hostField {
-	if s.hosts != nil {
-		return s.hosts
-	}
-	s.hosts = []hostField{}
+func (s *RuleSubject) unusualHosts() (hosts []hostField) {
 	add := func(at, field, noun, text string, server bool) {
 		if text != "" && !isPlainHost(text) && diag.FindPlaceholder(text) == "" && (!server || !isIPAddress(text)) {
-			s.hosts = append(s.hosts, hostField{kind.JoinField(at, field), noun, text, server})
+			hosts = append(hosts, hostField{kind.JoinField(at, field), noun, text, server})
 		}
 	}
 	add("spec", s.Kind.HostField, "hostname", s.Host, false)
@@ -248,7 +244,7 @@ func (s *RuleSubject) unusualHosts() []hostField {
 			}
 		}
 	}
-	return s.hosts
+	return hosts
 }
 
 // isPlainHost reports whether a name is a lower-case one of RFC 1123 with several labels.

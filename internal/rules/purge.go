@@ -14,7 +14,7 @@ import (
 func checkPurgeSubdomain(s *RuleSubject) {
 	host := textField(s.Tree, "hostname")
 	unique := s.newDuplicateCheck("the subdomain", "remove one of them")
-	for at, sub := range textElements(s.Tree, "subdomains") {
+	for at, sub := range valuesAt[string]("spec", s.Tree, "subdomains[]") {
 		unique(at, strings.ToLower(sub))
 		if problem, fix := subdomainProblem(strings.ToLower(sub), strings.ToLower(host)); problem != "" {
 			s.report(at, fmt.Sprintf("the subdomain %q %s", sub, problem), fix)
@@ -129,7 +129,7 @@ func checkPurgeLimitsSet(all []CheckedObject, report reportOn) {
 }
 
 func checkPurgePath(s *RuleSubject) {
-	for at, path := range textElements(s.Tree, "paths") {
+	for at, path := range valuesAt[string]("spec", s.Tree, "paths[]") {
 		err := purge.CheckPath(path)
 		if err == nil || path == "" {
 			continue
@@ -158,7 +158,7 @@ func suggestPathFix(path string) string {
 }
 
 func checkPurgePathOdd(s *RuleSubject) {
-	for at, path := range textElements(s.Tree, "paths") {
+	for at, path := range valuesAt[string]("spec", s.Tree, "paths[]") {
 		if odd := pathOddities(path); len(odd) > 0 && purge.CheckPath(path) == nil {
 			s.report(at, oddPathMessage(path, odd), "write the path as clients request it: without these, or encoded as %XX")
 		}
@@ -168,7 +168,7 @@ func checkPurgePathOdd(s *RuleSubject) {
 // checkPurgePathCovered reports each path that covers others once.
 func checkPurgePathCovered(s *RuleSubject) {
 	var paths, places []string
-	for at, path := range textElements(s.Tree, "paths") {
+	for at, path := range valuesAt[string]("spec", s.Tree, "paths[]") {
 		paths, places = append(paths, path), append(places, at)
 	}
 	covered := make([][]int, len(paths))

@@ -10,16 +10,13 @@ import (
 
 // checkRequestTest reports URLs that are no request, and expectations that nothing can meet.
 func checkRequestTest(s *RuleSubject) {
-	for at, test := range mappingsAt("spec", s.Tree, "tests[]") {
+	for at, test := range valuesAt[map[string]any]("spec", s.Tree, "tests[]") {
 		urls := 0
 		for _, place := range []string{"url", "urls[]"} {
-			visitValues(at, test, place, func(at string, v any) bool {
-				if url, ok := v.(string); ok {
-					urls++
-					s.checkURL(at, url)
-				}
-				return true
-			})
+			for at, url := range valuesAt[string](at, test, place) {
+				urls++
+				s.checkURL(at, url)
+			}
 		}
 		if urls == 0 {
 			s.report(at, "the test has no URL", "write url: https://HOSTNAME/PATH")

@@ -126,15 +126,12 @@ func All() []Rule { return allRules() }
 var allRules = sync.OnceValue(readRules)
 
 // ByName returns the rule with a name, or nil.
-func ByName(name string) *Rule { return rulesByName()[name] }
-
-var rulesByName = sync.OnceValue(func() map[string]*Rule {
-	all := map[string]*Rule{}
-	for i := range All() {
-		all[All()[i].Name] = &All()[i]
+func ByName(name string) *Rule {
+	if i := slices.IndexFunc(All(), func(r Rule) bool { return r.Name == name }); i >= 0 {
+		return &All()[i]
 	}
-	return all
-})
+	return nil
+}
 
 // readRules reads the embedded texts of the rules, and panics if one is malformed.
 func readRules() []Rule {
@@ -201,10 +198,7 @@ type RuleSubject struct {
 	// Begin, if set, is called before each rule.
 	Begin func()
 
-	rule  *Rule                       // the running one
-	names []specName                  // the result of specNames
-	hosts []hostField                 // the result of unusualHosts
-	found map[string][]locatedMapping // the results of eachMapping, by place
+	rule *Rule // the running one
 }
 
 // Run applies the rules that check one object: those of advice or the others.

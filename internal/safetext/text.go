@@ -120,28 +120,13 @@ func (t Text) String() string { return t.s }
 // MarshalText returns t for encoders.
 func (t Text) MarshalText() ([]byte, error) { return []byte(t.s), nil }
 
-// UnmarshalText cleans each line of text.
-func (t *Text) UnmarshalText(text []byte) error {
-	lines := strings.Split(string(text), "\n")
-	for i := range lines {
-		lines[i] = Clean(lines[i]).s
-	}
-	*t = Text{strings.Join(lines, "\n")}
-	return nil
-}
-
 // Empty reports whether there is no text.
 func (t Text) Empty() bool { return t.s == "" }
 
-// Map replaces each rune; i counts runes.
-func (t Text) Map(replace func(i int, r rune) string) Text {
-	var b strings.Builder
-	i := 0
-	for _, r := range t.s {
-		b.WriteString(replace(i, r))
-		i++
-	}
-	return Clean(b.String())
+// Capitalize returns t with a capital at its start.
+func (t Text) Capitalize() Text {
+	first, size := utf8.DecodeRuneInString(t.s)
+	return Clean(string(unicode.ToUpper(first)) + t.s[size:])
 }
 
 // Replace replaces all occurrences.

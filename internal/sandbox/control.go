@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 )
 
 // ControlBase is the path prefix of the requests with which scripts control the sandbox. They need no token.

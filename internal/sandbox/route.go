@@ -256,12 +256,12 @@ type Response struct {
 // client or the server went away.
 type WaitFunc func(time.Duration) bool
 
-// NewAnswer returns an answer with a body of the media type.
+// newResponse returns an answer with a body of the media type.
 func newResponse(status int, media string, body []byte) *Response {
 	return &Response{Status: status, Header: http.Header{"Content-Type": {media}}, Body: body}
 }
 
-// JSON returns an answer with a value as its body.
+// jsonResponse returns an answer with a value as its body.
 func jsonResponse(status int, v any) *Response {
 	return newResponse(status, typeJSON, []byte(EncodeJSON(v)+"\n"))
 }
@@ -340,7 +340,7 @@ type cause struct {
 	Field   string `json:"field"`
 }
 
-// Failure is an error of the platform, answered as a Kubernetes Status.
+// apiError is an error of the platform, answered as a Kubernetes Status.
 type apiError struct {
 	Code    int    `json:"code"`
 	Reason  string `json:"reason"`

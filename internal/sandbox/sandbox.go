@@ -80,7 +80,7 @@ type Server struct {
 func Open(opts ServerOptions) (_ *Server, err error) {
 	defer func() { err = wrapError(err, "open sandbox") }()
 	if opts.Now == nil {
-		return nil, errors.New("Options.Now is missing")
+		return nil, errors.New("ServerOptions.Now is missing")
 	}
 	if len(opts.Tokens) == 0 {
 		opts.Tokens = map[string][]string{
@@ -107,7 +107,7 @@ func (s *Server) Close() error {
 	return s.store.close()
 }
 
-// Now returns the platform's time: Options.Now plus what Advance added.
+// Now returns the platform's time: ServerOptions.Now plus what Advance added.
 func (s *Server) Now() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()

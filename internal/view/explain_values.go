@@ -2,9 +2,7 @@ package view
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -47,62 +45,47 @@ type valueAtPath struct {
 // IsPattern reports whether the name stands for several objects.
 func (t Topic) IsPattern() bool { return strings.Contains(t.Name, "*") }
 
-// ReadAllValues returns what each object that matches the topic's pattern has in git, and in live if it is not nil.
-func (t Topic) ReadAllValues(set *manifest.Set, ws kind.Workspace, live map[string]kind.LiveObject) (all []*ObjectValues, err error) {
-	pattern := kind.Key{Kind: t.Kind.Name, Name: t.Name}
-	if t.IsWhole() {
-		return nil, fmt.Errorf("%s names no field: write one, such as %s.spec", pattern, t.asked)
+// ReadValues returns what the topic's object, or each one that matches its pattern, has in git, and in live if it is not nil.
+// Sensitive values are hidden.
+func (t Topic) ReadValues(set *manifest.Set, ws kind.Workspace, live map[string]kind.LiveObject) (all []*ObjectValues, err error) {
+	wanted, known := kind.Key{Kind: t.Kind.Name, Name: t.Name}, kind.KeysOf(set.Objects)
+	if t.IsPattern() && t.IsWhole() {
+		return nil, fmt.Errorf("%s names no field: write one, such as %s.spec", wanted, t.asked)
 	}
-	names := slices.Collect(maps.Keys(live))
-	for _, o := range set.Objects {
-		if o.Kind == t.Kind {
-			names = append(names, o.Name)
-		}
+	keys := slices.Clone(known)
+	for name := range live {
+		keys = append(keys, kind.Key{Kind: t.Kind.Name, Name: name})
 	}
-	slices.Sort(names)
-	for _, name := range slices.Compact(names) {
-		if is, err := path.Match(t.Name, name); err != nil || !is {
+	slices.SortFunc(keys, func(a, b kind.Key) int { return strings.Compare(a.String(), b.String()) })
+	for _, key := range slices.Compact(keys) {
+		matches, _ := path.Match(t.Name, key.Name)
+		if key != wanted && (key.Kind != wanted.Kind || !t.IsPattern() || !matches) {
 			continue
 		}
-		var get func() (kind.LiveObject, error)
-		if live != nil {
-			get = func() (kind.LiveObject, error) {
-				if o, is := live[name]; is {
-					return o, nil
-				}
-				return kind.LiveObject{}, notLiveError{}
-			}
-		}
-		one := t
-		one.Name = name
-		o, err := one.ReadValues(set, ws, get)
+		o, err := t.readObject(key, set.Find(key), ws, live)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, o)
 	}
-	if all == nil {
-		err = fmt.Errorf("there is no manifest of %s", pattern)
+	switch hint := diag.DidYouMean(wanted.String(), diag.MapList(known, kind.Key.String)); {
+	case all != nil:
+		return all, nil
+	case t.IsPattern():
+		return nil, fmt.Errorf("there is no manifest of %s", wanted)
+	case live == nil:
+		return nil, fmt.Errorf("there is no manifest of %s%s", wanted, hint)
+	default:
+		return nil, fmt.Errorf("%s is neither in git nor live%s", wanted, hint)
 	}
-	return all, err
 }
 
-// notLiveError is the error for an object that a list of live objects lacks.
-type notLiveError struct{}
-
-func (notLiveError) Error() string  { return "it is not live" }
-func (notLiveError) NotFound() bool { return true }
-
-// ReadValues returns what the topic's object has in git, and in live if get is not nil. Sensitive values are
-// hidden.
-func (t Topic) ReadValues(set *manifest.Set, ws kind.Workspace, get func() (kind.LiveObject, error)) (*ObjectValues, error) {
-	key := kind.Key{Kind: t.Kind.Name, Name: t.Name}
+// readObject returns what one object has. o is its manifest, or nil.
+func (t Topic) readObject(key kind.Key, o *manifest.Object, ws kind.Workspace, live map[string]kind.LiveObject) (*ObjectValues, error) {
 	out := &ObjectValues{Key: key.String()}
 	shown := func(f valueAtPath) any {
 		return kind.NewRedactor(ws, key).RedactAt(strings.TrimPrefix(f.shown, "spec."), f.value)
 	}
-	o := set.Find(key)
-	names := diag.MapList(kind.KeysOf(set.Objects), kind.Key.String)
 	if o != nil {
 		out.Git = fmt.Sprintf("%s:%d", o.Path, o.Line)
 		if err := out.addValues(t, o.Spec, nil, func(v *FieldValue, f valueAtPath) {
@@ -112,26 +95,9 @@ func (t Topic) ReadValues(set *manifest.Set, ws kind.Workspace, get func() (kind
 			return nil, err
 		}
 	}
-	if get == nil {
-		if o == nil {
-			return nil, fmt.Errorf("there is no manifest of %s%s", key, diag.DidYouMean(out.Key, names))
-		}
-		return out, nil
-	}
-	if !t.Kind.Documents(kind.Get) {
-		return nil, fmt.Errorf("the platform has no way to read a %s", t.Kind.Name)
-	}
-	object, err := get()
-	isLive := err == nil
-	out.Live = &isLive
-	var missing interface{ NotFound() bool }
-	switch notFound := errors.As(err, &missing) && missing.NotFound(); {
-	case notFound && o == nil:
-		return nil, fmt.Errorf("%s is neither in git nor live%s", key, diag.DidYouMean(out.Key, names))
-	case notFound:
-		return out, nil
-	case err != nil:
-		return nil, err
+	object, isLive := live[key.Name]
+	if live != nil {
+		out.Live = &isLive
 	}
 	return out, out.addValues(t, object.Spec, object.Status, func(v *FieldValue, f valueAtPath) { v.Live = shown(f) })
 }

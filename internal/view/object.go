@@ -69,7 +69,7 @@ func EveryObject(pl *plan.Plan, opts TextOptions) []ObjectView {
 // is set.
 func ShownObjects(pl *plan.Plan, opts TextOptions, joins bool) []ObjectView {
 	shown := slices.DeleteFunc(slices.Clone(pl.Items), func(item plan.Item) bool { return IsHidden(item, opts) || isFolded(pl, item, opts) })
-	all, content := make([]ObjectView, len(shown)), make([]contentSum, len(shown))
+	all, content := make([]ObjectView, len(shown)), make([]string, len(shown)) // the digests of what is compared
 	diag.InParallel(len(shown), func(i int) {
 		all[i] = NewObjectView(shown[i], opts)
 		if joins && shown[i].Op == plan.Patch {
@@ -150,18 +150,15 @@ func FoldedLine(pl *plan.Plan, opts TextOptions) safetext.Text {
 	return safetext.Join(append(parts, clean("trueup ledger forget KIND/NAME hides an object.")), " ")
 }
 
-// contentSum is equal for equal changes, and zero for what is not compared.
-type contentSum [sha256.Size]byte
-
-// mergeEqualObjects merges objects with equal changes.
-func mergeEqualObjects(items []plan.Item, all []ObjectView, content []contentSum, opts TextOptions) (out []ObjectView) {
-	members := map[contentSum][]kind.Key{}
+// mergeEqualObjects merges objects with equal content, but not those without any.
+func mergeEqualObjects(items []plan.Item, all []ObjectView, content []string, opts TextOptions) (out []ObjectView) {
+	members := map[string][]kind.Key{}
 	for i := range all {
 		members[content[i]] = append(members[content[i]], all[i].Key)
 	}
 	for i := range all {
 		switch keys := members[content[i]]; {
-		case content[i] == contentSum{} || len(keys) > 0 && len(keys) < minGroup:
+		case content[i] == "" || len(keys) > 0 && len(keys) < minGroup:
 			out = append(out, all[i])
 		case len(keys) > 0:
 			out, members[content[i]] = append(out, newJoinedView(items[i], keys, opts)), nil
@@ -196,7 +193,7 @@ func withPlaceholderName(item plan.Item) plan.Item {
 }
 
 // contentDigest returns a digest of all that a report shows of an item except its name, with full values.
-func contentDigest(item plan.Item) contentSum {
+func contentDigest(item plan.Item) string {
 	item = withPlaceholderName(item)
 	h, lines := sha256.New(), item.AllLines()
 	for i := range lines {
@@ -206,7 +203,7 @@ func contentDigest(item plan.Item) contentSum {
 	for _, n := range itemNotes(item, TextOptions{}) {
 		_, _ = io.WriteString(h, n.Text.String()+"\n")
 	}
-	return contentSum(h.Sum(nil))
+	return string(h.Sum(nil))
 }
 
 // SameName reports whether several objects are one of the same name in each of many projects.
@@ -270,15 +267,9 @@ const (
 	RankRest
 )
 
-// tableOfOpRanks has the rank of each operation, if its rows have no graver one. All others need no request.
-var tableOfOpRanks = map[plan.Op]Rank{
-	plan.Blocked: rankBlocked, plan.Post: rankPurge, plan.Deferred: rankPurge, plan.Delete: rankRemoval,
-	plan.Patch: rankChange,
-}
-
 func rankOf(item plan.Item, rows []Row) Rank {
 	has := func(is func(Row) bool) bool { return slices.ContainsFunc(rows, is) }
-	of, known := tableOfOpRanks[item.Op]
+	of := tableOfOps[item.Op].rank
 	switch {
 	case item.Op == plan.Create && !item.Happened:
 		return rankCreate
@@ -288,14 +279,12 @@ func rankOf(item plan.Item, rows []Row) Rank {
 		return rankSecurity
 	case item.CountWithRisk(kind.RiskServes) > 0:
 		return rankServes
-	case known && of != rankChange: // whatever its rows are
+	case of != RankRest && of != rankChange: // whatever its rows are
 		return of
 	case has(func(r Row) bool { return r.Mark == MarkRemove }):
 		return rankRemoval
 	case has(func(r Row) bool { return r.Alarm }):
 		return rankDrift
-	case !known:
-		return RankRest
 	}
 	return of
 }

@@ -3,7 +3,6 @@ package view
 import (
 	"cmp"
 	"slices"
-	"unicode"
 
 	"trueup/internal/apply"
 	"trueup/internal/diag"
@@ -16,21 +15,17 @@ import (
 func JoinSentences(texts ...safetext.Text) safetext.Text {
 	texts = safetext.NonEmpty(texts...)
 	for i := 1; i < len(texts); i++ {
-		texts[i] = texts[i].Map(func(at int, r rune) string {
-			if at == 0 {
-				r = unicode.ToUpper(r)
-			}
-			return string(r)
-		})
+		texts[i] = texts[i].Capitalize()
 	}
 	return safetext.Join(texts, " ")
 }
 
-// opLook is how reports show an object as a whole: its mark, the title of its row, its headline and
-// its rule.
+// opLook is how reports show an object as a whole: its mark, the title of its row, its headline, its rule, and its rank if its rows
+// have no graver one.
 type opLook struct {
 	mark                  Mark
 	title, headline, rule string
+	rank                  Rank
 }
 
 // opLookOf returns the look of what apply does with an object, or of what happened to it outside git.
@@ -39,23 +34,23 @@ func opLookOf(item plan.Item) opLook {
 	case !item.Happened || item.Failed:
 		return tableOfOps[item.Op]
 	case item.Deleted:
-		return opLook{MarkRemove, "deleted outside git", "deleted outside git", "plan/gone"}
+		return opLook{MarkRemove, "deleted outside git", "deleted outside git", "plan/gone", RankRest}
 	case item.IsReportedMissing():
-		return opLook{MarkRemove, "missing live", "missing live", "plan/unknown"}
+		return opLook{MarkRemove, "missing live", "missing live", "plan/unknown", RankRest}
 	}
-	return opLook{MarkChange, "", "changed outside git", ""}
+	return opLook{MarkChange, "", "changed outside git", "", RankRest}
 }
 
 var tableOfOps = map[plan.Op]opLook{
-	plan.Create:   {MarkAdd, "create", "to create", ""},
-	plan.Post:     {MarkOnce, "post once", "to post once", "plan/purge"},
-	plan.Delete:   {MarkRemove, "delete", "to delete", "plan/delete"},
-	plan.Blocked:  {MarkBlocked, "blocked: ", "blocked", "plan/blocked"},
-	plan.InFlight: {MarkLater, "in flight elsewhere: ", "in flight elsewhere", "plan/in-flight"},
-	plan.Deferred: {MarkLater, "deferred", "deferred", "plan/deferred"},
-	plan.Kept:     {MarkSame, "kept: ", "kept", "plan/kept"},
-	plan.Patch:    {MarkChange, "", "to change", ""},
-	plan.None:     {MarkSame, "", "unchanged", ""},
+	plan.Create:   {MarkAdd, "create", "to create", "", RankRest},
+	plan.Post:     {MarkOnce, "post once", "to post once", "plan/purge", rankPurge},
+	plan.Delete:   {MarkRemove, "delete", "to delete", "plan/delete", rankRemoval},
+	plan.Blocked:  {MarkBlocked, "blocked: ", "blocked", "plan/blocked", rankBlocked},
+	plan.InFlight: {MarkLater, "in flight elsewhere: ", "in flight elsewhere", "plan/in-flight", RankRest},
+	plan.Deferred: {MarkLater, "deferred", "deferred", "plan/deferred", rankPurge},
+	plan.Kept:     {MarkSame, "kept: ", "kept", "plan/kept", RankRest},
+	plan.Patch:    {MarkChange, "", "to change", "", rankChange},
+	plan.None:     {MarkSame, "", "unchanged", "", RankRest},
 }
 
 func headlineOf(item plan.Item, rows []Row) safetext.Text {
@@ -116,21 +111,15 @@ const SettingsTitle = "Settings that differ from the base"
 // don't count.
 const maxHidden = 40
 
-// SettingView is a setting that differs from the base. Its rows are what changed in it, its place and effect, and the
+// SettingsOf returns the settings that differ from the base: what changed in each, and as notes its place and effect, and the
 // differences that it hides.
-type SettingView struct {
-	plan.ChangedSetting
-	Rows []Row
-}
-
-// SettingsOf returns the settings that differ from the base, with their rows.
-func SettingsOf(pl *plan.Plan) []SettingView {
+func SettingsOf(pl *plan.Plan) []ObjectView {
 	if pl == nil {
 		return nil
 	}
-	all := make([]SettingView, len(pl.Settings))
+	all := make([]ObjectView, len(pl.Settings))
 	for i, s := range pl.Settings {
-		r := Row{Path: clean(s.Field), Mark: MarkChange, Alarm: true, Facts: []ChangeFact{{Path: []string{s.Field}, Risk: kind.RiskServes}}}
+		r := Row{Path: clean(s.Field), Field: s.Field, Mark: MarkChange, Alarm: true, Facts: []ChangeFact{{Path: s.Field, Risk: kind.RiskServes}}}
 		switch {
 		case s.Was != nil && s.Now != nil:
 			r.Before, r.After = FormatPair(s.Was, s.Now, true)
@@ -141,7 +130,7 @@ func SettingsOf(pl *plan.Plan) []SettingView {
 		}
 		where := FormatLocation(diag.Finding{Path: s.Path, Line: s.Line})
 		effect := Row{Text: safetext.Join(safetext.NonEmpty(where, clean(s.Consequence)), ": ")}
-		all[i] = SettingView{s, append([]Row{r, effect}, hiddenRows(pl, s)...)}
+		all[i] = ObjectView{Path: s.Path, Line: s.Line, Changes: []Row{r}, Notes: append([]Row{effect}, hiddenRows(pl, s)...)}
 	}
 	return all
 }
@@ -157,7 +146,7 @@ func hiddenRows(pl *plan.Plan, s plan.ChangedSetting) []Row {
 		risk := max(riskAt(h.Kind, h.Path, h.Live), riskAt(h.Kind, h.Path, h.Git))
 		must := MustShow(risk)
 		text := safetext.F("hidden: %s %s: %s %s, %s %s", FormatKey(h.Key), CollapseSpaces(clean(h.Path)), before, FormatValue(h.Live, must), after, FormatValue(h.Git, must))
-		hides[i] = Row{Text: text, Facts: []ChangeFact{{Object: h.Key, Path: kind.PathSteps(h.Path), Risk: risk}}}
+		hides[i] = Row{Text: text, Facts: []ChangeFact{{Object: h.Key, Path: h.Path, Risk: risk}}}
 		grave += OneIf(must)
 	}
 	slices.SortStableFunc(hides, func(a, b Row) int { return cmp.Compare(b.Facts[0].Risk, a.Facts[0].Risk) })

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	"trueup/internal/diag"
 	"trueup/internal/kind"
@@ -20,22 +19,19 @@ func MustShow(risk kind.Risk) bool { return risk >= kind.RiskAvailability }
 // ChangeFact names one thing that a plan changes.
 type ChangeFact struct {
 	Object kind.Key
-	// Path has the keys on the way to it, as kind.PathSteps returns them.
-	Path []string
-	Risk kind.Risk
+	Path   string
+	Risk   kind.Risk
 }
 
 // Deleted is the path of the fact that an object is deleted.
 const Deleted = "deleted"
 
 func (f ChangeFact) id() string {
-	return f.Object.Project + "\x00" + f.Object.String() + "\x00" + strings.Join(f.Path, "\x00")
+	return f.Object.Project + "\x00" + f.Object.String() + "\x00" + f.Path
 }
 
-// FactTracker says which facts that must be shown a report has shown, which it has counted, and which are left. Formats may use
-// one from several goroutines.
+// FactTracker says which facts that must be shown a report has shown, which it has counted, and which are left.
 type FactTracker struct {
-	lock    sync.Mutex
 	left    map[string][]ChangeFact
 	counted map[string]int // by what they do
 }
@@ -59,8 +55,6 @@ func (s *FactTracker) MarkShown(facts ...ChangeFact) {
 	if s == nil {
 		return
 	}
-	s.lock.Lock()
-	defer s.lock.Unlock()
 	for _, f := range facts {
 		delete(s.left, f.id())
 	}
@@ -80,13 +74,8 @@ func (s *FactTracker) CountRemaining() (total int) {
 
 // MarkCounted notes that the report counts those of the facts that it has not shown.
 func (s *FactTracker) MarkCounted(facts ...ChangeFact) {
-	if s == nil {
-		return
-	}
-	s.lock.Lock()
-	defer s.lock.Unlock()
 	for _, f := range facts {
-		if left := s.left[f.id()]; slices.Equal(f.Path, []string{Deleted}) {
+		if left := s.left[f.id()]; f.Path == Deleted {
 			s.counted[cantUndo] += len(left)
 		} else if len(left) > 0 {
 			s.counted[left[0].Risk.Meaning()] += len(left)
@@ -123,7 +112,7 @@ func (s *FactTracker) Remaining() (all []ChangeFact) {
 func NewPlanScore(pl *plan.Plan, applied bool) *FactTracker {
 	var facts []ChangeFact
 	for _, s := range SettingsOf(pl) {
-		facts = append(facts, FactsOfRows(s.Rows)...)
+		facts = append(facts, FactsOfRows(s.Lines())...)
 	}
 	if pl != nil && !applied {
 		for _, item := range pl.Items {
@@ -161,13 +150,11 @@ func MustShowOneOf(facts []ChangeFact) bool {
 // factsOfLine returns a fact for each element that a line is about.
 func factsOfLine(item plan.Item, l plan.ChangeLine) []ChangeFact {
 	if len(l.Elements) == 0 {
-		return []ChangeFact{{Object: item.Key, Path: kind.PathSteps(l.Path), Risk: l.Risk}}
+		return []ChangeFact{{Object: item.Key, Path: l.Path, Risk: l.Risk}}
 	}
-	facts, list, field := make([]ChangeFact, len(l.Elements)), kind.PathSteps(l.List), kind.PathSteps(strings.TrimPrefix(l.Path, l.List+"."))
-	for i, e := range l.Elements {
-		facts[i] = ChangeFact{Object: item.Key, Path: slices.Concat(list, []string{"[" + e + "]"}, field), Risk: l.Risk}
-	}
-	return facts
+	return diag.MapList(l.Elements, func(element string) ChangeFact {
+		return ChangeFact{Object: item.Key, Path: l.List + "[" + element + "]" + strings.TrimPrefix(l.Path, l.List), Risk: l.Risk}
+	})
 }
 
 // factsOfPurge returns the prefixes that a purge invalidates.
@@ -177,7 +164,7 @@ func factsOfPurge(item plan.Item) (facts []ChangeFact) {
 	}
 	prefixes, _ := pathsOf(item)
 	for _, path := range prefixes {
-		facts = append(facts, ChangeFact{Object: item.Key, Path: []string{"paths", path}, Risk: kind.RiskAvailability})
+		facts = append(facts, ChangeFact{Object: item.Key, Path: "paths[" + path + "]", Risk: kind.RiskAvailability})
 	}
 	return facts
 }
@@ -185,10 +172,10 @@ func factsOfPurge(item plan.Item) (facts []ChangeFact) {
 // wholeObjectFacts returns the fact that an object is deleted, or that a purge which is posted invalidates everything.
 func wholeObjectFacts(item plan.Item) []ChangeFact {
 	if item.Op == plan.Delete {
-		return []ChangeFact{{Object: item.Key, Path: []string{Deleted}, Risk: max(item.Risk, kind.RiskServes)}}
+		return []ChangeFact{{Object: item.Key, Path: Deleted, Risk: max(item.Risk, kind.RiskServes)}}
 	}
 	if item.Op != plan.Post || item.Purge == nil || !item.Purge.Everything {
 		return nil
 	}
-	return []ChangeFact{{Object: item.Key, Path: []string{"everything"}, Risk: kind.RiskAvailability}}
+	return []ChangeFact{{Object: item.Key, Path: "everything", Risk: kind.RiskAvailability}}
 }

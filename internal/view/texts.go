@@ -7,7 +7,6 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/plan"
-	"trueup/internal/requesttest"
 	"trueup/internal/safetext"
 )
 
@@ -103,38 +102,23 @@ func FormatLocation(f diag.Finding) safetext.Text {
 	return text
 }
 
-// ItemsByFile has the objects of a plan by the files of their manifests, in order of their lines.
-type ItemsByFile map[string][]*plan.Item
-
-// ManifestsOf returns the manifests of a plan.
-func ManifestsOf(pl *plan.Plan) ItemsByFile {
-	m := ItemsByFile{}
+// ItemFinder returns a function that finds the item of a plan whose manifest contains a line of a file. It returns an empty one if
+// there is none.
+func ItemFinder(pl *plan.Plan) func(file string, line int) plan.Item {
+	var items []*plan.Item
 	for i := range pl.Items {
 		if item := &pl.Items[i]; item.Path != "" {
-			m[item.Path] = append(m[item.Path], item)
+			items = append(items, item)
 		}
 	}
-	for _, items := range m {
-		slices.SortStableFunc(items, func(a, b *plan.Item) int { return cmp.Compare(a.Line, b.Line) })
+	slices.SortStableFunc(items, func(a, b *plan.Item) int { return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line)) })
+	return func(file string, line int) plan.Item {
+		at, _ := slices.BinarySearchFunc(items, line+1, func(item *plan.Item, after int) int {
+			return cmp.Or(cmp.Compare(item.Path, file), cmp.Compare(item.Line, after))
+		})
+		if at == 0 || items[at-1].Path != file {
+			return plan.Item{}
+		}
+		return *items[at-1]
 	}
-	return m
-}
-
-// itemAt returns the item that contains the line, or an empty one.
-func (m ItemsByFile) itemAt(path string, line int) plan.Item {
-	i, _ := slices.BinarySearchFunc(m[path], line+1, func(it *plan.Item, line int) int { return cmp.Compare(it.Line, line) })
-	if i == 0 {
-		return plan.Item{}
-	}
-	return *m[path][i-1]
-}
-
-// ObjectAt returns the object that contains the line, or none.
-func (m ItemsByFile) ObjectAt(path string, line int) kind.Key { return m.itemAt(path, line).Key }
-
-// IsUnrelatedWarning reports whether a finding is a warning about what the plan does not change.
-func (m ItemsByFile) IsUnrelatedWarning(f diag.Finding) bool {
-	isQuiet := f.Severity == diag.Warning && f.Line > 0 && f.Rule != requesttest.Rule
-	item := m.itemAt(f.Path, f.Line)
-	return isQuiet && (item.Kind == "" || !item.ChangesField(f.Field))
 }

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"sync"
 
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 
 	"trueup/internal/canon"
 	"trueup/internal/diag"
@@ -24,9 +24,9 @@ import (
 // editor edits the text of a file of manifests, so that comments, quotes and layout stay. It parses the
 // result and compares it with the file.
 type editor struct {
+	source
 	file *manifest.FileState
 	docs []*yaml.Node
-	bom  []byte // the byte order mark, or nothing
 }
 
 // textEdit replaces a part of a text, which turns the nodes was into the nodes is.
@@ -38,10 +38,9 @@ type textEdit struct {
 
 // newEditor parses a file. Its findings say if that failed.
 func newEditor(path string, data []byte) *editor {
-	e := &editor{file: manifest.NewFileState(path, data)}
+	e := &editor{source: newSource(data), file: manifest.NewFileState(path, data)}
 	e.file.Comments = true
 	e.docs = e.file.DocumentNodes()
-	e.bom = data[:len(data)-len(e.file.Lines.Data)]
 	return e
 }
 
@@ -54,7 +53,7 @@ func (e *editor) scalarRange(n *yaml.Node) (from, to int, ok bool) {
 	return e.anchoredScalarRange(n)
 }
 
-// anchoredScalarRange is token for a scalar that may have an anchor and a tag, which are not a part of it.
+// anchoredScalarRange is scalarRange for a scalar that may have an anchor and a tag, which are not a part of it.
 func (e *editor) anchoredScalarRange(n *yaml.Node) (from, to int, ok bool) {
 	style := n.Style &^ yaml.TaggedStyle
 	if n.Kind != yaml.ScalarNode || style&^(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 {
@@ -79,7 +78,7 @@ func scalarEdit(n *yaml.Node, from, to int, text, value string) textEdit {
 // applyEdits returns the file with the edits, and reports whether they change nothing else.
 func (e *editor) applyEdits(edits []textEdit) ([]byte, bool) {
 	slices.SortFunc(edits, func(a, b textEdit) int { return cmp.Compare(a.from, b.from) })
-	out := bytes.Clone(e.bom)
+	out := bytes.Clone(e.mark)
 	at, becomes := 0, map[*yaml.Node][]*yaml.Node{}
 	for _, x := range edits {
 		if x.from < at {
@@ -266,14 +265,13 @@ func (t *valueEditor) replaceScalar(n *yaml.Node, owner int, value string, isTex
 
 // blockReplacement returns where a block scalar is, and the text that takes its place: a block for lines, or else text.
 func (t *valueEditor) blockReplacement(n *yaml.Node, owner int, value, text string) (from, to int, out string, ok bool) {
-	style := newSource(t.file.Lines.Data)
-	b, err := newSheet(style.body).findBlock(n, owner)
+	b, err := newSheet(t.body).findBlock(n, owner)
 	if err != nil {
 		return 0, 0, "", false
 	}
 	if lines, isBlock := strings.CutSuffix(value, "\n"); isBlock && inBlock().MatchString(lines) {
 		margin := "\n" + strings.Repeat(" ", b.column)
-		text = string(style.breakLines([]byte("|" + margin + strings.ReplaceAll(lines, "\n", margin))))
+		text = string(t.breakLines([]byte("|" + margin + strings.ReplaceAll(lines, "\n", margin))))
 	}
 	return t.file.Lines.ValueOffset(n), t.file.Lines.LineEnd(b.last + 1), text, true
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 
 	"trueup/internal/diag"
 	"trueup/internal/manifest"
@@ -56,7 +56,7 @@ type formattedFile struct {
 func newFormatting(in *manifest.FileState, each func(doc *yaml.Node)) *formattedFile {
 	f := &formattedFile{source: newSource(in.Lines.Data), file: in}
 	asJSON := isJSON(f.body)
-	sheet := sync.OnceValue(func() *textLayout { return newSheet(f.body) }) // not for what Documents refuses
+	sheet := sync.OnceValue(func() *textLayout { return newSheet(f.body) }) // not for what EachDocument refuses
 	in.EachDocument(func(doc *yaml.Node) {
 		switch each(doc); {
 		case f.err != nil:
@@ -109,16 +109,15 @@ func (f *formattedFile) checkReadable() error {
 
 // source is the text of a file. body has neither the byte order mark nor carriage returns.
 type source struct {
-	data, mark, body []byte
-	crlf             bool // the first line ends in CR LF
+	mark, body []byte
+	crlf       bool // the first line ends in CR LF
 }
 
 func newSource(data []byte) source {
 	body := bytes.TrimPrefix(data, []byte("\uFEFF"))
 	first, _, _ := bytes.Cut(body, []byte("\n"))
 	s := source{
-		data: data, mark: data[:len(data)-len(body)], crlf: len(first) < len(body) && bytes.HasSuffix(first, []byte("\r")),
-		body: body,
+		mark: data[:len(data)-len(body)], crlf: len(first) < len(body) && bytes.HasSuffix(first, []byte("\r")), body: body,
 	}
 	if bytes.Contains(body, []byte("\r\n")) {
 		s.body = bytes.ReplaceAll(body, []byte("\r\n"), []byte("\n"))

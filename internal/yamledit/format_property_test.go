@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 	"pgregory.net/rapid"
 
 	"trueup/internal/canon"
@@ -202,7 +202,7 @@ func eachField(n *yaml.Node, path string, visit func(path string, line int)) {
 			visit(kind.JoinIndex(path, i), e.Line)
 			eachField(e, kind.JoinIndex(path, i), visit)
 		}
-	case yaml.DocumentNode, yaml.ScalarNode, yaml.AliasNode:
+	case yaml.StreamNode, yaml.DocumentNode, yaml.ScalarNode, yaml.AliasNode:
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 
 	"trueup/internal/diag"
 	"trueup/internal/kind"
@@ -123,7 +123,7 @@ func (e *rerouter) addNamespace(metadata *yaml.Node) bool {
 	text := ", " + member
 	if metadata.Style&yaml.FlowStyle == 0 {
 		to, text = e.file.Lines.LineEnd(value.Line), "\n"+e.text(e.file.Lines.LineStart(key.Line), from)+member
-		text = string(newSource(e.file.Lines.Data).breakLines([]byte(text)))
+		text = string(e.breakLines([]byte(text)))
 	}
 	e.edits = append(e.edits, textEdit{to, to, text, added[:1], added})
 	return true

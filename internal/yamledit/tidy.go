@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strconv"
 
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 
 	"trueup/internal/diag"
 	"trueup/internal/manifest"
@@ -162,11 +162,11 @@ func fixFile(ctx context.Context, path string, text []byte, opts manifest.LoadSe
 
 // fixOnce makes all changes of one round or, if they don't fit together, the first that is safe alone.
 func fixOnce(text []byte, findings diag.List) ([]byte, diag.List) {
-	f := &fixedFile{newEditor("", text), map[[2]int]*yaml.Node{}}
-	for _, doc := range f.docs {
-		f.noteScalars(doc)
+	e, scalars := newEditor("", text), map[[2]int]*yaml.Node{}
+	for _, doc := range e.docs {
+		addScalars(scalars, doc)
 	}
-	if f.file.Findings.HasErrors() {
+	if e.file.Findings.HasErrors() {
 		return nil, nil
 	}
 	var changes []textEdit
@@ -174,7 +174,7 @@ func fixOnce(text []byte, findings diag.List) ([]byte, diag.List) {
 	used := map[[2]int]bool{}
 	for _, x := range findings {
 		at := [2]int{x.Line, x.Column}
-		edit, how := f.resolveFinding(x, at)
+		edit, how := e.resolveFinding(x, scalars[at])
 		if how == "" || used[at] {
 			continue // a finding about too many findings has the place of the last one
 		}
@@ -184,40 +184,34 @@ func fixOnce(text []byte, findings diag.List) ([]byte, diag.List) {
 	if len(done) == 0 {
 		return nil, nil
 	}
-	if fixed, ok := f.applyEdits(slices.Clone(changes)); ok {
+	if fixed, ok := e.applyEdits(slices.Clone(changes)); ok {
 		return fixed, done
 	}
 	for i := range changes {
-		if fixed, ok := f.applyEdits(changes[i : i+1]); ok {
+		if fixed, ok := e.applyEdits(changes[i : i+1]); ok {
 			return fixed, done[i : i+1]
 		}
 	}
 	return nil, nil
 }
 
-type fixedFile struct {
-	*editor
-	scalars map[[2]int]*yaml.Node // by place
-}
-
-// noteScalars adds the scalars below a node, except below an anchor: aliases repeat these elsewhere, where they
-// may be right.
-func (f *fixedFile) noteScalars(n *yaml.Node) {
+// addScalars adds the scalars below a node by their places, except below an anchor: aliases repeat these elsewhere, where
+// they may be right.
+func addScalars(scalars map[[2]int]*yaml.Node, n *yaml.Node) {
 	if n.Anchor != "" {
 		return
 	}
 	if n.Kind == yaml.ScalarNode {
-		f.scalars[[2]int{n.Line, n.Column}] = n
+		scalars[[2]int{n.Line, n.Column}] = n
 	}
 	for _, below := range n.Content {
-		f.noteScalars(below)
+		addScalars(scalars, below)
 	}
 }
 
-// resolveFinding returns the edit that resolves a finding, and says what it does; "" if the fix is not certain.
-func (f *fixedFile) resolveFinding(x diag.Finding, at [2]int) (edit textEdit, how string) {
-	n := f.scalars[at]
-	from, to, ok := f.scalarRange(n)
+// resolveFinding returns the edit that resolves a finding about a scalar, and says what it does; "" if the fix is not certain.
+func (e *editor) resolveFinding(x diag.Finding, n *yaml.Node) (edit textEdit, how string) {
+	from, to, ok := e.scalarRange(n)
 	if !ok || x.Write == "" {
 		return edit, ""
 	}
@@ -225,6 +219,6 @@ func (f *fixedFile) resolveFinding(x diag.Finding, at [2]int) (edit textEdit, ho
 	if err != nil {
 		value = x.Write
 	}
-	text, old := formatInStyle(n, value, err == nil), f.text(from, to)
+	text, old := formatInStyle(n, value, err == nil), e.text(from, to)
 	return scalarEdit(n, from, to, text, value), "write " + text + " instead of " + diag.Shorten(old)
 }

@@ -7,14 +7,14 @@ import (
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 
 	"trueup/internal/canon"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 )
 
-// Draft is a manifest for Write.
+// Draft is a manifest for WriteManifest.
 type Draft struct {
 	Kind *kind.Kind
 	Name string
@@ -61,7 +61,7 @@ func (d Draft) write(out *bytes.Buffer) error {
 	}, d.Kind.Root(), d.Silence)
 }
 
-// EncodeSnippet returns a JSON value as YAML in the layout of Write. f is the field of the value, or nil.
+// EncodeSnippet returns a JSON value as YAML in the layout of WriteManifest. f is the field of the value, or nil.
 func EncodeSnippet(value any, f *kind.Field) (string, error) {
 	var out bytes.Buffer
 	if err := encodeValue(&out, value, f, ""); err != nil {

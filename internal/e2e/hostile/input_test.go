@@ -67,7 +67,8 @@ func deepNesting(p *place) {
 	if err := os.Truncate(p.path("manifests/huge.yaml"), 17<<20); err != nil {
 		p.Fatal(err)
 	}
-	p.says(4, []string{"validate"}, "nested more than 64 levels deep", "exceeded max depth of 10000",
+	p.says(4, []string{"validate"}, "manifests/block.yaml:207:203: error: nested more than 64 levels deep", "manifests/flow.yaml:8:206: error: nested more than 64 levels deep",
+		"manifests/open.yaml:8:806: error: nested more than 64 levels deep", "fix: flatten the document",
 		"manifests/huge.yaml:1:1: error: the file is larger than 16 MiB", "a document has more than 500000 values")
 }
 

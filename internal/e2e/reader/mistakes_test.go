@@ -21,7 +21,7 @@ var mistakes = []struct{ name, file, code, mistake string }{
 	{"a purge shows its first paths", "view/causes.go", "sent != nil {", "sent == nil {"},
 	{"/* says nothing of everything", "view/causes.go", "p.Everything || ", ""},
 	{"long elements are cut after four lines", "report/terminal_rows.go", "len(lines) == maxFlow && !whole", "len(lines) == maxFlow"},
-	{"what does not fit counts as shown", "report/markdown_budget.go", "\t\t\t\tmore++\n", "\t\t\t\tmore++\n\t\t\t\tscore.Show(p.facts...)\n"},
+	{"what does not fit counts as shown", "report/markdown_budget.go", "\t\t\t\tmore++\n", "\t\t\t\tmore++\n\t\t\t\tscore.MarkShown(p.facts...)\n"},
 	{"the last annotation has first lines alone", "report/ci.go", "append(append(last.more, c.text), c.more...)", "append(last.more, c.text)"},
 	{"git and live are swapped", "view/rows.go", "Pair(from, to, r.Whole)", "Pair(to, from, r.Whole)"},
 	{"a test case has the first line of each change", "report/junit.go", "Lines: r.lines()}", "Lines: r.lines()[:1]}"},
