@@ -323,7 +323,7 @@ func TestArchiveSaysItsCommit(t *testing.T) {
 	root, dir := harness.FromRoot(t, "."), t.TempDir()
 	run := func(name string, args ...string) string {
 		cmd := exec.Command(name, args...)
-		cmd.Env = append(os.Environ(), "GIT_DIR="+filepath.Join(dir, "git"), "GIT_WORK_TREE="+root, "GIT_COMMITTER_DATE=2026-11-27T04:05:06+0530")
+		cmd.Env = append(os.Environ(), "GIT_DIR="+filepath.Join(dir, "git"), "GIT_WORK_TREE="+root, "GIT_AUTHOR_DATE=2026-11-27T04:05:06+0530", "GIT_COMMITTER_DATE=2026-11-27T04:05:06+0530")
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Fatalf("%s %v: %v: %s", name, args, err, out)

@@ -109,7 +109,7 @@ func (w *attackWorld) env(home string) []string {
 		"PATH=" + os.Getenv("PATH"), "USER=tester", "HOME=" + home, "TMPDIR=" + home, "XDG_STATE_HOME=" + w.path("state"),
 		"TRUEUP_DELIVERY_URL=" + w.platform.web.URL + "/delivery/v2.1", "TRUEUP_DELIVERY_TOKEN=delivery-token",
 		"TRUEUP_COMPUTE_URL=" + w.platform.web.URL + "/compute/v1/region-1", "TRUEUP_COMPUTE_TOKEN=compute-token",
-		"GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com",
+		"GOGC=800", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.Getenv("GIT_CONFIG_GLOBAL"), "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com",
 		"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com",
 		"TRUEUP_REQUEST_TIMEOUT=2s", "TRUEUP_TIMEOUT=" + w.limit,
 	}

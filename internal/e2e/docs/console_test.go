@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"trueup/internal/e2e/harness"
+	"trueup/internal/e2e/long"
 )
 
 // A page of the documentation is played as a reader would: from top to bottom,
@@ -124,7 +125,7 @@ func pages(t *testing.T) []string {
 	return found
 }
 
-// TestDocumentation plays each page of the documentation. One that speaks of
+// TestDocumentation plays each page of the documentation; with TRUEUP_LONG at a terminal, too. One that speaks of
 // examples/ begins in a folder that has the repository's.
 func TestDocumentation(t *testing.T) {
 	t.Parallel()
@@ -136,7 +137,7 @@ func TestDocumentation(t *testing.T) {
 			continue
 		}
 		played++
-		eachWay(t, filepath.ToSlash(page), func(t *testing.T, s *shell) {
+		eachWay(t, filepath.ToSlash(page), long.IsSet(), func(t *testing.T, s *shell) {
 			if strings.Contains(text, "examples/") {
 				if err := os.CopyFS(filepath.Join(s.dir, "examples"), os.DirFS("examples")); err != nil {
 					t.Fatal(err)
@@ -187,7 +188,7 @@ func TestCookbook(t *testing.T) {
 		name, _, _ := strings.Cut(recipe, "\n")
 		steps := stepsOf(strings.Repeat("\n", line) + recipe)
 		line += strings.Count(recipe, "\n") + 1
-		eachWay(t, name, func(t *testing.T, s *shell) {
+		eachWay(t, name, long.IsSet(), func(t *testing.T, s *shell) {
 			runAll(t, s, []string{emptyBakery[0], copied})
 			play(t, s, cookbook, steps)
 		})
@@ -211,10 +212,13 @@ func runAll(t *testing.T, s *shell, commands []string) {
 	}
 }
 
-// eachWay runs a test in a shell at a terminal, and in one whose output goes into a pipe.
-func eachWay(t *testing.T, name string, run func(t *testing.T, s *shell)) {
+// eachWay runs a test in a shell whose output goes into a pipe, which is compared exactly, and perhaps in one at a terminal.
+func eachWay(t *testing.T, name string, terminal bool, run func(t *testing.T, s *shell)) {
 	t.Helper()
-	for _, way := range []string{"terminal", "pipe"} {
+	for _, way := range []string{"pipe", "terminal"} {
+		if way == "terminal" && !terminal {
+			continue
+		}
 		t.Run(name+" "+way, func(t *testing.T) {
 			t.Parallel()
 			run(t, startShell(t, way == "terminal"))
@@ -243,7 +247,7 @@ func TestFirstHour(t *testing.T) {
 	if words := len(strings.Fields(page)); len(ours) > 5 || words > 900 {
 		t.Errorf("it takes %d words and %d commands:\n%s", words, len(ours), strings.Join(ours, "\n"))
 	}
-	eachWay(t, "", func(t *testing.T, s *shell) {
+	eachWay(t, "", true, func(t *testing.T, s *shell) {
 		begin := time.Now()
 		play(t, s, tutorial, steps)
 		t.Logf("the first hour took %d commands of ours and %.1f seconds", len(ours), time.Since(begin).Seconds())

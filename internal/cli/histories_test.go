@@ -1,6 +1,6 @@
 //go:build linux
 
-package fleets
+package cli_test
 
 import (
 	"bytes"
@@ -30,11 +30,8 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/e2e/long"
 	"trueup/internal/e2e/quirks"
-	"trueup/internal/e2e/scratch"
 	"trueup/internal/sandbox"
 )
-
-func TestMain(m *testing.M) { os.Exit(scratch.Run(m)) }
 
 // TestLiveIsAsGitSays makes random histories of a repository with eight projects: merges, reverts, manifests that
 // can't be read, runs that fail or are cancelled, old jobs that run again, changes in a console, projects that are
