@@ -55,13 +55,14 @@ func RunProcess(env config.Env) int {
 const (
 	minGrowth                  = 24 << 20
 	heapGoal                   = 128 << 20
+	softLimit                  = 264 << 20
 	growthPercent, mostPercent = 40, 600 // the collector takes the percent of 4 MiB too
 )
 
 // tuneGC sets the growth after each garbage collection. Commands that only print something reach
-// none, and what GOGC says stays.
+// none, and what GOGC or GOMEMLIMIT says stays.
 func tuneGC() {
-	if os.Getenv("GOGC") != "" {
+	if os.Getenv("GOGC")+os.Getenv("GOMEMLIMIT") != "" {
 		return
 	}
 	runtime.AddCleanup(new([64]byte), func(struct{}) {
@@ -70,6 +71,7 @@ func tuneGC() {
 		live := int(sample[0].Value.Uint64())
 		growth := min(max(live, minGrowth), heapGoal-live)
 		debug.SetGCPercent(min(max(growthPercent, 100*growth/live), mostPercent))
+		debug.SetMemoryLimit(int64(max(softLimit, live+live*growthPercent/100+minGrowth)))
 		tuneGC()
 	}, struct{}{})
 }
