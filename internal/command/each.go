@@ -147,14 +147,23 @@ func runEach(ctx context.Context, run *Run, o eachOptions, line projectCommandLi
 // listCommand stands for --list, which runs nothing.
 const listCommand = ""
 
-// findFleet returns the projects that the command runs in, and what is known of all.
-func findFleet(ctx context.Context, run *Run, o eachOptions, line projectCommandLine) (found config.Fleet, err error) {
-	dir, err := filepath.EvalSymlinks(run.Dir()) // a search follows no link
+// findSearchFolder returns the folder of the run without links, because a search follows none.
+func findSearchFolder(run *Run) (string, error) {
+	dir, err := filepath.EvalSymlinks(run.Dir())
 	if err != nil {
-		return found, fmt.Errorf("-C %s: %w", run.Chdir, files.WithoutPath(err))
+		return "", fmt.Errorf("-C %s: %w", run.Chdir, files.WithoutPath(err))
 	}
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
-		return found, fmt.Errorf("-C %s is not a folder: name the folder that has the projects", run.Chdir)
+		return "", fmt.Errorf("-C %s is not a folder: name the folder that has the projects", run.Chdir)
+	}
+	return dir, nil
+}
+
+// findFleet returns the projects that the command runs in, and what is known of all.
+func findFleet(ctx context.Context, run *Run, o eachOptions, line projectCommandLine) (found config.Fleet, err error) {
+	dir, err := findSearchFolder(run)
+	if err != nil {
+		return found, err
 	}
 	base, isCompared := "", slices.Contains([]string{"plan", "apply", "drift"}, line.command)
 	if isCompared {
