@@ -351,6 +351,9 @@ func (p *parser) parseScalar(inFlow bool) *yaml.Node {
 // plainTag returns the tag that package yaml gives to a plain scalar, or "" if that is not certain.
 func plainTag(s string) string {
 	const text, ofNumbers = "!!str", "0123456789abcdefABCDEFxXoOTtZz_+-.: " // and of times
+	if strings.IndexByte("+-.0123456789~<", s[0]) < 0 && (len(s) > len("false") || strings.IndexByte("yYnNtTfFoO", s[0]) < 0) {
+		return text // neither a number, nor a time, nor a word that package yaml knows
+	}
 	switch ResolveScalar(s) {
 	case PlainBool:
 		return "!!bool"
