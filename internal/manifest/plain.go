@@ -338,8 +338,10 @@ func (p *parser) parseScalar(inFlow bool) *yaml.Node {
 		return nil
 	}
 	p.pos = from + len(text)
-	value := string(text)
-	tag := plainTag(value)
+	value, tag := string(text), "!!str"
+	if isWord := len(value) <= len("false") && strings.IndexByte("yYnNtTfFoO", value[0]) >= 0; isWord || strings.IndexByte("+-.0123456789~<", value[0]) >= 0 {
+		tag = plainTag(value) // it may be a number, a time, or a word that package yaml knows
+	}
 	if tag == "" {
 		return nil
 	}
@@ -351,9 +353,6 @@ func (p *parser) parseScalar(inFlow bool) *yaml.Node {
 // plainTag returns the tag that package yaml gives to a plain scalar, or "" if that is not certain.
 func plainTag(s string) string {
 	const text, ofNumbers = "!!str", "0123456789abcdefABCDEFxXoOTtZz_+-.: " // and of times
-	if strings.IndexByte("+-.0123456789~<", s[0]) < 0 && (len(s) > len("false") || strings.IndexByte("yYnNtTfFoO", s[0]) < 0) {
-		return text // neither a number, nor a time, nor a word that package yaml knows
-	}
 	switch ResolveScalar(s) {
 	case PlainBool:
 		return "!!bool"
