@@ -69,23 +69,23 @@ func (f *Field) RiskOf(before, after, around any) Risk {
 // RiskRowOf is RiskOf with the reason. It is the row of the gravest change in an object or a list.
 func (f *Field) RiskRowOf(before, after, around any) RiskRow {
 	if isChange := before != nil || after != nil; isChange && (!f.documentsAll(before) || !f.documentsAll(after)) {
-		return undocumented()
+		return undocumentedRisk()
 	}
 	return f.documentedRiskRow(before, after, around)
 }
 
-func undocumented() RiskRow {
+func undocumentedRisk() RiskRow {
 	return RiskRow{Risk: RiskServes, Reason: "the platform does not document it"}
 }
 
-// documentedRiskRow is RiskRowOf for values of which the platform documents all.
+// documentedRiskRow is RiskRowOf for values that the platform documents.
 func (f *Field) documentedRiskRow(before, after, around any) RiskRow {
 	i := slices.IndexFunc(f.rows, func(row RiskRow) bool { return f.fitsChange(row.Change, before, after, around) })
 	switch {
 	case before == nil && after == nil:
 		return RiskRow{}
 	case i < 0:
-		return undocumented()
+		return undocumentedRisk()
 	case f.rows[i].Change != "any":
 		return graverRow(f.rows[i], f.valueRisk(after, around))
 	}
@@ -106,7 +106,7 @@ func graverRow(a, b RiskRow) RiskRow {
 // RiskOfRemoval returns what removing a value of this field can do.
 func (f *Field) RiskOfRemoval(value any) Risk { return f.RiskOf(value, nil, nil) }
 
-// riskBelow returns the gravest row of the changes in an object or a list, of which the platform documents all.
+// riskBelow returns the gravest row of the changes in a documented object or list.
 func (f *Field) riskBelow(before, after any) (row RiskRow) {
 	was, wasObject := before.(map[string]any)
 	is, isObject := after.(map[string]any)

@@ -17,9 +17,9 @@ const maxAnnotations = 10
 // maxAnnotation is how many bytes of lines the last annotation has below its first one. GitHub cuts a message at 4,096 characters.
 const maxAnnotation = 3500
 
-// command returns a remark as one workflow command of GitHub Actions for an annotation, and escapes its values. Runners execute no
+// workflowCommand returns a remark as one workflow command of GitHub Actions for an annotation, and escapes its values. Runners execute no
 // other lines of trueup. Remarks about the run have the name of its command for a title.
-func (r remark) command(name string) safeText {
+func (r remark) workflowCommand(name string) safeText {
 	var properties []safeText
 	add := func(key string, value safeText) {
 		if !value.Empty() {
@@ -66,7 +66,7 @@ func writeGitHub(w io.Writer, doc Document, _ view.TextOptions) error {
 			found = append(found[:maxAnnotations-1:maxAnnotations-1], summarizeRest(doc, l, found[len(found)-rest:]))
 		}
 		for _, r := range found {
-			out.WriteString(r.command(doc.Command).String() + "\n")
+			out.WriteString(r.workflowCommand(doc.Command).String() + "\n")
 			doc.score.MarkShown(r.facts...)
 		}
 	}

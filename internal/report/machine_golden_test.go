@@ -313,7 +313,7 @@ func TestCommandsSayWhatWasSaid(t *testing.T) {
 	for _, s := range append(seeds, "%0A::error::x", "%25", "%", "%2C,%3A", "a,line=9,title=b::c", "100%\n") {
 		more := safetext.F("more: %s", view.CleanMessage(s))
 		r := remark{Level: view.ErrorLevel, rule: s, file: "a/" + s, Line: 3, Column: 4, text: view.CleanMessage(s), more: []safeText{more}}
-		name, properties, data, ok := runnerCommand(r.command("plan").String())
+		name, properties, data, ok := runnerCommand(r.workflowCommand("plan").String())
 		want := map[string]string{"file": clean("a/" + s).EscapeCommands().String(), "line": "3", "col": "4", "title": r.ID().EscapeCommands().String()}
 		joined := func(s string) string { return strings.NewReplacer(" ", "", "\n", "").Replace(s) }
 		if !ok || name != "error" || !maps.Equal(properties, want) || joined(data) != joined(view.CleanMessage(s).EscapeCommands().String()+more.EscapeCommands().String()) {
