@@ -76,15 +76,20 @@ func NewRun(env config.Env) *Run {
 	return run
 }
 
-// openPlatform opens the platform of a run, or the sandbox.
-func (run *Run) openPlatform(ctx context.Context, p config.Project, set *manifest.Set) (*config.Platform, error) {
+// openPlatform opens the platform of a run, or the sandbox. Records of its ledger share the specs of the manifests.
+func (run *Run) openPlatform(ctx context.Context, p config.Project, set *manifest.Set) (w *config.Platform, err error) {
 	switch {
 	case run.Sandbox:
-		return run.OpenSandboxPlatform(ctx, p, set)
+		w, err = run.OpenSandboxPlatform(ctx, p, set)
 	case !p.Exists():
-		return nil, run.noProjectError()
+		err = run.noProjectError()
+	default:
+		w, err = run.OpenPlatform(p)
 	}
-	return run.OpenPlatform(p)
+	if err == nil {
+		w.Ledger.Held = set.Spec
+	}
+	return w, err
 }
 
 func (run *Run) noProjectError() error {

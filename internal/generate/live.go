@@ -118,7 +118,6 @@ func (r *pullRun) openLedger(ctx context.Context) (err error) {
 	if r.opts.Stdout {
 		return nil
 	}
-	r.platform.Ledger.Held = r.set.Spec
 	if r.ledger, err = r.platform.OpenLedger(ctx); err != nil {
 		return err
 	}

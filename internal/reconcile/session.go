@@ -200,7 +200,6 @@ func (s *Session) makePlan(ctx context.Context) {
 func (s *Session) readLedger(ctx context.Context) (err error) {
 	_, end := s.env.Begin("reading the ledger")
 	defer end()
-	s.Platform.Ledger.Held = s.inputs.Set.Spec
 	if s.Ledger, err = s.Platform.OpenLedger(ctx); err != nil {
 		return err
 	}
