@@ -184,7 +184,7 @@ func findFleet(ctx context.Context, run *Run, o eachOptions, line projectCommand
 	if err = run.AddGonePins(&found, o.Selection, isLocal); err == nil && (isCompared || line.command == "validate") {
 		reading := run.startPhase("reading manifests")
 		defer reading.end()
-		err = found.CompareHosts(ctx, run.API.Parallelism) // projects of one hostname would undo each other's changes
+		err = found.CompareHosts(ctx) // projects of one hostname would undo each other's changes
 	}
 	return found, err
 }

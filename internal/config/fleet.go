@@ -14,6 +14,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -418,14 +419,12 @@ type usedHost struct {
 	isLocation   bool // it is the host of a location, and not the hostname
 }
 
-// CompareHosts reads the manifests of all projects, a few projects at once, and keeps only their hosts. Projects with the same
+// CompareHosts compares the hosts in the manifests of all projects. Projects with the same
 // hostname get an error, and those with another host in common a warning. One that can't be read fails when its turn comes.
-func (f *Fleet) CompareHosts(ctx context.Context, parallelism int) error {
-	used := make([][]*usedHost, len(f.All))
-	diag.InParallelWith(max(parallelism, 1), len(used), func(_ *struct{}, i int) (more bool) {
-		used[i] = f.All[i].readHosts(ctx)
-		return ctx.Err() == nil
-	})
+func (f *Fleet) CompareHosts(ctx context.Context) error {
+	alike := f.findSharedHosts(ctx)
+	used := make([][]*usedHost, len(alike))
+	diag.InParallel(len(alike), func(i int) { used[i] = alike[i].readHosts(ctx) })
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("read manifests: %w", err)
 	}
@@ -448,12 +447,44 @@ func (f *Fleet) CompareHosts(ctx context.Context, parallelism int) error {
 	return nil
 }
 
+// findSharedHosts returns the projects that seem to have a host that another has. To load all projects takes too long.
+func (f *Fleet) findSharedHosts(ctx context.Context) []*ProjectFolder {
+	hosts := make([]map[string]bool, len(f.All))
+	diag.InParallelWith(runtime.GOMAXPROCS(0), len(hosts), func(r *manifest.HostReader, i int) (more bool) {
+		if sources, err := f.All[i].openSources(); err == nil {
+			hosts[i], _ = r.ReadHosts(sources) // the run in the project says what is wrong
+		}
+		return ctx.Err() == nil
+	})
+	projects := map[string]int{}
+	for _, found := range hosts {
+		for host := range found {
+			projects[host]++
+		}
+	}
+	var shared []*ProjectFolder
+	for i, p := range f.All {
+		for host := range hosts[i] {
+			if projects[host] > 1 {
+				shared = append(shared, p)
+				break
+			}
+		}
+	}
+	return shared
+}
+
+// openSources opens the project's manifests.
+func (p *ProjectFolder) openSources() ([]manifest.PathSource, error) {
+	if p.Err != nil {
+		return nil, p.Err
+	}
+	return Options{Env: Env{Cwd: p.Settings.Dir}}.OpenSources(p.Settings, nil)
+}
+
 // readHosts returns the hosts of a project's manifests, or none if they can't be read.
 func (p *ProjectFolder) readHosts(ctx context.Context) (used []*usedHost) {
-	if p.Err != nil {
-		return nil
-	}
-	sources, err := Options{Env: Env{Cwd: p.Settings.Dir}}.OpenSources(p.Settings, nil)
+	sources, err := p.openSources()
 	if err != nil {
 		return nil
 	}

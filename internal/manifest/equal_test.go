@@ -14,6 +14,8 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/e2e/inputs"
 	"trueup/internal/e2e/long"
+	"trueup/internal/kind"
+	"trueup/internal/routing"
 	"trueup/internal/rules"
 )
 
@@ -43,12 +45,13 @@ func (r *reader) load(path string, data []byte) (*Set, diag.List) {
 // comparison loads files by both parsers.
 type comparison struct {
 	plain, library *reader
+	hosts          HostReader
 	objects        int
 	rules          map[string]int // and how often each has a finding
 }
 
 func newComparison() *comparison {
-	return &comparison{newReader(false), newReader(true), 0, map[string]int{}}
+	return &comparison{plain: newReader(false), library: newReader(true), rules: map[string]int{}}
 }
 
 // compare fails if a file has other objects, values, places, digests or findings without package yaml.
@@ -62,9 +65,50 @@ func (c *comparison) compare(t *testing.T, path string, data []byte) {
 	if !reflect.DeepEqual(is, was) {
 		t.Fatalf("%s: objects %+v, not %+v, in\n%s", path, is.Objects, was.Objects, data)
 	}
+	c.checkHosts(t, is, data)
 	c.objects += len(is.Objects)
 	for _, f := range found {
 		c.rules[f.Rule]++
+	}
+}
+
+// checkHosts fails if a reader of hosts misses one of an object.
+func (c *comparison) checkHosts(t *testing.T, set *Set, data []byte) {
+	t.Helper()
+	found, err := c.hosts.ReadHosts([]PathSource{{Data: data}})
+	for _, o := range set.Objects {
+		hosts := []string{o.Host}
+		for _, l := range routing.ReadConfig(o.Tree()).Locations {
+			hosts = append(hosts, l.Host)
+		}
+		for _, host := range hosts {
+			if err != nil || host != "" && !found[kind.HostKey(host)] {
+				t.Fatalf("%v: found no %q, only %v, in\n%s", err, host, found, data)
+			}
+		}
+	}
+}
+
+// TestHostsAreReadInAnyForm: nothing of YAML or JSON hides a host, and a server's host is none.
+func TestHostsAreReadInAnyForm(t *testing.T) {
+	const begin = "apiVersion: delivery/v2.1\nkind: CDN\nmetadata: {name: a}\nspec:\n"
+	const end = "  upstreams: [{name: o, scheme: https, servers: [{host: o.example.net, port: \"443\"}]}]\n"
+	for _, text := range []string{
+		begin + "  hostname: A.example.com.\n  locations: [{path: /*, host: b.example.com, action: proxy_http, upstream: o}]\n" + end,
+		begin + "  \"host\\x6eame\": \"a\\u002eexample.com\"\n  locations:\n  - {path: /*, ? host\n    : 'b.example.com', action: proxy_http, upstream: o}\n" + end,
+		begin + "  hostname:\n    a.example.com\n  locations: [{path: /*, host: &b b.example.com, action: proxy_http, upstream: o}, {path: /x, host: *b, action: proxy_http, upstream: o}]\n" + end,
+		begin + "  hostname: a.example.com\n  upstreams: [{name: o, scheme: https, servers: [{host: &o b.example.com, port: \"443\"}]}]\n  locations: [{path: /*, host: *o, action: proxy_http, upstream: o}]\n",
+		begin + "  hostname: a.example.com\n  locations: [&l {path: /*, host: b.example.com, action: proxy_http, upstream: o}, *l]\n" + end,
+		begin + "  hostname: a.example.com\n  upstreams: [{name: o, scheme: https, servers: [&s {host: b.example.com}]}]\n  locations: [*s]\n",
+		`{"apiVersion": "delivery/v2.1", "kind": "CDN", "metadata": {"name": "a"}, "spec": {"hostname": "a\u002eexample.com", "locations": [{"path": "/*", "h\u006fst": "b.example.com"}]}}`,
+		"--- {}\n" + begin + "  hostname: [\n---\n" + begin + "  hostname: a.example.com\n  locations: [{path: /*, host: b.example.com}]\n",
+	} {
+		c := newComparison()
+		set, _ := c.library.load("a.yaml", []byte(text))
+		c.checkHosts(t, set, []byte(text))
+		if found, _ := c.hosts.ReadHosts([]PathSource{{Data: []byte(text)}}); len(set.Objects) == 0 || !found["a.example.com"] || !found["b.example.com"] || found["o.example.net"] {
+			t.Errorf("%d objects, %v in\n%s", len(set.Objects), found, text)
+		}
 	}
 }
 
