@@ -215,7 +215,7 @@ func DecodeSharing(canonical, other []byte, tree any) any {
 		texts[string(key)] = text
 	}
 	for key, text := range Members(canonical) {
-		name := unquoteString(slices.Concat([]byte{'"'}, key, []byte{'"'}))
+		name := UnquoteKey(key)
 		fields[name] = DecodeSharing(text, texts[string(key)], was[name])
 	}
 	return fields

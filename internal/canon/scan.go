@@ -261,10 +261,10 @@ func (s *Converter) readNumber() {
 }
 
 // Members iterates over the members of an object in canonical JSON: keys without quotes but with
-// escapes, and values. It copies nothing.
+// escapes, and values. Another value has none. It copies nothing.
 func Members(object []byte) iter.Seq2[[]byte, []byte] {
 	return func(yield func(key, value []byte) bool) {
-		for at := 1; at < len(object) && object[at] == '"'; {
+		for at := 1; at < len(object) && object[0] == '{' && object[at] == '"'; {
 			colon := valueEnd(object, at)
 			end := valueEnd(object, colon+1)
 			if !yield(object[at+1:colon-1], object[colon+1:end]) {
@@ -273,6 +273,11 @@ func Members(object []byte) iter.Seq2[[]byte, []byte] {
 			at = end + 1
 		}
 	}
+}
+
+// UnquoteKey returns a key that Members yields without escapes.
+func UnquoteKey(key []byte) string {
+	return unquoteString(slices.Concat([]byte{'"'}, key, []byte{'"'}))
 }
 
 // Elements iterates over the elements of an array in canonical JSON. It copies nothing.

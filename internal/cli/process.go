@@ -46,12 +46,13 @@ func RunProcess(env config.Env) int {
 	// Without this, the Go runtime ends a crash with 2, the exit code of drift.
 	debug.SetTraceback("crash")
 	forbidCoreDumps()
-	tuneGC()
+	tuneGC(0)
 	return Main(ctx, os.Args[1:], env)
 }
 
 // The heap doubles between two garbage collections, so that an object costs the same in any project. Beyond heapGoal, it
-// grows by so many percent of what is live. The collector's default is 100. A small heap would be collected often.
+// grows by so many percent of what is live, and again to what it had before: that costs no memory. The collector's
+// default is 100. A small heap would be collected often.
 const (
 	minGrowth                  = 24 << 20
 	heapGoal                   = 128 << 20
@@ -61,7 +62,7 @@ const (
 
 // tuneGC sets the growth after each garbage collection. Commands that only print something reach
 // none, and what GOGC or GOMEMLIMIT says stays.
-func tuneGC() {
+func tuneGC(reached int) {
 	if os.Getenv("GOGC")+os.Getenv("GOMEMLIMIT") != "" {
 		return
 	}
@@ -69,10 +70,10 @@ func tuneGC() {
 		sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 		metrics.Read(sample)
 		live := int(sample[0].Value.Uint64())
-		growth := min(max(live, minGrowth), heapGoal-live)
-		debug.SetGCPercent(min(max(growthPercent, 100*growth/live), mostPercent))
+		goal := max(live+min(max(live, minGrowth), heapGoal-live), reached, live+live*growthPercent/100)
+		debug.SetGCPercent(min(100*(goal-live)/live, mostPercent))
 		debug.SetMemoryLimit(int64(max(softLimit, live+live*growthPercent/100+minGrowth)))
-		tuneGC()
+		tuneGC(goal)
 	}, struct{}{})
 }
 

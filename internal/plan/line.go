@@ -227,11 +227,24 @@ func isNoObject(v any) bool {
 }
 
 // BodySpec returns the spec in the body of the request, or of an offline plan, or nil.
-func (it Item) BodySpec() map[string]any {
+func (it Item) BodySpec() map[string]any { return asObject(canon.DecodeTrusted(it.BodySpecText())) }
+
+// BodySpecText is BodySpec as canonical JSON, which is null for nil.
+func (it Item) BodySpecText() []byte {
+	text := it.Spec
 	if it.Request != nil {
-		return asObject(decodedObject(it.Request.Body)["spec"])
+		text = it.Request.Body
 	}
-	return decodedObject(it.Spec)
+	text, err := canon.Canonicalize(text)
+	if err == nil && it.Request == nil {
+		return text
+	}
+	for key, value := range canon.Members(text) {
+		if string(key) == "spec" {
+			return value
+		}
+	}
+	return []byte("null")
 }
 
 // decodedObject is nil for what is no JSON object.

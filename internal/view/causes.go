@@ -200,30 +200,30 @@ func patchParts(item plan.Item) []safetext.Text {
 		lists[l.Path] = l.Elements
 	}
 	var parts []safetext.Text
-	var walk func(path string, v any)
-	walk = func(path string, v any) {
-		name := clean(path).Truncate(MaxPath)
-		switch t := v.(type) {
-		case map[string]any:
-			if len(t) == 0 {
+	var addParts func(prefix string, object []byte)
+	addParts = func(prefix string, object []byte) {
+		for key, value := range canon.Members(object) {
+			path := prefix + canon.UnquoteKey(key)
+			name := clean(path).Truncate(MaxPath)
+			switch {
+			case string(value) == "{}":
 				parts = append(parts, safetext.F("%s: {}", name))
+			case value[0] == '{':
+				addParts(path+".", value)
+			case value[0] == '[':
+				elements, ok := lists[path]
+				if !ok {
+					elements = len(slices.Collect(canon.Elements(value)))
+				}
+				parts = append(parts, safetext.F("%s: whole list of %d", name, elements))
+			case string(value) == "null":
+				parts = append(parts, safetext.F("%s: removed", name))
+			default:
+				parts = append(parts, name)
 			}
-			for _, k := range canon.SortedKeys(t) {
-				walk(strings.TrimPrefix(path+"."+k, "."), t[k])
-			}
-		case []any:
-			elements, ok := lists[path]
-			if !ok {
-				elements = len(t)
-			}
-			parts = append(parts, safetext.F("%s: whole list of %d", name, elements))
-		case nil:
-			parts = append(parts, safetext.F("%s: removed", name))
-		default:
-			parts = append(parts, name)
 		}
 	}
-	walk("", item.BodySpec())
+	addParts("", item.BodySpecText())
 	return parts
 }
 
