@@ -83,6 +83,12 @@ func TestExitCodesAreDocumented(t *testing.T) {
 	if len(want) != 10 || !slices.Equal(want, got) {
 		t.Errorf("the page lists\n%q, and the program has\n%q", got, want)
 	}
+	readme := harness.ReadText(t, "README.md")
+	for _, code := range diag.ExitCodes() {
+		if !strings.Contains(readme, fmt.Sprintf("\n| %d | ", code.Number)) {
+			t.Errorf("README.md does not list %d", code.Number)
+		}
+	}
 }
 
 // TestQuirksAreDocumented: the table of docs/reference/sandbox.md is the program's own;
