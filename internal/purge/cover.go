@@ -13,7 +13,7 @@ type RedundantPath struct {
 // FindRedundant returns the paths that a purge does not need, in the order of the list. By is never
 // redundant itself.
 func FindRedundant(paths []string) (redundant []RedundantPath) {
-	c, first := NewPrefixIndex(paths), map[string]int{}
+	c, first := NewPrefixIndex(paths), make(map[string]int, len(paths))
 	for i, path := range paths {
 		by, covered := c.widestPrefix(path)
 		if !covered {
