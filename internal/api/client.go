@@ -49,7 +49,7 @@ func NewReader(cfg ClientConfig) *Reader {
 func newReader(cfg ClientConfig, http2 bool) *Reader {
 	r := &Reader{cfg: cfg.withDefaults(), gates: map[kind.Area]*requestGate{}, patience: math.MaxInt}
 	for _, area := range kind.Areas() {
-		r.gates[area] = &requestGate{endPause: func() {}, refused: make(chan struct{})}
+		r.gates[area] = &requestGate{endPause: func() {}}
 	}
 	r.transport = r.cfg.Transport
 	if r.transport == nil {
