@@ -55,7 +55,7 @@ func newReader(cfg ClientConfig, http2 bool) *Reader {
 	if r.transport == nil {
 		r.transport = newTransport(r.cfg, http2)
 	}
-	r.gets = newHTTPClient(getOnlyTransport{r.transport})
+	r.gets = NewHTTPClient(getOnlyTransport{r.transport})
 	return r
 }
 
@@ -154,7 +154,7 @@ type Client struct {
 // NewClient returns a Client that connects when it is first used.
 func NewClient(cfg ClientConfig) *Client {
 	r := newReader(cfg, false)
-	writes := newHTTPClient(r.transport)
+	writes := NewHTTPClient(r.transport)
 	if cfg.ReadOnly {
 		writes = r.gets
 	}

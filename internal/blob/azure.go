@@ -168,7 +168,7 @@ func OpenAzure(store string, trusted bool, getenv func(string) string, now func(
 	}
 	s := &azureServer{bucket: newBucket("azblob", container, address.JoinPath(container)), account: account, now: now}
 	s.locate, s.sign = s.locateRequest, s.signRequest
-	if s.login, err = findAzureLogin(getenv, trusted, &s.http); err != nil {
+	if s.login, err = findAzureLogin(getenv, trusted, s.http); err != nil {
 		return nil, err
 	}
 	return newRemoteStore(s, prefix), nil

@@ -78,7 +78,7 @@ func (*bucket) classifyError(err error) failureVerdict {
 
 // bucket is what the servers of buckets have in common: they speak HTTP, and need no connection.
 type bucket struct {
-	http http.Client
+	http *http.Client
 	// address is the bucket's, or that of Google's API. scheme and name are as in a store's name, SCHEME://NAME.
 	address      *url.URL
 	scheme, name string
@@ -98,14 +98,9 @@ type bucketRequest struct {
 	body        []byte
 }
 
-// newBucket returns a bucket whose client follows no redirect, which would take the credentials elsewhere.
 func newBucket(scheme, name string, address *url.URL) bucket {
 	return bucket{
-		http: http.Client{
-			Transport:     newTransport(),
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		},
-		scheme: scheme, name: name, address: address,
+		http: api.NewHTTPClient(newTransport()), scheme: scheme, name: name, address: address,
 		decodeError: func(body io.Reader, e *httpError) error { return xml.NewDecoder(body).Decode(e) },
 	}
 }

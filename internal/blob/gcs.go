@@ -79,7 +79,7 @@ func parseEndpointParam(query url.Values, trusted bool, usual string) (*url.URL,
 // findCredentials finds the credentials when they are needed first.
 func (s *gcsServer) findCredentials(trusted bool) func() (*oauth2.Token, error) {
 	// Tokens are renewed by requests of their own.
-	ctx := context.WithValue(context.Background(), oauth2.HTTPClient, &s.http)
+	ctx := context.WithValue(context.Background(), oauth2.HTTPClient, s.http)
 	find := sync.OnceValues(func() (oauth2.TokenSource, error) {
 		found, err := google.FindDefaultCredentials(ctx, gcsScope)
 		if err != nil {

@@ -67,10 +67,8 @@ func NewClient(c CIContext, o ClientOptions) (*RepositoryClient, error) {
 	if _, err := fmt.Sscan(c.RunID, &client.run.id); err != nil {
 		return nil, errors.New("CI does not say which run this is, so trueup can't tell an older run from a newer one")
 	}
-	client.http = &http.Client{
-		Transport: o.Transport, Timeout: o.Timeout,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
+	client.http = api.NewHTTPClient(o.Transport)
+	client.http.Timeout = o.Timeout
 	switch c.Host {
 	case GitHub:
 		client.host, err = newGitHub(base, c.Repository)
