@@ -170,7 +170,7 @@ func (l *Ledger) rememberWritten(old, rec Record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.own[rec.Key] = left
-	if n := len(rec.History); l.order != nil && n > 0 && event(rec.History[n-1].Event).precedesRequest() {
+	if l.order != nil && event(rec.lastStep().Event).precedesRequest() {
 		l.order.recorded, l.order.provenAt = true, l.cfg.Now().Round(0)
 	}
 }
