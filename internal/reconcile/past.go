@@ -8,7 +8,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"trueup/internal/config"
@@ -206,14 +205,9 @@ func (r *CommitReader) mayDiffer(now fs.FS, name, id string) bool {
 		return true
 	}
 	for i, place := range r.names {
-		if !isBelow(place, name) {
-			continue
+		if isBelow(place, name) {
+			r.same[path.Join(filepath.ToSlash(r.shown[i]), pathInside(place, name))] = true
 		}
-		inside := name
-		if place != "." {
-			inside = strings.TrimPrefix(strings.TrimPrefix(name, place), "/")
-		}
-		r.same[path.Join(filepath.ToSlash(r.shown[i]), inside)] = true
 	}
 	return false
 }

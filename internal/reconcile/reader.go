@@ -213,3 +213,11 @@ func (n manifestPaths) mayHold(file string) bool {
 func isBelow(folder, name string) bool {
 	return folder == "." || name == folder || strings.HasPrefix(name, folder+"/")
 }
+
+// pathInside returns the path, from a folder, of a name that is below it.
+func pathInside(folder, name string) string {
+	if folder == "." {
+		return name
+	}
+	return strings.TrimPrefix(strings.TrimPrefix(name, folder), "/")
+}
