@@ -151,8 +151,8 @@ func errorOutcome(err error, prefix, fix string) *ItemOutcome {
 
 // unsentOutcome is the outcome of an error before anything was sent. If the run has ended, that
 // is the reason instead.
-func unsentOutcome(ctx context.Context, err error, prefix string) *ItemOutcome {
-	return cmp.Or(interruptedOutcome(ctx), errorOutcome(err, prefix, ""))
+func unsentOutcome(ctx context.Context, err error) *ItemOutcome {
+	return cmp.Or(interruptedOutcome(ctx), errorOutcome(err, "", ""))
 }
 
 // unknownOutcome is the outcome of a write that may have happened.

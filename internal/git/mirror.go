@@ -52,11 +52,11 @@ var (
 
 // OpenMirror makes a mirror for a remote of the repository that has dir. Call Close. If it fails, Advice says what to do.
 func OpenMirror(ctx context.Context, dir, remote string) (*Mirror, error) {
-	r, gitDir, err := findRepository(ctx, dir)
+	r, err := OpenRepository(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
-	top := gitDir
+	top := r.gitDir
 	// A bare repository has no work tree.
 	if out, err := r.runGit(ctx, "rev-parse", "--show-toplevel"); err == nil && len(out) > 1 {
 		top = strings.TrimRight(out, "\n")

@@ -56,35 +56,35 @@ func Advice(err error) string {
 	return "follow git's message, until git status works here"
 }
 
-// findRepository returns the repository that has dir, and its folder; or ErrNoGit, ErrNoRepository or ErrRefused. It runs
-// no program that settings name.
-func findRepository(ctx context.Context, dir string) (r Repository, gitDir string, err error) {
+// OpenRepository returns the repository that has dir, or ErrNoGit, ErrNoRepository or ErrRefused: Advice says what to do.
+// It runs no program that settings name.
+func OpenRepository(ctx context.Context, dir string) (r Repository, err error) {
 	if _, err := exec.LookPath("git"); err != nil {
-		return r, "", ErrNoGit
+		return r, ErrNoGit
 	}
 	_, chosen := os.LookupEnv("GIT_DIR")
 	known := chosen || hasAbove(dir, ".git")
 	if !known && !hasAbove(dir, "HEAD") { // a bare repository has HEAD
-		return r, "", ErrNoRepository
+		return r, ErrNoRepository
 	}
 	args := []string{"rev-parse", "--path-format=absolute", "--show-object-format", "--is-shallow-repository", "--git-dir"}
 	r.dir = dir
 	out, err := r.runGit(ctx, args...)
 	switch {
 	case err != nil && known:
-		return r, "", fmt.Errorf("%w: %w", ErrRefused, err)
+		return r, fmt.Errorf("%w: %w", ErrRefused, err)
 	case err != nil:
-		return r, "", fmt.Errorf("%w: %w", ErrNoRepository, err)
+		return r, fmt.Errorf("%w: %w", ErrNoRepository, err)
 	}
 	format, out, _ := strings.Cut(strings.TrimRight(out, "\n"), "\n")
 	shallow, gitDir, _ := strings.Cut(out, "\n")
+	r.format, r.Shallow, r.gitDir = format, shallow == "true", gitDir
 	// No commit has an entry named .git, so nothing below one was checked out. Git reads the variable from this
 	// process as well.
 	if !chosen && !slices.Contains(strings.Split(filepath.ToSlash(gitDir), "/"), ".git") {
-		return r, "", fmt.Errorf("%w: %w", ErrNoRepository, errBareRepository)
+		return r, fmt.Errorf("%w: %w", ErrNoRepository, errBareRepository)
 	}
-	r.format, r.Shallow = format, shallow == "true"
-	return r, gitDir, nil
+	return r, nil
 }
 
 // hasAbove reports whether dir, where its links lead, or a folder above it has an entry of that name.
@@ -99,14 +99,9 @@ func hasAbove(dir, entry string) bool {
 // Repository is the user's repository. It is only read.
 type Repository struct {
 	runner
+	gitDir  string // git's own folder
 	format  string // the hash of object ids
 	Shallow bool   // the clone lacks older commits
-}
-
-// OpenRepository returns the repository that has dir. If it fails, Advice says what to do.
-func OpenRepository(ctx context.Context, dir string) (Repository, error) {
-	r, _, err := findRepository(ctx, dir)
-	return r, err
 }
 
 // IsSparse reports whether the work tree lacks files of the commit.
