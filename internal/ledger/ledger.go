@@ -278,7 +278,7 @@ func (l *Ledger) readView(ctx context.Context, keys []kind.Key) (view View, err 
 		return view, err
 	}
 	keys = slices.Concat(keys, recent)
-	slices.SortFunc(keys, func(a, b kind.Key) int { return strings.Compare(a.String(), b.String()) })
+	slices.SortFunc(keys, kind.CompareKeys)
 	view = View{
 		ID: l.cfg.ID, Records: map[kind.Key]Record{}, Terms: map[kind.Area]ResendTerms{}, Finished: g.Finished, Head: g.Head, Holds: g.Holds,
 		Unseen:  g.Finished != nil && len(g.Finished.Requests) > 0 && !l.HasMemory(),
@@ -321,7 +321,7 @@ func (l *Ledger) ReadQuestions(ctx context.Context, patterns []string) (view Vie
 			return view, nil, fmt.Errorf("%q matches no request without an outcome: trueup ledger ls --open lists them", pattern)
 		}
 	}
-	slices.SortFunc(keys, func(a, b kind.Key) int { return strings.Compare(a.String(), b.String()) })
+	slices.SortFunc(keys, kind.CompareKeys)
 	err = l.AddToView(ctx, &view, keys)
 	for _, key := range slices.Compact(keys) {
 		rec := view.Records[key]

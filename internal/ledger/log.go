@@ -133,7 +133,7 @@ func (t *logState) continueSegments(p *segment, kept []segment) {
 		}
 	}
 	p.Records = len(p.lines)
-	slices.SortFunc(p.lines, func(a, b indexLine) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name)) })
+	slices.SortFunc(p.lines, func(a, b indexLine) int { return kind.CompareKeys(a.Key, b.Key) })
 }
 
 // withGenesis is locked, but fails if the log has no genesis.

@@ -183,7 +183,7 @@ func RemovedKeys(base plan.PruneBase, set *manifest.Set) []kind.Key {
 			}
 		}
 	}
-	slices.SortFunc(keys, func(a, b kind.Key) int { return strings.Compare(a.String(), b.String()) })
+	slices.SortFunc(keys, kind.CompareKeys)
 	return slices.Compact(keys)
 }
 
