@@ -24,9 +24,8 @@ const (
 
 // httpError is an answer other than 2xx, with the code and message of its body.
 type httpError struct {
-	Status  int            `json:"-" xml:"-"`
-	Code    diag.Quotation `json:"-" xml:"Code"`
-	Message diag.Quotation `json:"message" xml:"Message"`
+	Status        int `xml:"-"`
+	Code, Message diag.Quotation
 }
 
 func (e *httpError) Error() string {
@@ -48,8 +47,7 @@ func (e *credentialsError) Error() string { return "no credentials: " + e.need }
 
 // serverError returns the server's error, or an empty one.
 func serverError(err error) httpError {
-	var answer *httpError
-	if errors.As(err, &answer) {
+	if answer, ok := errors.AsType[*httpError](err); ok {
 		return *answer
 	}
 	return httpError{}
@@ -184,8 +182,7 @@ func (b *bucket) send(ctx context.Context, r bucketRequest) (http.Header, []byte
 
 func (b *bucket) readAnswer(req *http.Request) (http.Header, []byte, error) {
 	answer, err := b.http.Do(req)
-	var transport *url.Error
-	if errors.As(err, &transport) {
+	if transport, ok := errors.AsType[*url.Error](err); ok {
 		transport.URL = req.URL.Scheme + "://" + req.URL.Host + req.URL.EscapedPath() // a query may have a signature
 	}
 	if err != nil {

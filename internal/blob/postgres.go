@@ -276,8 +276,7 @@ func runPgScript(ctx context.Context, conn *pgconn.PgConn, sql string) error {
 }
 
 func pgCode(err error) string {
-	var answer *pgconn.PgError
-	if errors.As(err, &answer) {
+	if answer, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return answer.Code
 	}
 	return ""
@@ -312,8 +311,7 @@ func (s *pgServer) hint(err error, _ string) string {
 	case pgBadPassword, pgBadLogin:
 		return ": set PGUSER, and PGPASSWORD or PGPASSFILE"
 	}
-	var failed *pgconn.ConnectError
-	if errors.As(err, &failed) && pgCode(err) == "" {
+	if _, failed := errors.AsType[*pgconn.ConnectError](err); failed && pgCode(err) == "" {
 		return ": PGHOST, PGPORT and the other variables of PostgreSQL's clients name the server"
 	}
 	return ""
