@@ -33,8 +33,12 @@ func (r *CommitReader) ReadPast(ctx context.Context, ref string, manifests bool)
 	if blame.Base == "" {
 		return plan.BaseState{Blame: blame}
 	}
-	past, err := r.readCommit(ctx, blame.Base, manifests)
-	if err != nil {
+	then, err := r.readProject(ctx, blame.Base)
+	var past plan.BaseState
+	if err == nil && manifests {
+		past, err = r.readManifests(ctx, blame.Base, then)
+	}
+	if past.Project = then; err != nil {
 		failed := unreadableBase(err)
 		blame.Base, blame.Problem, blame.Fix = "", failed.Problem, failed.Fix
 		if r.repository.IsPartial(ctx) {
@@ -128,16 +132,6 @@ func (r *CommitReader) rebaseToRepoRoot(ctx context.Context) plan.ComparedCommit
 	}
 	r.repository, r.dir = r.repository.InFolder(top), top
 	return plan.ComparedCommits{}
-}
-
-func (r *CommitReader) readCommit(ctx context.Context, commit string, manifests bool) (plan.BaseState, error) {
-	then, err := r.readProject(ctx, commit)
-	past := plan.BaseState{}
-	if err == nil && manifests {
-		past, err = r.readManifests(ctx, commit, then)
-	}
-	past.Project = then
-	return past, err
 }
 
 // readManifests reads the manifests of a commit.
