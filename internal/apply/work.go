@@ -89,7 +89,7 @@ func (w *itemRun) blockedOutcome(ctx context.Context) *ItemOutcome {
 			return skippedOutcome(Partial, "waits for "+key.String()+", which is not part of this run")
 		}
 		before := w.outcomes[i]
-		isOther := func(m ReadbackMismatch) bool { return m.Fault != merge.NotKept }
+		isOther := func(m merge.Mismatch) bool { return m.Fault != merge.NotKept }
 		normalised := before.Verdict == NotConverged && len(before.Mismatches) > 0
 		switch {
 		case before.Verdict == OK, normalised && w.Options.AcceptNormalised && !slices.ContainsFunc(before.Mismatches, isOther):
