@@ -266,7 +266,7 @@ func parseMark(text string) (hiddenMark, bool) {
 	return hiddenMark{said[1], key, runOrder{id, attempt}}, err1 == nil && err2 == nil && err3 == nil
 }
 
-// textUpdate is a Post that a store shall have once.
+// textUpdate is a text that a store shall have once.
 type textUpdate struct {
 	*RepositoryClient
 	StickyText

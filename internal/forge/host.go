@@ -191,7 +191,7 @@ type hostRequest struct {
 	fields          map[string]string
 }
 
-// sendRequest sends a request and decodes the answer, unless answer is nil. An answer that is no success is a *refusal. It
+// sendRequest sends a request and decodes the answer, unless answer is nil. An answer that is no success is a *hostError. It
 // reports whether the host has a further page of the list. It follows no redirect, so the token goes nowhere else.
 func (c *RepositoryClient) sendRequest(ctx context.Context, q hostRequest, answer any) (more bool, err error) {
 	var content bytes.Buffer

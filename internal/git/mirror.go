@@ -21,7 +21,7 @@ import (
 const tipRef = "refs/trueup/tip"
 
 // Mirror reads and writes one remote through a temporary bare repository, with the user's settings for that remote. It
-// leaves the user's index, work tree, refs and objects alone. Only one goroutine at a time may use Fetch, Commit, Push
+// leaves the user's index, work tree, refs and objects alone. Only one goroutine at a time may use Fetch, CreateCommit, Push
 // and HasCommit.
 type Mirror struct {
 	remote string
@@ -29,7 +29,7 @@ type Mirror struct {
 	// mirror runs git for the mirror, and checkout for the user's repository. Relative addresses start at its top.
 	mirror, checkout runner
 	commits          int
-	// Lazy lets Fetch leave out contents, which Read gets later, if the remote can filter.
+	// Lazy lets Fetch leave out contents, which ReadFile gets later, if the remote can filter.
 	Lazy bool
 }
 

@@ -30,7 +30,7 @@ type AppliedSpec struct {
 	Altered                            []string
 	Converged                          bool        // the platform kept all that was sent
 	Live                               *LiveBefore // what live had before the write, if it is not what RecordPending got
-	RemoteName, UID, CreationTimestamp string      // as in Made
+	RemoteName, UID, CreationTimestamp string      // as in AcceptedAnswer
 }
 
 func (a AppliedSpec) appliedMove(by Claim) stateChange {
@@ -42,7 +42,7 @@ type Adoption struct {
 	Spec                               []byte    // canonical JSON
 	Digest                             canon.Sum // of Spec, as plan computes it
 	Reason                             string
-	RemoteName, UID, CreationTimestamp string // as in Made
+	RemoteName, UID, CreationTimestamp string // as in AcceptedAnswer
 }
 
 // OwnClaim is a claim of this run.

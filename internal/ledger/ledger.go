@@ -414,7 +414,7 @@ func (l *Ledger) ListRecords(ctx context.Context) ([]Record, error) {
 	return records, err
 }
 
-// readReadUsable is ReadUsable for the areas of the keys.
+// readUsable is ReadUsable for the areas of the keys.
 func (l *Ledger) readUsable(ctx context.Context, keys ...kind.Key) (Genesis, error) {
 	areas := map[kind.Area]bool{}
 	for _, key := range keys {
