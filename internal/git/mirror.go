@@ -279,19 +279,13 @@ func (m *Mirror) WhyInUse(ctx context.Context, ref string) (string, error) {
 	return "it is the default branch", nil
 }
 
-// CommitFile is a file of a commit.
-type CommitFile struct {
-	Path    string
-	Content []byte
-}
-
 // CommitInput is a new commit.
 type CommitInput struct {
 	Parent  string // the commit whose tree it changes; empty makes a first commit
 	Anew    bool   // the commit has no parent
 	Message string
-	Files   []CommitFile // added or replaced
-	Removed []string     // the paths to delete
+	Files   map[string][]byte // the contents to add or replace, by path
+	Removed []string          // the paths to delete
 }
 
 const author = "trueup <trueup@localhost> now"
@@ -316,9 +310,9 @@ func (m *Mirror) CreateCommit(ctx context.Context, c CommitInput) (string, error
 	for _, name := range c.Removed {
 		add("D %s\n", name)
 	}
-	for _, f := range c.Files {
-		add("M 100644 inline %s\ndata %d\n", f.Path, len(f.Content))
-		in = append(in, bytes.NewReader(f.Content), strings.NewReader("\n"))
+	for name, content := range c.Files {
+		add("M 100644 inline %s\ndata %d\n", name, len(content))
+		in = append(in, bytes.NewReader(content), strings.NewReader("\n"))
 	}
 	add("\nget-mark :1\ndone\n")
 	out, err := m.run(ctx, io.MultiReader(in...), "fast-import", "--quiet", "--date-format=now")
