@@ -11,7 +11,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"sync"
@@ -30,7 +29,7 @@ const (
 	gcsKind = "storage#objects"
 )
 
-var gcsName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]$`) })
+var gcsName = diag.Pattern(`^[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]$`)
 
 // gcsServer is a bucket of Google Cloud Storage, by its JSON API. It creates objects with ifGenerationMatch=0, each in
 // one request.

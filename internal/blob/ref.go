@@ -8,7 +8,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"trueup/internal/diag"
 	"trueup/internal/git"
 )
 
@@ -29,10 +29,10 @@ const (
 )
 
 var (
-	refForm    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^refs(/[A-Za-z0-9_][A-Za-z0-9._-]*){2,}$`) })
-	remoteForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._/-]*$`) })
+	refForm    = diag.Pattern(`^refs(/[A-Za-z0-9_][A-Za-z0-9._-]*){2,}$`)
+	remoteForm = diag.Pattern(`^[A-Za-z0-9_][A-Za-z0-9._/-]*$`)
 	// ownForm matches the refs that trueup.yaml may name. Strangers can write other refs, such as those of pull requests.
-	ownForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^refs/(trueup|heads)/`) })
+	ownForm = diag.Pattern(`^refs/(trueup|heads)/`)
 )
 
 // GitRefStore is a Store in a ref on a remote, with its own history. Each commit adds blobs, and removes those that they

@@ -7,11 +7,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -243,9 +241,7 @@ type hiddenMark struct {
 	run      runOrder
 }
 
-var markPattern = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^<!-- trueup:(comment|issue) v1 key=(\S*) run=(\d{1,19})\.(\d{1,9}) -->(?:\r?\n|$)`)
-})
+var markPattern = diag.Pattern(`^<!-- trueup:(comment|issue) v1 key=(\S*) run=(\d{1,19})\.(\d{1,9}) -->(?:\r?\n|$)`)
 
 // String returns the first line. An escaped key has no space and no bracket, so it can't end the line.
 func (m hiddenMark) String() string {

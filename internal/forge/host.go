@@ -10,10 +10,8 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"trueup/internal/api"
@@ -97,7 +95,7 @@ func newGitLab(base *url.URL, project string) (hostAPI, error) {
 	}, nil
 }
 
-var namePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\w.-]+$`) })
+var namePattern = diag.Pattern(`^[\w.-]+$`)
 
 // isName reports whether s is a name that needs no escaping in a path.
 func isName(s string) bool { return s != "." && s != ".." && namePattern().MatchString(s) }

@@ -10,11 +10,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
+
+	"trueup/internal/diag"
 )
 
 // tipRef is what a mirror fetched.
@@ -42,12 +42,8 @@ var (
 
 var (
 	// settings matches settings for every remote, remoteSettings those of one.
-	settings = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)^(credential|http|url|ssh|protocol)\.|^core\.(sshcommand|askpass|gitproxy)$`)
-	})
-	remoteSettings = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)\.(url|pushurl|proxy|proxyauthmethod|uploadpack|receivepack|vcs)$`)
-	})
+	settings       = diag.Pattern(`(?i)^(credential|http|url|ssh|protocol)\.|^core\.(sshcommand|askpass|gitproxy)$`)
+	remoteSettings = diag.Pattern(`(?i)\.(url|pushurl|proxy|proxyauthmethod|uploadpack|receivepack|vcs)$`)
 )
 
 // OpenMirror makes a mirror for a remote of the repository that has dir. Call Close. If it fails, Advice says what to do.

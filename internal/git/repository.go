@@ -16,13 +16,12 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
+	"trueup/internal/diag"
 	"trueup/internal/files"
 )
 
@@ -467,16 +466,12 @@ func (c runner) run(ctx context.Context, in io.Reader, args ...string) ([]byte, 
 
 var (
 	// local matches variables that select a repository: a mirror must not see them.
-	local = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^GIT_(DIR|WORK_TREE|INDEX_FILE|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|COMMON_DIR|` +
-			`CONFIG.*|PREFIX|SHALLOW_FILE|GRAFT_FILE|REPLACE_REF_BASE|NO_REPLACE_OBJECTS|IMPLICIT_WORK_TREE|NAMESPACE|DEFAULT_HASH)=`)
-	})
+	local = diag.Pattern(`^GIT_(DIR|WORK_TREE|INDEX_FILE|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|COMMON_DIR|` +
+		`CONFIG.*|PREFIX|SHALLOW_FILE|GRAFT_FILE|REPLACE_REF_BASE|NO_REPLACE_OBJECTS|IMPLICIT_WORK_TREE|NAMESPACE|DEFAULT_HASH)=`)
 	// unwanted matches variables that no call of git may see: the platform's tokens, and what editors and their hooks
 	// set for calls of their own, such as GIT_LITERAL_PATHSPECS, and what git prints for people.
-	unwanted = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(TRUEUP_[A-Z_]*TOKEN|GIT_((LITERAL|GLOB|NOGLOB|ICASE)_PATHSPECS|EXTERNAL_DIFF|DIFF_OPTS|TRACE[A-Z0-9_]*)=)`)
-	})
-	password = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`//[^/@\s]*@`) })
+	unwanted = diag.Pattern(`^(TRUEUP_[A-Z_]*TOKEN|GIT_((LITERAL|GLOB|NOGLOB|ICASE)_PATHSPECS|EXTERNAL_DIFF|DIFF_OPTS|TRACE[A-Z0-9_]*)=)`)
+	password = diag.Pattern(`//[^/@\s]*@`)
 )
 
 func (c runner) hidesVariable(variable string) bool {

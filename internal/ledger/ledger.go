@@ -14,7 +14,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -23,6 +22,7 @@ import (
 	"github.com/google/uuid"
 
 	"trueup/internal/blob"
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 )
 
@@ -207,9 +207,7 @@ func GitRemote(store string) string {
 }
 
 // login matches the user and the password of a store, and the values of its parameters.
-var login = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(//)\S*(@)|(:)[^\s/]*(@)|((?i:[?&](?:sig|[a-z_-]*(?:token|key|secret|password))=))[^&\s]+`)
-})
+var login = diag.Pattern(`(//)\S*(@)|(:)[^\s/]*(@)|((?i:[?&](?:sig|[a-z_-]*(?:token|key|secret|password))=))[^&\s]+`)
 
 // redactStore removes what may be a user, a password or a signature.
 func redactStore(store string) string { return login().ReplaceAllString(store, "$1$3$5***$2$4") }
