@@ -15,7 +15,6 @@ import (
 	"regexp/syntax"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"sigs.k8s.io/yaml"
@@ -233,7 +232,7 @@ func CheckWorkspace(ws kind.Workspace) error {
 }
 
 // segment matches a name that can be a segment of an address as it is.
-var segment = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._-]*$`) })
+var segment = diag.Pattern(`^[0-9A-Za-z][0-9A-Za-z._-]*$`)
 
 func isSegment(name string) bool { return len(name) <= maxSegment && segment().MatchString(name) }
 
@@ -263,9 +262,7 @@ func UnmarshalYAML(data []byte, file string, v any) error {
 }
 
 // wrongType matches the message of encoding/json about a value of the wrong type.
-var wrongType = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`cannot unmarshal (\w+)(?: \S+)? into Go struct field \w+\.(\S+) of type \S+`)
-})
+var wrongType = diag.Pattern(`cannot unmarshal (\w+)(?: \S+)? into Go struct field \w+\.(\S+) of type \S+`)
 
 // maxWords limits an error, in bytes, because it may quote a key of the file.
 const maxWords = 1000
