@@ -222,24 +222,18 @@ func (s *pgServer) listPage(ctx context.Context, prefix, token string, most int)
 		end = folder + "0"
 	}
 	rows, _, err := s.runQuery(ctx, pgPage, s.ledger, cmp.Or(token, prefix), end, most)
-	if errors.Is(err, ErrAbsent) {
-		return nil, "", nil
-	}
 	for _, row := range rows {
 		keys = append(keys, string(row[0]))
 	}
 	if len(keys) == most {
 		next = keys[most-1]
 	}
-	return keys, next, err
+	return keys, next, ignoreAbsent(err)
 }
 
 func (s *pgServer) remove(ctx context.Context, key string) error {
 	_, _, err := s.runQuery(ctx, pgRemove, s.ledger, key)
-	if errors.Is(err, ErrAbsent) {
-		return nil
-	}
-	return err
+	return ignoreAbsent(err)
 }
 
 // prepare makes the table, or brings it to the version of this program, in one transaction that no other run enters.
