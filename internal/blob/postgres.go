@@ -222,9 +222,7 @@ func (s *pgServer) listPage(ctx context.Context, prefix, token string, most int)
 		end = folder + "0"
 	}
 	rows, _, err := s.runQuery(ctx, pgPage, s.ledger, cmp.Or(token, prefix), end, most)
-	for _, row := range rows {
-		keys = append(keys, string(row[0]))
-	}
+	keys = diag.MapList(rows, func(row [][]byte) string { return string(row[0]) })
 	if len(keys) == most {
 		next = keys[most-1]
 	}

@@ -309,9 +309,7 @@ func (s *logStore) createEntry(ctx context.Context, p segment, b blob.Blob, abso
 		return err
 	}
 	b.Name = entryFile(p.Entry)
-	for _, old := range absorbed {
-		b.Replaces = append(b.Replaces, entryFile(old.Entry))
-	}
+	b.Replaces = diag.MapList(absorbed, func(old segment) string { return entryFile(old.Entry) })
 	err = s.blobs.Create(ctx, b)
 	if errors.Is(err, blob.ErrAbsent) {
 		err = fmt.Errorf("%w: %w", ErrNoGenesis, err) // somebody removed the directory

@@ -49,9 +49,7 @@ func NewCommitReader(env config.Options, l config.LoadedProject, paths []string)
 	case len(paths) > 0:
 	case len(p.Manifests) > 0:
 		names, r.dir, r.configured = p.Manifests, p.Dir, true
-		for _, name := range names {
-			r.shown = append(r.shown, p.ShownPath(env.Dir(), name))
-		}
+		r.shown = diag.MapList(names, func(name string) string { return p.ShownPath(env.Dir(), name) })
 	default:
 		names, r.shown = []string{"."}, []string{"."}
 	}
