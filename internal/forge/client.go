@@ -362,13 +362,13 @@ func (t *textUpdate) updateNewest(ctx context.Context, ours []note) (PostResult,
 	case !isSameText(keep.body, t.whole) || !isSameText(keep.title, t.Title):
 		res.Outcome = Updated
 		if err := t.changeNote(ctx, t.store, "update", t.store.method, keep.id, t.noteFields()); err != nil {
-			return PostResult{}, ignoreNotFound(err)
+			return PostResult{}, goneIfNotFound(err)
 		}
 	}
 	if t.Resolved && res.Outcome != Outdated {
 		res.Outcome = Closed
 		if err := t.removeNote(ctx, t.store, keep.id); err != nil {
-			return PostResult{}, ignoreNotFound(err)
+			return PostResult{}, goneIfNotFound(err)
 		}
 	}
 	for _, extra := range ours[1:] {
@@ -386,7 +386,7 @@ func isSameText(a, b string) bool {
 	return norm(a) == norm(b)
 }
 
-func ignoreNotFound(err error) error {
+func goneIfNotFound(err error) error {
 	if refusalOf(err).status == http.StatusNotFound {
 		return fmt.Errorf("%w: %w", errGone, err)
 	}
