@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"trueup/internal/canon"
@@ -97,16 +96,12 @@ func (r errorResponse) saysExists() bool {
 }
 
 // limitReached matches messages about quotas and limits, except conflicts about a quota object.
-var limitReached = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)exceeded quota|\b(quota|limit)\b.{0,100}\b(exceeded|reached)\b|exceeds the (quota|limit)|maximum number of`)
-})
+var limitReached = diag.Pattern(`(?i)exceeded quota|\b(quota|limit)\b.{0,100}\b(exceeded|reached)\b|exceeds the (quota|limit)|maximum number of`)
 
 func (r errorResponse) saysLimitReached() bool { return limitReached().MatchString(r.message) }
 
 // policy matches what admission policies and firewalls say about one request.
-var policy = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)denied (the )?request|violates? .{0,100}polic(y|ies)|\b(denied|rejected|blocked) by .{0,100}\b(policy|firewall|waf)\b|(request|you) (is|was|has been|have been) blocked`)
-})
+var policy = diag.Pattern(`(?i)denied (the )?request|violates? .{0,100}polic(y|ies)|\b(denied|rejected|blocked) by .{0,100}\b(policy|firewall|waf)\b|(request|you) (is|was|has been|have been) blocked`)
 
 // isAboutObject reports whether a 403 is about this object, and not about the token.
 func (r errorResponse) isAboutObject() bool { return r.permitted || policy().MatchString(r.message) }
@@ -340,9 +335,9 @@ const (
 
 // Parts of an HTML page.
 var (
-	pageStart = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^\s*<(!doctype|html|head|body|\?xml)`) })
-	pageTitle = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?is)<title>(.*?)</title>`) })
-	pageTag   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<[^>]*(>|$)`) })
+	pageStart = diag.Pattern(`(?i)^\s*<(!doctype|html|head|body|\?xml)`)
+	pageTitle = diag.Pattern(`(?is)<title>(.*?)</title>`)
+	pageTag   = diag.Pattern(`<[^>]*(>|$)`)
 )
 
 func looksHTML(body []byte) bool { return pageStart().Match(body) }

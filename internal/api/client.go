@@ -49,13 +49,13 @@ func NewReader(cfg ClientConfig) *Reader {
 func newReader(cfg ClientConfig, http2 bool) *Reader {
 	r := &Reader{cfg: cfg.withDefaults(), gates: map[kind.Area]*requestGate{}, patience: math.MaxInt}
 	for _, area := range kind.Areas() {
-		r.gates[area] = &requestGate{endPause: func() {}, refused: make(chan struct{})}
+		r.gates[area] = &requestGate{endPause: func() {}}
 	}
 	r.transport = r.cfg.Transport
 	if r.transport == nil {
 		r.transport = newTransport(r.cfg, http2)
 	}
-	r.gets = newHTTPClient(getOnlyTransport{r.transport})
+	r.gets = NewHTTPClient(getOnlyTransport{r.transport})
 	return r
 }
 
@@ -154,7 +154,7 @@ type Client struct {
 // NewClient returns a Client that connects when it is first used.
 func NewClient(cfg ClientConfig) *Client {
 	r := newReader(cfg, false)
-	writes := newHTTPClient(r.transport)
+	writes := NewHTTPClient(r.transport)
 	if cfg.ReadOnly {
 		writes = r.gets
 	}

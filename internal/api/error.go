@@ -10,9 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
-	"sync"
 	"time"
 
 	"trueup/internal/diag"
@@ -110,7 +108,7 @@ func (e *Error) Field() string {
 }
 
 // fieldPath matches the path of a field in a sentence.
-var fieldPath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bspec(\.[A-Za-z0-9_-]+|\[[0-9]+\])+`) })
+var fieldPath = diag.Pattern(`\bspec(\.[A-Za-z0-9_-]+|\[[0-9]+\])+`)
 
 // AsError returns the Error that err is or wraps, or an empty one.
 func AsError(err error) *Error {

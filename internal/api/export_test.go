@@ -17,7 +17,7 @@ func ReaderTransport(r *Reader) http.RoundTripper { return r.gets.Transport }
 // DecodeList decodes one answer to a list and forgets it.
 func DecodeList(r io.Reader, k *kind.Kind) error {
 	src := &bodyReader{r: r, object: 16 << 20, list: 1 << 30}
-	_, err := decodeList(src, k, kind.Workspace{}, func(kind.LiveObject) error { return nil })
+	_, _, err := decodeList(src, k, kind.Workspace{}, func(kind.LiveObject) error { return nil })
 	return err
 }
 

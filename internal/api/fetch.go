@@ -71,12 +71,12 @@ func FetchState(ctx context.Context, r ObjectReader, set *manifest.Set, opts Fet
 			f.open = append(f.open, key)
 		}
 	}
-	slices.SortFunc(f.open, compareKeys)
+	slices.SortFunc(f.open, kind.CompareKeys)
 	err = diag.TryInParallel(ctx, 8*workers, len(f.open), func(ctx context.Context, i int) error { return f.getObject(ctx, f.open[i]) })
 	if err != nil {
 		return kind.LiveState{}, err
 	}
-	slices.SortFunc(f.state.Unmanaged, func(a, b kind.LiveObject) int { return compareKeys(a.Key(), b.Key()) })
+	slices.SortFunc(f.state.Unmanaged, func(a, b kind.LiveObject) int { return kind.CompareKeys(a.Key(), b.Key()) })
 	return f.state, nil
 }
 
@@ -213,11 +213,7 @@ func (f *fetch) addObject(key kind.Key, o kind.LiveObject) {
 	if host == "" || o.Terminating {
 		return
 	}
-	if has, ok := f.state.Hosts[host]; !ok || compareKeys(key, has) < 0 {
+	if has, ok := f.state.Hosts[host]; !ok || kind.CompareKeys(key, has) < 0 {
 		f.state.Hosts[host] = key
 	}
-}
-
-func compareKeys(a, b kind.Key) int {
-	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 }

@@ -17,8 +17,7 @@ import (
 type requestGate struct {
 	mu       sync.Mutex
 	state    gateState
-	endPause context.CancelFunc // frees the pause
-	refused  chan struct{}      // closed when the token was rejected, so that those who wait look again
+	endPause context.CancelFunc // ends the pause, so that those who wait look again
 }
 
 // gateState is what the answers of an area have shown.
@@ -77,7 +76,7 @@ func (g *requestGate) noteAnswer(c *operation, e *Error) {
 		g.state.failures, g.state.last = 0, nil
 	case e.Status == http.StatusUnauthorized && g.state.refused == nil:
 		g.state.refused = e
-		close(g.refused)
+		g.endPause()
 	case e.Status >= http.StatusInternalServerError && !isWrite(c.verb):
 		g.state.failures++
 		g.state.last = e
@@ -159,7 +158,6 @@ func (r *Reader) waitToSend(ctx context.Context, c *operation, attempt int) (lea
 // awaitPause waits for the end of the area's pause and then a random time, unless the token is rejected meanwhile.
 func (r *Reader) awaitPause(ctx context.Context, c *operation) error {
 	limit, bounded := ctx.Deadline()
-	refused := r.gates[c.kind.Area].refused
 	for {
 		s, err := r.checkGate(c)
 		switch {
@@ -170,7 +168,7 @@ func (r *Reader) awaitPause(ctx context.Context, c *operation) error {
 		case bounded && limit.Before(pauseEnd(s.pause)):
 			return c.pausedError(s.pause, ", which is after the run's time limit, "+formatPauseEnd(ctx))
 		}
-		if cause := waitForPauseEnd(ctx, s.pause, refused, newBackOff(r.cfg.Retry).NextBackOff()); cause != nil {
+		if cause := waitForPauseEnd(ctx, s.pause, newBackOff(r.cfg.Retry).NextBackOff()); cause != nil {
 			e := c.pausedError(s.pause, ": "+cause.Error())
 			e.err = cause
 			return e
@@ -178,12 +176,11 @@ func (r *Reader) awaitPause(ctx context.Context, c *operation) error {
 	}
 }
 
-// waitForPauseEnd waits for the end of a pause, or for a token that is refused, then for a time, or until ctx ends.
-func waitForPauseEnd(ctx, pause context.Context, refused <-chan struct{}, longer time.Duration) error {
+// waitForPauseEnd waits for the end of a pause and then for a time, or until ctx ends.
+func waitForPauseEnd(ctx, pause context.Context, longer time.Duration) error {
 	select {
 	case <-ctx.Done():
 	case <-pause.Done():
-	case <-refused:
 	}
 	select {
 	case <-ctx.Done():

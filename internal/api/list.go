@@ -108,7 +108,7 @@ func (r *Reader) readPage(ctx context.Context, l *listOperation) (next *url.URL,
 		peeked, _ := buffered.Peek(pageHead)
 		start := append([]byte(nil), peeked...)
 		src := &bodyReader{r: buffered, object: r.cfg.MaxObject, list: l.left, most: r.cfg.MaxList}
-		p, err := decodeList(src, l.kind, r.cfg.Workspace, l.passOnce)
+		token, more, err := decodeList(src, l.kind, r.cfg.Workspace, l.passOnce)
 		switch {
 		case l.stopped != nil:
 			return nil
@@ -117,11 +117,11 @@ func (r *Reader) readPage(ctx context.Context, l *listOperation) (next *url.URL,
 		}
 		l.left -= src.read
 		switch {
-		case p.next != "":
+		case token != "":
 			u := *l.url
-			u.RawQuery = url.Values{"continue": {p.next}}.Encode()
+			u.RawQuery = url.Values{"continue": {token}}.Encode()
 			next = &u
-		case p.remaining, strings.Contains(strings.ReplaceAll(strings.Join(a.Header.Values("Link"), " "), `"`, ""), "rel=next"):
+		case more, strings.Contains(strings.ReplaceAll(strings.Join(a.Header.Values("Link"), " "), `"`, ""), "rel=next"):
 			l.info.Complete = false
 		}
 		return nil
@@ -171,12 +171,6 @@ func parseObject(body []byte, k *kind.Kind, ws kind.Workspace) (kind.LiveObject,
 	return readObject(doc, k, ws)
 }
 
-// page is what a page of a list says besides its items.
-type page struct {
-	next      string // metadata.continue, which may be empty
-	remaining bool   // metadata.remainingItemCount is not zero
-}
-
 // errNoList is the error for valid JSON that contains no list.
 var errNoList = errors.New("unreadable list: neither an array nor an object with items or data")
 
@@ -197,15 +191,16 @@ type decoder struct {
 }
 
 // decodeList decodes the forms of lists that similar services use (docs/platform.md 10): {"items": […] or null}, a
-// bare array, {"data": […]}. Anything else is an error, never an empty list.
-func decodeList(src *bodyReader, k *kind.Kind, ws kind.Workspace, each func(kind.LiveObject) error) (page, error) {
+// bare array, {"data": […]}. Anything else is an error, never an empty list. It returns the token of the next page, or "",
+// and whether the page says that there is more.
+func decodeList(src *bodyReader, k *kind.Kind, ws kind.Workspace, each func(kind.LiveObject) error) (next string, more bool, err error) {
 	d := &decoder{src: src, json: json.NewDecoder(src), kind: k, ws: ws, each: each, envelope: map[string]any{}}
 	if err := d.readDocument(); err != nil {
-		return page{}, err
+		return "", false, err
 	}
 	d.resetSizeLimit()
 	if _, err := d.json.Token(); !errors.Is(err, io.EOF) {
-		return page{}, errors.New("unreadable list: content after the JSON value")
+		return "", false, errors.New("unreadable list: content after the JSON value")
 	}
 	return d.finishPage()
 }
@@ -224,22 +219,22 @@ func (d *decoder) readDocument() error {
 }
 
 // finishPage checks what the page says besides its items.
-func (d *decoder) finishPage() (page, error) {
+func (d *decoder) finishPage() (next string, more bool, err error) {
 	meta, isObject := d.envelope["metadata"].(map[string]any)
 	next, isText := meta["continue"].(string)
 	listKind, isName := d.envelope["kind"].(string)
 	switch {
 	case !isObject && d.envelope["metadata"] != nil, !isText && meta["continue"] != nil:
-		return page{}, errors.New("unreadable list: its metadata is not an object, or has a continue that is not text")
+		return "", false, errors.New("unreadable list: its metadata is not an object, or has a continue that is not text")
 	case !isName && d.envelope["kind"] != nil:
-		return page{}, errors.New("unreadable list: its kind is not text")
+		return "", false, errors.New("unreadable list: its kind is not text")
 	case listKind != "" && listKind != "List" && listKind != d.kind.Name+"List":
-		return page{}, fmt.Errorf("the answer is of kind %s, not a list of %s", listKind, d.kind.Name)
+		return "", false, fmt.Errorf("the answer is of kind %s, not a list of %s", listKind, d.kind.Name)
 	case d.found == "" && listKind == "":
-		return page{}, errNoList
+		return "", false, errNoList
 	}
 	remaining, _ := meta["remainingItemCount"].(json.Number)
-	return page{next, d.more || strings.Trim(string(remaining), "0") != ""}, nil
+	return next, d.more || strings.Trim(string(remaining), "0") != "", nil
 }
 
 func (d *decoder) readField() error {

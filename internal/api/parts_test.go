@@ -159,7 +159,7 @@ func TestTextIsCheckedHoweverItIsCut(t *testing.T) {
 				func(r io.Reader) io.Reader { return r }, iotest.OneByteReader, iotest.HalfReader, iotest.DataErrReader,
 			} {
 				src := &bodyReader{r: wrap(strings.NewReader(body)), object: 1 << 20, list: 1 << 20}
-				_, err := decodeList(src, k, kind.Workspace{}, func(kind.LiveObject) error { return nil })
+				_, _, err := decodeList(src, k, kind.Workspace{}, func(kind.LiveObject) error { return nil })
 				if (err == nil) != utf8.ValidString(text) {
 					t.Fatalf("%q: %v", body, err)
 				}
@@ -180,17 +180,17 @@ func FuzzListDecode(f *testing.F) {
 	}
 	k := testKind(f)
 	f.Fuzz(func(t *testing.T, body []byte) {
-		decode := func(r io.Reader) (items []kind.LiveObject, p page, err error) {
+		decode := func(r io.Reader) (items []kind.LiveObject, says string, err error) {
 			src := &bodyReader{r: r, object: 1 << 16, list: 1 << 20}
-			p, err = decodeList(src, k, kind.Workspace{}, func(o kind.LiveObject) error {
+			next, more, err := decodeList(src, k, kind.Workspace{}, func(o kind.LiveObject) error {
 				items = append(items, o)
 				return nil
 			})
-			return items, p, err
+			return items, fmt.Sprint(next, more), err
 		}
-		items, p, err := decode(bytes.NewReader(body))
-		slow, slowPage, slowErr := decode(iotest.OneByteReader(bytes.NewReader(body)))
-		if (err == nil) != (slowErr == nil) || err == nil && (len(items) != len(slow) || p != slowPage) {
+		items, says, err := decode(bytes.NewReader(body))
+		slow, slowSays, slowErr := decode(iotest.OneByteReader(bytes.NewReader(body)))
+		if (err == nil) != (slowErr == nil) || err == nil && (len(items) != len(slow) || says != slowSays) {
 			t.Fatalf("%q: the borders of reads change the answer: %v, %v", body, err, slowErr)
 		}
 		if err != nil {

@@ -139,8 +139,8 @@ func (g getOnlyTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return g.next.RoundTrip(req)
 }
 
-// newHTTPClient returns a client that follows no redirects and stores no cookies.
-func newHTTPClient(transport http.RoundTripper) *http.Client {
+// NewHTTPClient returns a client that follows no redirects, which would take credentials elsewhere, and stores no cookies.
+func NewHTTPClient(transport http.RoundTripper) *http.Client {
 	return &http.Client{
 		Transport:     transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

@@ -113,7 +113,6 @@ func Run(ctx context.Context, p *plan.Plan, d Deps) Result {
 	for i, it := range p.Items {
 		r.index[it.Key] = i
 	}
-	_, r.hasDeadline = ctx.Deadline()
 	ctx, end := r.makeContexts(ctx)
 	defer end()
 	r.applyItemsWithPolicy(ctx, kind.Converge)
@@ -134,7 +133,6 @@ type run struct {
 	// sendCtx is for requests in flight and for reading back, ledgerCtx for the ledger.
 	// Both outlive an interruption for a few seconds.
 	sendCtx, ledgerCtx context.Context
-	hasDeadline        bool // hasDeadline reports whether the run has a time limit
 	// slots limits the items that are worked on at once; nil between phases.
 	slots chan struct{}
 	done  atomic.Int64 // done counts the items that ended

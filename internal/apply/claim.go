@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -239,7 +240,7 @@ func (s *sendOnceRequest) claimRequest(ctx context.Context, at clockReading) *It
 		return failedOutcome(NeedsPerson, "nothing was sent, because requests that are sent once need the ledger", "run trueup doctor to check the ledger")
 	}
 	if at.err != nil {
-		return unsentOutcome(ctx, at.err, "nothing was sent: the platform's time: ")
+		return unsentOutcome(ctx, fmt.Errorf("nothing was sent: the platform's time: %w", at.err))
 	}
 	s.spec = s.Spec(s.item.Key)
 	s.digest = plan.SpecDigest(s.kind, s.spec)

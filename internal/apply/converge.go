@@ -92,7 +92,7 @@ func (w *itemRun) postOutcome(ctx context.Context, err error) *ItemOutcome {
 	case isNotSent(err) && isTransient(err) && w.waitToRetry(ctx, err):
 		return nil
 	case isNotSent(err):
-		return unsentOutcome(ctx, err, "")
+		return unsentOutcome(ctx, err)
 	}
 	w.stopIfWorkspaceMissing(err)
 	return w.verifyWrite(ctx, w.createdWrite(), err)
@@ -106,7 +106,7 @@ func (w *itemRun) checkAbsent(ctx context.Context, name string) (kind.LiveObject
 	case isNotFound(err):
 		return obj, nil
 	case err != nil:
-		return obj, unsentOutcome(ctx, err, "")
+		return obj, unsentOutcome(ctx, err)
 	case obj.Terminating:
 		return obj, staleOutcome("an object of that name is being deleted")
 	}
@@ -153,12 +153,12 @@ func (w *itemRun) readTwice(ctx context.Context) (kind.LiveObject, error) {
 func (w *itemRun) existingOutcome(ctx context.Context, obj kind.LiveObject) *ItemOutcome {
 	w.maybeDone = nil
 	made := w.createdWrite()
-	if !w.containsSpec(w.spec, obj) {
+	if !w.isInSync(obj) {
 		if got := w.readBack(ctx, w.item.Name, made); got.obj != nil {
 			obj = *got.obj
 		}
 	}
-	if !w.containsSpec(w.spec, obj) {
+	if !w.isInSync(obj) {
 		return staleOutcome("another run or client created it meanwhile, and it differs from git")
 	}
 	if !w.mayBeWritten {
@@ -222,7 +222,7 @@ func (w *itemRun) readAndReplan(ctx context.Context) (obj kind.LiveObject, now p
 	case isNotFound(err):
 		return obj, now, staleOutcome("it was deleted after the plan was made")
 	case err != nil:
-		return obj, now, unsentOutcome(ctx, err, "")
+		return obj, now, unsentOutcome(ctx, err)
 	}
 	now, err = w.Replan(w.item.Key, &obj)
 	switch {
@@ -270,7 +270,7 @@ func (w *itemRun) patchOutcome(ctx context.Context, wrote objectWrite, err error
 		}
 		return nil
 	case err != nil && isNotSent(err):
-		return unsentOutcome(ctx, err, "")
+		return unsentOutcome(ctx, err)
 	case err == nil || isUncertain(err):
 		w.maybeDone = nil // reading back shows it
 	}

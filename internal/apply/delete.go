@@ -111,7 +111,7 @@ func (d *deletion) tryDelete(ctx context.Context) *ItemOutcome {
 	case err == nil || d.maybeDone != nil:
 		return d.verifyGone(ctx, err)
 	}
-	return unsentOutcome(ctx, err, "")
+	return unsentOutcome(ctx, err)
 }
 
 // checkTarget makes sure right before a DELETE that live is still the planned object, and that
@@ -127,7 +127,7 @@ func (d *deletion) checkTarget(ctx context.Context) *ItemOutcome {
 	case isNotFound(err):
 		return doneOutcome("it was already gone; nothing was sent")
 	case err != nil:
-		return unsentOutcome(ctx, err, "")
+		return unsentOutcome(ctx, err)
 	case !d.isPlanned(obj):
 		return staleOutcome("live is now another object of that name")
 	case obj.Terminating:

@@ -62,20 +62,17 @@ type ItemOutcome struct {
 	Fix     string `json:"fix,omitempty"`
 	// Field is the path of the field that the platform rejected. Line and Column are its position
 	// in the manifest, from 1; the caller of Run sets them.
-	Field      string             `json:"field,omitempty"`
-	Line       int                `json:"line,omitempty"`
-	Column     int                `json:"column,omitempty"`
-	Verdict    Verdict            `json:"verdict"`              // the name of the exit code for this outcome
-	Mismatches []ReadbackMismatch `json:"mismatches,omitempty"` // where the object is not what the request makes of it
+	Field      string           `json:"field,omitempty"`
+	Line       int              `json:"line,omitempty"`
+	Column     int              `json:"column,omitempty"`
+	Verdict    Verdict          `json:"verdict"`              // the name of the exit code for this outcome
+	Mismatches []merge.Mismatch `json:"mismatches,omitempty"` // where the object is not what the request makes of it
 	// Filled are the values that the server filled in where neither the request nor the object before it had any.
 	Filled []merge.PathValue `json:"-"`
 
 	cause    error // the answer of the platform that ended the item, or nil
 	toRecord bool  // toRecord: the ledger must still record that live is in sync
 }
-
-// ReadbackMismatch is a path whose value read back differs from the one sent.
-type ReadbackMismatch = merge.Mismatch
 
 // Verdict is what an outcome means for the exit code of the run. Its text is the name of that exit code.
 type Verdict string
@@ -151,8 +148,8 @@ func errorOutcome(err error, prefix, fix string) *ItemOutcome {
 
 // unsentOutcome is the outcome of an error before anything was sent. If the run has ended, that
 // is the reason instead.
-func unsentOutcome(ctx context.Context, err error, prefix string) *ItemOutcome {
-	return cmp.Or(interruptedOutcome(ctx), errorOutcome(err, prefix, ""))
+func unsentOutcome(ctx context.Context, err error) *ItemOutcome {
+	return cmp.Or(interruptedOutcome(ctx), errorOutcome(err, "", ""))
 }
 
 // unknownOutcome is the outcome of a write that may have happened.

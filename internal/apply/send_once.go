@@ -62,7 +62,7 @@ type attempt struct {
 func (s *sendOnceRequest) sendUntilKnown(ctx context.Context) attempt {
 	for sends := 0; ; {
 		a := s.trySend(ctx)
-		again := s.consumeRetry(a.err) && a.again
+		again := s.consumeRetry(ctx, a.err) && a.again
 		if a.result == unclear {
 			a = s.readOutcome(ctx, a)
 			// Sent again only on proof that it can't be executed twice (docs/design.md 0.7).

@@ -30,7 +30,7 @@ func (w *itemRun) createdWrite() objectWrite {
 // readbackCheck is what reading back shows of a write.
 type readbackCheck struct {
 	now        any // the spec
-	mismatches []ReadbackMismatch
+	mismatches []merge.Mismatch
 	filled     []merge.PathValue // what the server filled in
 }
 
@@ -45,7 +45,7 @@ func (w *itemRun) checkWrite(wrote objectWrite, obj kind.LiveObject) (c readback
 
 // hasFault reports whether the server failed the write in this way.
 func (c readbackCheck) hasFault(f merge.MismatchKind) bool {
-	return slices.ContainsFunc(c.mismatches, func(m ReadbackMismatch) bool { return m.Fault == f })
+	return slices.ContainsFunc(c.mismatches, func(m merge.Mismatch) bool { return m.Fault == f })
 }
 
 // hasConverged reports whether the server has what was sent, and nothing grave is different besides.
@@ -55,7 +55,7 @@ func (w *itemRun) hasConverged(c readbackCheck) bool {
 
 // showsUnconverged reports whether a mismatch means that the write has not converged: trueup asked for it, or the documented field
 // decides what is served, or to whom.
-func (w *itemRun) showsUnconverged(m ReadbackMismatch) bool {
+func (w *itemRun) showsUnconverged(m merge.Mismatch) bool {
 	if m.Fault != merge.Altered {
 		return true
 	}
@@ -181,7 +181,7 @@ func (w *itemRun) notConvergedOutcome(c readbackCheck) *ItemOutcome {
 
 // overrideFor returns the override for a server that is right about a value; empty if it would hide a field that decides
 // what is served or to whom, a hostname, a key or a whole list.
-func (w *itemRun) overrideFor(m ReadbackMismatch) string {
+func (w *itemRun) overrideFor(m merge.Mismatch) string {
 	_, sentList := m.Sent.([]any)
 	_, gotList := m.Returned.([]any)
 	field := fieldAt(w.kind.Spec(), m.At)

@@ -89,7 +89,7 @@ func (w *itemRun) blockedOutcome(ctx context.Context) *ItemOutcome {
 			return skippedOutcome(Partial, "waits for "+key.String()+", which is not part of this run")
 		}
 		before := w.outcomes[i]
-		isOther := func(m ReadbackMismatch) bool { return m.Fault != merge.NotKept }
+		isOther := func(m merge.Mismatch) bool { return m.Fault != merge.NotKept }
 		normalised := before.Verdict == NotConverged && len(before.Mismatches) > 0
 		switch {
 		case before.Verdict == OK, normalised && w.Options.AcceptNormalised && !slices.ContainsFunc(before.Mismatches, isOther):
@@ -176,7 +176,7 @@ func (w *itemRun) reportPhase(phase, message string) {
 // waitForRateLimit waits for the rate limit, before the read that a write relies on.
 func (w *itemRun) waitForRateLimit(ctx context.Context) *ItemOutcome {
 	if err := w.Writer.WaitForRateLimit(ctx, w.kind); err != nil {
-		return unsentOutcome(ctx, err, "")
+		return unsentOutcome(ctx, err)
 	}
 	return nil
 }
@@ -211,7 +211,7 @@ func (w *itemRun) sendRequest(request func() error) error {
 
 // waitToRetry counts a failed try, and pauses if another one is allowed. It reports whether to try again.
 func (w *itemRun) waitToRetry(ctx context.Context, err error) bool {
-	return w.consumeRetry(err) && w.sleepBackoff(ctx, err)
+	return w.consumeRetry(ctx, err) && w.sleepBackoff(ctx, err)
 }
 
 // sleepBackoff waits before a retry. It returns false if the run ends before the wait does.
@@ -227,13 +227,13 @@ func (w *itemRun) sleepBackoff(ctx context.Context, err error) bool {
 
 // consumeRetry counts a failed try, and reports whether another one is allowed. A request that was
 // not sent because its area has to wait does not count.
-func (w *itemRun) consumeRetry(err error) bool {
+func (w *itemRun) consumeRetry(ctx context.Context, err error) bool {
 	wait := api.AsError(err).RetryAfter
 	if !isNotSent(err) || api.AsError(err).Status != 0 || wait == 0 {
 		w.failed++
 	}
-	// If the run has a deadline, sleepBackoff rejects a wait that exceeds it.
-	return w.failed < maxTries && (w.hasDeadline || wait <= maxWait)
+	_, ends := ctx.Deadline() // then sleepBackoff rejects a wait that exceeds it
+	return w.failed < maxTries && (ends || wait <= maxWait)
 }
 
 // readUntil reads an object up to four times within ten seconds, until isRight returns true. It reports
@@ -276,8 +276,9 @@ func (w *itemRun) readBack(ctx context.Context, name string, wrote objectWrite) 
 	return last
 }
 
-func (w *itemRun) containsSpec(sent []byte, obj kind.LiveObject) bool {
-	return obj.Spec != nil && !obj.Terminating && merge.LiveCovers(w.Rules(w.kind), canon.MustDecode(sent), canon.MustDecode(obj.Spec))
+// isInSync reports whether an object has what git says.
+func (w *itemRun) isInSync(obj kind.LiveObject) bool {
+	return obj.Spec != nil && !obj.Terminating && merge.LiveCovers(w.Rules(w.kind), canon.MustDecode(w.spec), canon.MustDecode(obj.Spec))
 }
 
 // pollUntil calls look until it returns an outcome, for at most Options.Wait: look's context ends then, too.

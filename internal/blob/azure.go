@@ -14,15 +14,15 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/clientcredentials"
+
+	"trueup/internal/diag"
 )
 
 // azureVersion is the version of the protocol.
@@ -135,9 +135,9 @@ const (
 )
 
 var (
-	azureContainer = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{1,61}[a-z0-9])$`) })
-	azureAccount   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]{3,24}$`) })
-	azureTenant    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9.-]+$`) })
+	azureContainer = diag.Pattern(`^[a-z0-9]([a-z0-9-]{1,61}[a-z0-9])$`)
+	azureAccount   = diag.Pattern(`^[a-z0-9]{3,24}$`)
+	azureTenant    = diag.Pattern(`^[A-Za-z0-9.-]+$`)
 )
 
 // azureCredentials is the credentials of a run.
@@ -168,7 +168,7 @@ func OpenAzure(store string, trusted bool, getenv func(string) string, now func(
 	}
 	s := &azureServer{bucket: newBucket("azblob", container, address.JoinPath(container)), account: account, now: now}
 	s.locate, s.sign = s.locateRequest, s.signRequest
-	if s.login, err = findAzureLogin(getenv, trusted, &s.http); err != nil {
+	if s.login, err = findAzureLogin(getenv, trusted, s.http); err != nil {
 		return nil, err
 	}
 	return newRemoteStore(s, prefix), nil

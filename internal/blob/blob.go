@@ -58,6 +58,14 @@ var (
 	ErrStore     = errors.New("it is refused as a ledger") // it has another use, or others can write there
 )
 
+// ignoreAbsent returns nil for ErrAbsent.
+func ignoreAbsent(err error) error {
+	if errors.Is(err, ErrAbsent) {
+		return nil
+	}
+	return err
+}
+
 // maxSize bounds a blob, in bytes.
 const maxSize = 256 << 20
 

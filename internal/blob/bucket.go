@@ -24,9 +24,8 @@ const (
 
 // httpError is an answer other than 2xx, with the code and message of its body.
 type httpError struct {
-	Status  int            `json:"-" xml:"-"`
-	Code    diag.Quotation `json:"-" xml:"Code"`
-	Message diag.Quotation `json:"message" xml:"Message"`
+	Status        int `xml:"-"`
+	Code, Message diag.Quotation
 }
 
 func (e *httpError) Error() string {
@@ -48,8 +47,7 @@ func (e *credentialsError) Error() string { return "no credentials: " + e.need }
 
 // serverError returns the server's error, or an empty one.
 func serverError(err error) httpError {
-	var answer *httpError
-	if errors.As(err, &answer) {
+	if answer, ok := errors.AsType[*httpError](err); ok {
 		return *answer
 	}
 	return httpError{}
@@ -78,7 +76,7 @@ func (*bucket) classifyError(err error) failureVerdict {
 
 // bucket is what the servers of buckets have in common: they speak HTTP, and need no connection.
 type bucket struct {
-	http http.Client
+	http *http.Client
 	// address is the bucket's, or that of Google's API. scheme and name are as in a store's name, SCHEME://NAME.
 	address      *url.URL
 	scheme, name string
@@ -98,14 +96,9 @@ type bucketRequest struct {
 	body        []byte
 }
 
-// newBucket returns a bucket whose client follows no redirect, which would take the credentials elsewhere.
 func newBucket(scheme, name string, address *url.URL) bucket {
 	return bucket{
-		http: http.Client{
-			Transport:     newTransport(),
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		},
-		scheme: scheme, name: name, address: address,
+		http: api.NewHTTPClient(newTransport()), scheme: scheme, name: name, address: address,
 		decodeError: func(body io.Reader, e *httpError) error { return xml.NewDecoder(body).Decode(e) },
 	}
 }
@@ -189,8 +182,7 @@ func (b *bucket) send(ctx context.Context, r bucketRequest) (http.Header, []byte
 
 func (b *bucket) readAnswer(req *http.Request) (http.Header, []byte, error) {
 	answer, err := b.http.Do(req)
-	var transport *url.Error
-	if errors.As(err, &transport) {
+	if transport, ok := errors.AsType[*url.Error](err); ok {
 		transport.URL = req.URL.Scheme + "://" + req.URL.Host + req.URL.EscapedPath() // a query may have a signature
 	}
 	if err != nil {

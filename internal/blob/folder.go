@@ -92,18 +92,14 @@ func (d FolderStore) Create(ctx context.Context, blobs ...Blob) error {
 
 // Remove removes files.
 func (d FolderStore) Remove(ctx context.Context, names ...string) error {
-	err := d.withRoot(ctx, "remove files of", "", func(root *os.Root) error {
+	return ignoreAbsent(d.withRoot(ctx, "remove files of", "", func(root *os.Root) error {
 		for _, name := range names {
 			if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
 		}
 		return nil
-	})
-	if errors.Is(err, ErrAbsent) {
-		return nil
-	}
-	return err
+	}))
 }
 
 func (d FolderStore) createFile(ctx context.Context, b Blob) error {
@@ -172,10 +168,7 @@ func (d FolderStore) GetOld(ctx context.Context, name string, _ int) ([]byte, er
 // List skips hidden files. It lists a folder with the name of a file, which Get rejects.
 func (d FolderStore) List(ctx context.Context, under string, most int) (names []string, err error) {
 	err = d.withRoot(ctx, "list", under, func(root *os.Root) error { return addNames(ctx, root, under, most, &names) })
-	if errors.Is(err, ErrAbsent) {
-		return nil, nil
-	}
-	return names, err
+	return names, ignoreAbsent(err)
 }
 
 // addNames adds names below a folder until there are most. It looks at no file: each would cost a call. A folder that does

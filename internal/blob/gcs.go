@@ -11,7 +11,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"sync"
@@ -30,7 +29,7 @@ const (
 	gcsKind = "storage#objects"
 )
 
-var gcsName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]$`) })
+var gcsName = diag.Pattern(`^[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]$`)
 
 // gcsServer is a bucket of Google Cloud Storage, by its JSON API. It creates objects with ifGenerationMatch=0, each in
 // one request.
@@ -79,7 +78,7 @@ func parseEndpointParam(query url.Values, trusted bool, usual string) (*url.URL,
 // findCredentials finds the credentials when they are needed first.
 func (s *gcsServer) findCredentials(trusted bool) func() (*oauth2.Token, error) {
 	// Tokens are renewed by requests of their own.
-	ctx := context.WithValue(context.Background(), oauth2.HTTPClient, &s.http)
+	ctx := context.WithValue(context.Background(), oauth2.HTTPClient, s.http)
 	find := sync.OnceValues(func() (oauth2.TokenSource, error) {
 		found, err := google.FindDefaultCredentials(ctx, gcsScope)
 		if err != nil {

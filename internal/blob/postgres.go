@@ -222,24 +222,16 @@ func (s *pgServer) listPage(ctx context.Context, prefix, token string, most int)
 		end = folder + "0"
 	}
 	rows, _, err := s.runQuery(ctx, pgPage, s.ledger, cmp.Or(token, prefix), end, most)
-	if errors.Is(err, ErrAbsent) {
-		return nil, "", nil
-	}
-	for _, row := range rows {
-		keys = append(keys, string(row[0]))
-	}
+	keys = diag.MapList(rows, func(row [][]byte) string { return string(row[0]) })
 	if len(keys) == most {
 		next = keys[most-1]
 	}
-	return keys, next, err
+	return keys, next, ignoreAbsent(err)
 }
 
 func (s *pgServer) remove(ctx context.Context, key string) error {
 	_, _, err := s.runQuery(ctx, pgRemove, s.ledger, key)
-	if errors.Is(err, ErrAbsent) {
-		return nil
-	}
-	return err
+	return ignoreAbsent(err)
 }
 
 // prepare makes the table, or brings it to the version of this program, in one transaction that no other run enters.
@@ -276,8 +268,7 @@ func runPgScript(ctx context.Context, conn *pgconn.PgConn, sql string) error {
 }
 
 func pgCode(err error) string {
-	var answer *pgconn.PgError
-	if errors.As(err, &answer) {
+	if answer, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return answer.Code
 	}
 	return ""
@@ -312,8 +303,7 @@ func (s *pgServer) hint(err error, _ string) string {
 	case pgBadPassword, pgBadLogin:
 		return ": set PGUSER, and PGPASSWORD or PGPASSFILE"
 	}
-	var failed *pgconn.ConnectError
-	if errors.As(err, &failed) && pgCode(err) == "" {
+	if _, failed := errors.AsType[*pgconn.ConnectError](err); failed && pgCode(err) == "" {
 		return ": PGHOST, PGPORT and the other variables of PostgreSQL's clients name the server"
 	}
 	return ""

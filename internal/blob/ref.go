@@ -8,7 +8,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"trueup/internal/diag"
 	"trueup/internal/git"
 )
 
@@ -29,10 +29,10 @@ const (
 )
 
 var (
-	refForm    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^refs(/[A-Za-z0-9_][A-Za-z0-9._-]*){2,}$`) })
-	remoteForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._/-]*$`) })
+	refForm    = diag.Pattern(`^refs(/[A-Za-z0-9_][A-Za-z0-9._-]*){2,}$`)
+	remoteForm = diag.Pattern(`^[A-Za-z0-9_][A-Za-z0-9._/-]*$`)
 	// ownForm matches the refs that trueup.yaml may name. Strangers can write other refs, such as those of pull requests.
-	ownForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^refs/(trueup|heads)/`) })
+	ownForm = diag.Pattern(`^refs/(trueup|heads)/`)
 )
 
 // GitRefStore is a Store in a ref on a remote, with its own history. Each commit adds blobs, and removes those that they
@@ -259,12 +259,12 @@ func (s *GitRefStore) GetOld(ctx context.Context, name string, behind int) (cont
 // Create pushes a commit.
 func (s *GitRefStore) Create(ctx context.Context, blobs ...Blob) error {
 	return s.withMirror(ctx, false, func(m *git.Mirror) error {
-		c := git.CommitInput{Message: blobs[0].Note, Anew: blobs[0].Whole || s.below}
+		c := git.CommitInput{Message: blobs[0].Note, Anew: blobs[0].Whole || s.below, Files: map[string][]byte{}}
 		for _, b := range blobs {
 			if slices.Contains(s.tip.files, b.Name) {
 				return fmt.Errorf("%s: %w", s.Location(b.Name), ErrExists)
 			}
-			c.Files = append(c.Files, git.CommitFile{Path: b.Name, Content: b.Content})
+			c.Files[b.Name] = b.Content
 			c.Removed = append(c.Removed, b.Replaces...)
 		}
 		if blobs[0].Whole { // the push replaces that ref
@@ -333,9 +333,7 @@ func (s *GitRefStore) findIfPushed(ctx context.Context, m *git.Mirror, next *ref
 // remote would accept both pushes.
 func (s *GitRefStore) makeCommit(ctx context.Context, m *git.Mirror, c git.CommitInput) (*refTip, error) {
 	files := slices.DeleteFunc(slices.Clone(s.tip.files), func(name string) bool { return slices.Contains(c.Removed, name) })
-	for _, f := range c.Files {
-		files = append(files, f.Path)
-	}
+	files = slices.AppendSeq(files, maps.Keys(c.Files))
 	slices.Sort(files)
 	c.Parent, c.Message = s.tip.commit, c.Message+"\n\npush "+uuid.NewString()+"\n"
 	commit, err := m.CreateCommit(ctx, c)

@@ -53,7 +53,7 @@ type server interface {
 	hint(err error, prefix string) string
 	// location returns the address of a key.
 	location(key string) string
-	// another returns a server with a connection of its own, close ends the connection.
+	// withOwnConnection returns a server with a connection of its own, which close ends.
 	withOwnConnection() server
 	close() error
 }

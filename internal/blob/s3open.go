@@ -7,10 +7,8 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -23,16 +21,15 @@ import (
 	"github.com/aws/smithy-go/logging"
 
 	"trueup/internal/api"
+	"trueup/internal/diag"
 )
 
 const bucketForm = "s3://BUCKET/PREFIX?region=REGION&path-style=true"
 
 var (
-	bucketName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`) })
-	bucketPath = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*)?$`)
-	})
-	regionName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9-]{1,40}$`) })
+	bucketName = diag.Pattern(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
+	bucketPath = diag.Pattern(`^([A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*)?$`)
+	regionName = diag.Pattern(`^[a-z0-9-]{1,40}$`)
 )
 
 // s3Address is a parsed s3:// name.

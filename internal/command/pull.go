@@ -5,11 +5,9 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -75,7 +73,7 @@ func parsePastFlags(run *Run, opts *generate.PullOptions, before string, runOf i
 }
 
 // commitID matches the beginning of a commit's id.
-var commitID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{7,64}$`) })
+var commitID = diag.Pattern(`^[0-9a-f]{7,64}$`)
 
 func runPull(ctx context.Context, run *Run, opts generate.PullOptions, args []string) (doc report.Document, err error) {
 	asked, err := generate.ParseSelection(args)

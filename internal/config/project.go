@@ -15,7 +15,6 @@ import (
 	"regexp/syntax"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"sigs.k8s.io/yaml"
@@ -233,7 +232,7 @@ func CheckWorkspace(ws kind.Workspace) error {
 }
 
 // segment matches a name that can be a segment of an address as it is.
-var segment = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._-]*$`) })
+var segment = diag.Pattern(`^[0-9A-Za-z][0-9A-Za-z._-]*$`)
 
 func isSegment(name string) bool { return len(name) <= maxSegment && segment().MatchString(name) }
 
@@ -250,10 +249,7 @@ func UnmarshalYAML(data []byte, file string, v any) error {
 		text := strings.NewReplacer("error unmarshaling JSON: ", "", "error converting YAML to JSON: ", "",
 			"while decoding JSON: ", "", "json: ", "", "yaml: ", "", "unmarshal errors:\n  ", "").Replace(err.Error())
 		text = wrongType().ReplaceAllString(text, "$2 can't be a $1; trueup explain --schema project describes it")
-		if len(text) > maxWords {
-			text = strings.ToValidUTF8(text[:maxWords], "") + "..."
-		}
-		return errors.New(text)
+		return errors.New(diag.Truncate(text, maxWords))
 	}
 	fields, _ := kind.OwnFileFields(file)
 	if key := unknownKey(tree, fields); key != "" {
@@ -263,9 +259,7 @@ func UnmarshalYAML(data []byte, file string, v any) error {
 }
 
 // wrongType matches the message of encoding/json about a value of the wrong type.
-var wrongType = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`cannot unmarshal (\w+)(?: \S+)? into Go struct field \w+\.(\S+) of type \S+`)
-})
+var wrongType = diag.Pattern(`cannot unmarshal (\w+)(?: \S+)? into Go struct field \w+\.(\S+) of type \S+`)
 
 // maxWords limits an error, in bytes, because it may quote a key of the file.
 const maxWords = 1000
@@ -352,10 +346,7 @@ func checkPurge(s plan.PurgeSettings) error {
 // CheckAllowedOverrides rejects an override that hides a documented field, unless the comma-separated list from
 // the environment has it: a pull request must not decide what its own plan hides.
 func (p Project) CheckAllowedOverrides(list string) error {
-	allowed := strings.Split(list, ",")
-	for i := range allowed {
-		allowed[i] = strings.Join(strings.Fields(allowed[i]), " ")
-	}
+	allowed := diag.MapList(strings.Split(list, ","), func(place string) string { return strings.Join(strings.Fields(place), " ") })
 	for i, o := range p.Overrides {
 		if place := o.Place(); o.HidesDocumented() && !slices.Contains(allowed, place) {
 			return diag.WithExit(diag.ExitInvalid, fmt.Errorf("%s: overrides[%d] hides the documented field %s: trueup would neither show nor send its differences. Remove the override, or allow it in this run's environment: TRUEUP_ALLOW_OVERRIDES=%q", ProjectFile, i, place, place))

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -45,7 +44,7 @@ const (
 	mostExecTime  = 5 * time.Minute
 )
 
-var variableName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })
+var variableName = diag.Pattern(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // IsZero reports whether there is no source.
 func (s TokenSource) IsZero() bool { return s.Env == "" && s.File == "" && s.Exec == nil }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"html"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -145,8 +144,8 @@ func hasSecretPart(text string) bool {
 }
 
 var (
-	jsonEscape    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\(?:[uU][[:xdigit:]]{4}|[xX][[:xdigit:]]{2}|.)`) })
-	percentEscape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`%[[:xdigit:]]{2}`) })
+	jsonEscape    = Pattern(`\\(?:[uU][[:xdigit:]]{4}|[xX][[:xdigit:]]{2}|.)`)
+	percentEscape = Pattern(`%[[:xdigit:]]{2}`)
 	urlAlphabet   = sync.OnceValue(func() *strings.Replacer { return strings.NewReplacer("-", "+", "_", "/") })
 	// lineBreaks are those that a server may put into long texts.
 	lineBreaks = sync.OnceValue(func() *strings.Replacer { return strings.NewReplacer("\r", "", "\n", "", "\t", "") })

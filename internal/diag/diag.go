@@ -119,6 +119,11 @@ func JoinFirst(list []string, most int) string {
 	return strings.Join(list, ", ")
 }
 
+// Pattern returns a regular expression that is compiled when it is used first, not at every start of the program.
+func Pattern(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+}
+
 // MapList returns what a function returns for each element of a list.
 func MapList[T, R any](list []T, of func(T) R) (out []R) {
 	out = slices.Grow(out, len(list))
@@ -215,9 +220,7 @@ func Truncate(s string, most int) string {
 	return s
 }
 
-var placeholder = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\$\{[^{}]*\}|\$\([^()]*\)|\$[A-Z][A-Z0-9_]+\b|\{\{.*?\}\}|%[A-Z_][A-Z0-9_]{2,}%|<[A-Za-z_][A-Za-z0-9_ -]*>`)
-})
+var placeholder = Pattern(`\$\{[^{}]*\}|\$\([^()]*\)|\$[A-Z][A-Z0-9_]+\b|\{\{.*?\}\}|%[A-Z_][A-Z0-9_]{2,}%|<[A-Za-z_][A-Za-z0-9_ -]*>`)
 
 // FindPlaceholder returns the first part of a text that templates and shells replace, or "". Digits and %2E%2E are none.
 func FindPlaceholder(text string) string { return placeholder().FindString(text) }

@@ -7,11 +7,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -67,10 +65,8 @@ func NewClient(c CIContext, o ClientOptions) (*RepositoryClient, error) {
 	if _, err := fmt.Sscan(c.RunID, &client.run.id); err != nil {
 		return nil, errors.New("CI does not say which run this is, so trueup can't tell an older run from a newer one")
 	}
-	client.http = &http.Client{
-		Transport: o.Transport, Timeout: o.Timeout,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
+	client.http = api.NewHTTPClient(o.Transport)
+	client.http.Timeout = o.Timeout
 	switch c.Host {
 	case GitHub:
 		client.host, err = newGitHub(base, c.Repository)
@@ -245,9 +241,7 @@ type hiddenMark struct {
 	run      runOrder
 }
 
-var markPattern = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^<!-- trueup:(comment|issue) v1 key=(\S*) run=(\d{1,19})\.(\d{1,9}) -->(?:\r?\n|$)`)
-})
+var markPattern = diag.Pattern(`^<!-- trueup:(comment|issue) v1 key=(\S*) run=(\d{1,19})\.(\d{1,9}) -->(?:\r?\n|$)`)
 
 // String returns the first line. An escaped key has no space and no bracket, so it can't end the line.
 func (m hiddenMark) String() string {
@@ -268,7 +262,7 @@ func parseMark(text string) (hiddenMark, bool) {
 	return hiddenMark{said[1], key, runOrder{id, attempt}}, err1 == nil && err2 == nil && err3 == nil
 }
 
-// textUpdate is a Post that a store shall have once.
+// textUpdate is a text that a store shall have once.
 type textUpdate struct {
 	*RepositoryClient
 	StickyText
@@ -368,13 +362,13 @@ func (t *textUpdate) updateNewest(ctx context.Context, ours []note) (PostResult,
 	case !isSameText(keep.body, t.whole) || !isSameText(keep.title, t.Title):
 		res.Outcome = Updated
 		if err := t.changeNote(ctx, t.store, "update", t.store.method, keep.id, t.noteFields()); err != nil {
-			return PostResult{}, ignoreNotFound(err)
+			return PostResult{}, goneIfNotFound(err)
 		}
 	}
 	if t.Resolved && res.Outcome != Outdated {
 		res.Outcome = Closed
 		if err := t.removeNote(ctx, t.store, keep.id); err != nil {
-			return PostResult{}, ignoreNotFound(err)
+			return PostResult{}, goneIfNotFound(err)
 		}
 	}
 	for _, extra := range ours[1:] {
@@ -392,7 +386,7 @@ func isSameText(a, b string) bool {
 	return norm(a) == norm(b)
 }
 
-func ignoreNotFound(err error) error {
+func goneIfNotFound(err error) error {
 	if refusalOf(err).status == http.StatusNotFound {
 		return fmt.Errorf("%w: %w", errGone, err)
 	}

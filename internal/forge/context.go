@@ -6,13 +6,12 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"trueup/internal/api"
+	"trueup/internal/diag"
 	"trueup/internal/files"
 )
 
@@ -194,9 +193,9 @@ func detectGitLab(getenv func(string) string) CIContext {
 
 // Patterns of valid values. A ref can't begin with a dash, so git never takes it for an option.
 var (
-	commitPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`) })
-	refPattern    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[^-\s\pC~^:?*\[\\][^\s\pC~^:?*\[\\]*$`) })
-	digitsPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[1-9][0-9]{0,18}$`) })
+	commitPattern = diag.Pattern(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+	refPattern    = diag.Pattern(`^[^-\s\pC~^:?*\[\\][^\s\pC~^:?*\[\\]*$`)
+	digitsPattern = diag.Pattern(`^[1-9][0-9]{0,18}$`)
 )
 
 // wholeHash returns s if it is a whole hash, and not the one of no commit.

@@ -10,10 +10,8 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"trueup/internal/api"
@@ -97,7 +95,7 @@ func newGitLab(base *url.URL, project string) (hostAPI, error) {
 	}, nil
 }
 
-var namePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\w.-]+$`) })
+var namePattern = diag.Pattern(`^[\w.-]+$`)
 
 // isName reports whether s is a name that needs no escaping in a path.
 func isName(s string) bool { return s != "." && s != ".." && namePattern().MatchString(s) }
@@ -191,7 +189,7 @@ type hostRequest struct {
 	fields          map[string]string
 }
 
-// sendRequest sends a request and decodes the answer, unless answer is nil. An answer that is no success is a *refusal. It
+// sendRequest sends a request and decodes the answer, unless answer is nil. An answer that is no success is a *hostError. It
 // reports whether the host has a further page of the list. It follows no redirect, so the token goes nowhere else.
 func (c *RepositoryClient) sendRequest(ctx context.Context, q hostRequest, answer any) (more bool, err error) {
 	var content bytes.Buffer

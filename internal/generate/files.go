@@ -11,13 +11,12 @@ import (
 	"path"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"trueup/internal/canon"
 	"trueup/internal/config"
+	"trueup/internal/diag"
 	"trueup/internal/files"
 	"trueup/internal/kind"
 	"trueup/internal/requesttest"
@@ -286,7 +285,7 @@ func (s *Setup) editText(was []byte) ([]byte, error) {
 }
 
 // storeLine finds the store of a ledger, as init writes it and most people do.
-var storeLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^( +)store:.*\n`) })
+var storeLine = diag.Pattern(`(?m)^( +)store:.*\n`)
 
 // addLedgerID adds the id behind the store of a ledger. It changes nothing if that would change anything
 // else; then a person has to.

@@ -13,9 +13,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"trueup/internal/config"
+	"trueup/internal/diag"
 	"trueup/internal/files"
 	"trueup/internal/git"
 	"trueup/internal/kind"
@@ -363,6 +363,6 @@ func (s *Setup) nextStepsForCI(branch, text string) string {
 }
 
 // plainName matches a name that needs no care in YAML, in an expression of a host or in a shell.
-var plainName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_./-]+$`) })
+var plainName = diag.Pattern(`^[a-zA-Z0-9_./-]+$`)
 
 func isPlain(name string) bool { return plainName().MatchString(name) }

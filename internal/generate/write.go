@@ -12,7 +12,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -250,8 +249,8 @@ const maxFileName = 120
 // which hides a file, and a leading hyphen, which makes the name look like a flag. deviceName matches the names of
 // Windows' devices, with any extension.
 var (
-	oddCharacter = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[.-]|[^a-z0-9._-]`) })
-	deviceName   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)`) })
+	oddCharacter = diag.Pattern(`^[.-]|[^a-z0-9._-]`)
+	deviceName   = diag.Pattern(`^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)`)
 )
 
 // fileNameOf returns the name of an object's file, without its ending: safe on every file system, and another for each

@@ -10,18 +10,18 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
+
+	"trueup/internal/diag"
 )
 
 // tipRef is what a mirror fetched.
 const tipRef = "refs/trueup/tip"
 
 // Mirror reads and writes one remote through a temporary bare repository, with the user's settings for that remote. It
-// leaves the user's index, work tree, refs and objects alone. Only one goroutine at a time may use Fetch, Commit, Push
+// leaves the user's index, work tree, refs and objects alone. Only one goroutine at a time may use Fetch, CreateCommit, Push
 // and HasCommit.
 type Mirror struct {
 	remote string
@@ -29,7 +29,7 @@ type Mirror struct {
 	// mirror runs git for the mirror, and checkout for the user's repository. Relative addresses start at its top.
 	mirror, checkout runner
 	commits          int
-	// Lazy lets Fetch leave out contents, which Read gets later, if the remote can filter.
+	// Lazy lets Fetch leave out contents, which ReadFile gets later, if the remote can filter.
 	Lazy bool
 }
 
@@ -42,21 +42,17 @@ var (
 
 var (
 	// settings matches settings for every remote, remoteSettings those of one.
-	settings = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)^(credential|http|url|ssh|protocol)\.|^core\.(sshcommand|askpass|gitproxy)$`)
-	})
-	remoteSettings = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)\.(url|pushurl|proxy|proxyauthmethod|uploadpack|receivepack|vcs)$`)
-	})
+	settings       = diag.Pattern(`(?i)^(credential|http|url|ssh|protocol)\.|^core\.(sshcommand|askpass|gitproxy)$`)
+	remoteSettings = diag.Pattern(`(?i)\.(url|pushurl|proxy|proxyauthmethod|uploadpack|receivepack|vcs)$`)
 )
 
 // OpenMirror makes a mirror for a remote of the repository that has dir. Call Close. If it fails, Advice says what to do.
 func OpenMirror(ctx context.Context, dir, remote string) (*Mirror, error) {
-	r, gitDir, err := findRepository(ctx, dir)
+	r, err := OpenRepository(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
-	top := gitDir
+	top := r.gitDir
 	// A bare repository has no work tree.
 	if out, err := r.runGit(ctx, "rev-parse", "--show-toplevel"); err == nil && len(out) > 1 {
 		top = strings.TrimRight(out, "\n")
@@ -279,19 +275,13 @@ func (m *Mirror) WhyInUse(ctx context.Context, ref string) (string, error) {
 	return "it is the default branch", nil
 }
 
-// CommitFile is a file of a commit.
-type CommitFile struct {
-	Path    string
-	Content []byte
-}
-
 // CommitInput is a new commit.
 type CommitInput struct {
 	Parent  string // the commit whose tree it changes; empty makes a first commit
 	Anew    bool   // the commit has no parent
 	Message string
-	Files   []CommitFile // added or replaced
-	Removed []string     // the paths to delete
+	Files   map[string][]byte // the contents to add or replace, by path
+	Removed []string          // the paths to delete
 }
 
 const author = "trueup <trueup@localhost> now"
@@ -316,9 +306,9 @@ func (m *Mirror) CreateCommit(ctx context.Context, c CommitInput) (string, error
 	for _, name := range c.Removed {
 		add("D %s\n", name)
 	}
-	for _, f := range c.Files {
-		add("M 100644 inline %s\ndata %d\n", f.Path, len(f.Content))
-		in = append(in, bytes.NewReader(f.Content), strings.NewReader("\n"))
+	for name, content := range c.Files {
+		add("M 100644 inline %s\ndata %d\n", name, len(content))
+		in = append(in, bytes.NewReader(content), strings.NewReader("\n"))
 	}
 	add("\nget-mark :1\ndone\n")
 	out, err := m.run(ctx, io.MultiReader(in...), "fast-import", "--quiet", "--date-format=now")

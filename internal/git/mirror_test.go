@@ -84,13 +84,13 @@ func TestSwap(t *testing.T) {
 			bare, dir := pair(t, "--object-format="+format)
 			m, other := mirror(t, dir), mirror(t, dir)
 			fetch(t, m, "")
-			one := commit(t, m, CommitInput{Message: "one\n", Files: []CommitFile{{"a/b.json", []byte("x\nmissing\n")}, {"c", nil}, {"gone/x", nil}}})
+			one := commit(t, m, CommitInput{Message: "one\n", Files: map[string][]byte{"a/b.json": []byte("x\nmissing\n"), "c": nil, "gone/x": nil}})
 			rival := commit(t, other, CommitInput{Message: "rival"})
 			push(t, m, "", one, true)
 			push(t, m, "", one, false)
 			push(t, other, "", rival, false)
 			fetch(t, other, one)
-			two := commit(t, other, CommitInput{Parent: one, Message: "two", Files: []CommitFile{{"a/d", []byte("y")}}, Removed: []string{"gone/x"}})
+			two := commit(t, other, CommitInput{Parent: one, Message: "two", Files: map[string][]byte{"a/d": []byte("y")}, Removed: []string{"gone/x"}})
 			stale := commit(t, m, CommitInput{Parent: one, Message: "stale"})
 			push(t, other, one, two, true)
 			push(t, m, one, stale, false)
@@ -140,7 +140,7 @@ func TestRefuses(t *testing.T) {
 		t.Errorf("open gave %v", err)
 	}
 	m := mirror(t, dir)
-	one := commit(t, m, CommitInput{Message: "one", Files: []CommitFile{{"a/b", nil}}})
+	one := commit(t, m, CommitInput{Message: "one", Files: map[string][]byte{"a/b": nil}})
 	if _, err := m.ReadFile(t.Context(), one, "a"); err == nil {
 		t.Error("a folder was read as a file")
 	}

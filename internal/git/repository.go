@@ -16,13 +16,12 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
+	"trueup/internal/diag"
 	"trueup/internal/files"
 )
 
@@ -56,35 +55,35 @@ func Advice(err error) string {
 	return "follow git's message, until git status works here"
 }
 
-// findRepository returns the repository that has dir, and its folder; or ErrNoGit, ErrNoRepository or ErrRefused. It runs
-// no program that settings name.
-func findRepository(ctx context.Context, dir string) (r Repository, gitDir string, err error) {
+// OpenRepository returns the repository that has dir, or ErrNoGit, ErrNoRepository or ErrRefused: Advice says what to do.
+// It runs no program that settings name.
+func OpenRepository(ctx context.Context, dir string) (r Repository, err error) {
 	if _, err := exec.LookPath("git"); err != nil {
-		return r, "", ErrNoGit
+		return r, ErrNoGit
 	}
 	_, chosen := os.LookupEnv("GIT_DIR")
 	known := chosen || hasAbove(dir, ".git")
 	if !known && !hasAbove(dir, "HEAD") { // a bare repository has HEAD
-		return r, "", ErrNoRepository
+		return r, ErrNoRepository
 	}
 	args := []string{"rev-parse", "--path-format=absolute", "--show-object-format", "--is-shallow-repository", "--git-dir"}
 	r.dir = dir
 	out, err := r.runGit(ctx, args...)
 	switch {
 	case err != nil && known:
-		return r, "", fmt.Errorf("%w: %w", ErrRefused, err)
+		return r, fmt.Errorf("%w: %w", ErrRefused, err)
 	case err != nil:
-		return r, "", fmt.Errorf("%w: %w", ErrNoRepository, err)
+		return r, fmt.Errorf("%w: %w", ErrNoRepository, err)
 	}
 	format, out, _ := strings.Cut(strings.TrimRight(out, "\n"), "\n")
 	shallow, gitDir, _ := strings.Cut(out, "\n")
+	r.format, r.Shallow, r.gitDir = format, shallow == "true", gitDir
 	// No commit has an entry named .git, so nothing below one was checked out. Git reads the variable from this
 	// process as well.
 	if !chosen && !slices.Contains(strings.Split(filepath.ToSlash(gitDir), "/"), ".git") {
-		return r, "", fmt.Errorf("%w: %w", ErrNoRepository, errBareRepository)
+		return r, fmt.Errorf("%w: %w", ErrNoRepository, errBareRepository)
 	}
-	r.format, r.Shallow = format, shallow == "true"
-	return r, gitDir, nil
+	return r, nil
 }
 
 // hasAbove reports whether dir, where its links lead, or a folder above it has an entry of that name.
@@ -99,14 +98,9 @@ func hasAbove(dir, entry string) bool {
 // Repository is the user's repository. It is only read.
 type Repository struct {
 	runner
+	gitDir  string // git's own folder
 	format  string // the hash of object ids
 	Shallow bool   // the clone lacks older commits
-}
-
-// OpenRepository returns the repository that has dir. If it fails, Advice says what to do.
-func OpenRepository(ctx context.Context, dir string) (Repository, error) {
-	r, _, err := findRepository(ctx, dir)
-	return r, err
 }
 
 // IsSparse reports whether the work tree lacks files of the commit.
@@ -135,13 +129,12 @@ func (r Repository) IsPartial(ctx context.Context) bool {
 
 // TopFolder returns the top folder of the repository, and the path of this one in it, "." for the top itself.
 func (r Repository) TopFolder(ctx context.Context) (dir, folder string, err error) {
-	if dir, err = r.runGit(ctx, "rev-parse", "--show-toplevel"); err != nil {
+	out, err := r.runGit(ctx, "rev-parse", "--show-prefix", "--show-toplevel")
+	if err != nil {
 		return "", "", err
 	}
-	if folder, err = r.runGit(ctx, "rev-parse", "--show-prefix"); err != nil {
-		return "", "", err
-	}
-	return strings.TrimSuffix(dir, "\n"), path.Clean(strings.TrimSuffix(folder, "\n")), nil
+	folder, dir, _ = strings.Cut(out, "\n")
+	return strings.TrimSuffix(dir, "\n"), path.Clean(folder), nil
 }
 
 // ResolveCommit returns the id of the commit that a ref names, or ErrNoCommit.
@@ -473,16 +466,12 @@ func (c runner) run(ctx context.Context, in io.Reader, args ...string) ([]byte, 
 
 var (
 	// local matches variables that select a repository: a mirror must not see them.
-	local = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^GIT_(DIR|WORK_TREE|INDEX_FILE|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|COMMON_DIR|` +
-			`CONFIG.*|PREFIX|SHALLOW_FILE|GRAFT_FILE|REPLACE_REF_BASE|NO_REPLACE_OBJECTS|IMPLICIT_WORK_TREE|NAMESPACE|DEFAULT_HASH)=`)
-	})
+	local = diag.Pattern(`^GIT_(DIR|WORK_TREE|INDEX_FILE|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|COMMON_DIR|` +
+		`CONFIG.*|PREFIX|SHALLOW_FILE|GRAFT_FILE|REPLACE_REF_BASE|NO_REPLACE_OBJECTS|IMPLICIT_WORK_TREE|NAMESPACE|DEFAULT_HASH)=`)
 	// unwanted matches variables that no call of git may see: the platform's tokens, and what editors and their hooks
 	// set for calls of their own, such as GIT_LITERAL_PATHSPECS, and what git prints for people.
-	unwanted = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(TRUEUP_[A-Z_]*TOKEN|GIT_((LITERAL|GLOB|NOGLOB|ICASE)_PATHSPECS|EXTERNAL_DIFF|DIFF_OPTS|TRACE[A-Z0-9_]*)=)`)
-	})
-	password = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`//[^/@\s]*@`) })
+	unwanted = diag.Pattern(`^(TRUEUP_[A-Z_]*TOKEN|GIT_((LITERAL|GLOB|NOGLOB|ICASE)_PATHSPECS|EXTERNAL_DIFF|DIFF_OPTS|TRACE[A-Z0-9_]*)=)`)
+	password = diag.Pattern(`//[^/@\s]*@`)
 )
 
 func (c runner) hidesVariable(variable string) bool {

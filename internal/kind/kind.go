@@ -158,6 +158,11 @@ type Key struct {
 // String returns KIND/NAME, as flags and messages have it.
 func (k Key) String() string { return k.Kind + "/" + k.Name }
 
+// CompareKeys orders keys by kind and name.
+func CompareKeys(a, b Key) int {
+	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+}
+
 // KeysOf returns the keys of objects.
 func KeysOf[O interface{ Key() Key }](objects []O) []Key {
 	keys := make([]Key, len(objects))

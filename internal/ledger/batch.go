@@ -69,13 +69,17 @@ func (c *RecordChange) encodeText() (err error) {
 	return err
 }
 
-// finishChanges sends the result to each change that has none yet.
+// finish sends the result, unless the change has one already.
+func (c *RecordChange) finish(err error) {
+	select {
+	case c.done <- err:
+	default:
+	}
+}
+
 func finishChanges(batch []*RecordChange, err error) {
 	for _, c := range batch {
-		select {
-		case c.done <- err:
-		default:
-		}
+		c.finish(err)
 	}
 }
 
@@ -218,13 +222,15 @@ func (s *logStore) writeEntry(ctx context.Context, batch []*RecordChange) error 
 		return s.noGenesisError()
 	}
 	for _, c := range batch {
-		if hold := c.blockingHold(s.state.genesis); hold != nil {
-			finishChanges([]*RecordChange{c}, &HeldError{*hold})
-		} else if c.unread != nil {
-			finishChanges([]*RecordChange{c}, c.unread)
+		switch hold := FindHold(s.state.genesis.Holds, c.Rec.Key, c.heldAt); {
+		case hold != nil:
+			c.finish(&HeldError{*hold})
+		case c.unread != nil:
+			c.finish(c.unread)
+		case !c.fitsHead(s.state.genesis.Head):
+			c.finish(errOtherHead)
 		}
 	}
-	finishChanges(slices.DeleteFunc(slices.Clone(batch), func(c *RecordChange) bool { return c.fitsHead(s.state.genesis.Head) }), errOtherHead)
 	return ErrConflict
 }
 
@@ -249,7 +255,7 @@ func (s *logStore) fittingChanges(ctx context.Context, batch []*RecordChange) (f
 		} else if folded != nil {
 			have = folded.Seq
 		}
-		if c.unread == nil && have == c.ExpectSeq && !taken[key] && (there && c.fitsHead(s.state.genesis.Head) && c.blockingHold(s.state.genesis) == nil || c.genesis != nil) {
+		if c.unread == nil && have == c.ExpectSeq && !taken[key] && (there && c.fitsHead(s.state.genesis.Head) && FindHold(s.state.genesis.Holds, key, c.heldAt) == nil || c.genesis != nil) {
 			taken[key] = true
 			fit = append(fit, c)
 		}
@@ -264,9 +270,12 @@ func (s *logStore) appendChanges(ctx context.Context, changes []*RecordChange) e
 	if len(changes) > 1 {
 		fmt.Fprintf(&note, "%d changes\n\n", len(changes))
 	}
-	head := headOf(changes)
+	var head *ApplyHead
 	for _, c := range changes {
 		note.WriteString(c.noteForPeople() + "\n")
+		if c.addHead {
+			head = c.head
+		}
 		if c.genesis != nil {
 			p.Genesis, p.GenesisAt = c.genesis, at
 			continue
@@ -276,10 +285,10 @@ func (s *logStore) appendChanges(ctx context.Context, changes []*RecordChange) e
 		p.lines = append(p.lines, l)
 	}
 	if head != nil {
-		var line string
-		p.Genesis, line = cmp.Or(p.Genesis, s.state.genesis).withHead(head)
-		p.GenesisAt = at
-		note.WriteString(line)
+		g := *cmp.Or(p.Genesis, s.state.genesis)
+		g.Head, g.Seq, g.Schema = head, g.Seq+1, Schema
+		p.Genesis, p.GenesisAt = &g, at
+		fmt.Fprintf(&note, "apply of commit %s\n", head)
 	}
 	absorbed := s.state.absorbSegments(&p)
 	return s.createEntry(ctx, p, blob.Blob{Note: note.String()}, absorbed)
@@ -300,9 +309,7 @@ func (s *logStore) createEntry(ctx context.Context, p segment, b blob.Blob, abso
 		return err
 	}
 	b.Name = entryFile(p.Entry)
-	for _, old := range absorbed {
-		b.Replaces = append(b.Replaces, entryFile(old.Entry))
-	}
+	b.Replaces = diag.MapList(absorbed, func(old segment) string { return entryFile(old.Entry) })
 	err = s.blobs.Create(ctx, b)
 	if errors.Is(err, blob.ErrAbsent) {
 		err = fmt.Errorf("%w: %w", ErrNoGenesis, err) // somebody removed the directory
@@ -332,16 +339,6 @@ func (s *logStore) checkFirst(ctx context.Context, entry int) error {
 		err = blob.ErrExists
 	}
 	return err
-}
-
-// headOf returns the head that changes record, or nil.
-func headOf(changes []*RecordChange) *ApplyHead {
-	for _, c := range changes {
-		if c.addHead {
-			return c.head
-		}
-	}
-	return nil
 }
 
 // proveOnce creates a small entry again, before the first write of a run. If the store accepts it, two runs could

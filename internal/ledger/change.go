@@ -47,9 +47,14 @@ const (
 	outcomePatience = Lease                  // bounds its retries: then another run may take over
 )
 
-// changeRecord makes a move by compare-and-swap. After a conflict it retries if the move allows the new record. With an
-// error, it returns the record whose write failed, if it got that far.
-func (l *Ledger) changeRecord(ctx context.Context, key kind.Key, m stateChange) (Record, error) {
+// changeRecord makes a move by compare-and-swap. After a conflict it retries if the move allows the new record.
+func (l *Ledger) changeRecord(ctx context.Context, key kind.Key, m stateChange) error {
+	_, err := l.changedRecord(ctx, key, m)
+	return err
+}
+
+// changedRecord is changeRecord, and returns the record. With an error, it is the one whose write failed, if it got that far.
+func (l *Ledger) changedRecord(ctx context.Context, key kind.Key, m stateChange) (Record, error) {
 	m = l.withNonce(m)
 	pause := racePause
 	for try := 1; ; try++ {
@@ -170,7 +175,7 @@ func (l *Ledger) rememberWritten(old, rec Record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.own[rec.Key] = left
-	if n := len(rec.History); l.order != nil && n > 0 && event(rec.History[n-1].Event).precedesRequest() {
+	if l.order != nil && event(rec.lastStep().Event).precedesRequest() {
 		l.order.recorded, l.order.provenAt = true, l.cfg.Now().Round(0)
 	}
 }

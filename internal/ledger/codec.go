@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"regexp"
 	"strings"
 	"sync"
 	"unicode/utf8"
 
 	"trueup/internal/canon"
+	"trueup/internal/diag"
 )
 
 // Schema is the version of the log, the genesis and the records. trueup rejects other versions.
@@ -154,7 +154,7 @@ func checkSchema(schema string) error {
 }
 
 // part matches what trueup uses in paths: workspaces, kinds and ids.
-var part = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`) })
+var part = diag.Pattern(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
 
 // CanonicalJSON is canonical JSON, such as a spec.
 type CanonicalJSON []byte

@@ -205,7 +205,7 @@ func (s *logStore) finalRecords(since time.Time) (records []Record, err error) {
 			records = append(records, rec.folded())
 		}
 	}
-	slices.SortFunc(records, func(a, b Record) int { return strings.Compare(a.String(), b.String()) })
+	slices.SortFunc(records, func(a, b Record) int { return kind.CompareKeys(a.Key, b.Key) })
 	return records, nil
 }
 

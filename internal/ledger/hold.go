@@ -68,10 +68,10 @@ func ActiveHolds(all []Hold, at time.Time) []Hold {
 	return slices.DeleteFunc(slices.Clone(all), func(h Hold) bool { return !h.IsActive(at) })
 }
 
-// FindHold returns a hold of the object, or nil.
+// FindHold returns a hold of the object, or nil. At the zero time none counts.
 func FindHold(all []Hold, key kind.Key, at time.Time) *Hold {
 	i := slices.IndexFunc(all, func(h Hold) bool { return h.IsActive(at) && h.Covers(key) })
-	if i < 0 {
+	if i < 0 || at.IsZero() {
 		return nil
 	}
 	return &all[i]
@@ -120,12 +120,4 @@ func (l *Ledger) EndHold(ctx context.Context, objects []string) (hold Hold, err 
 		return fmt.Errorf("no hold is of %s. %s: run %s", Hold{Objects: objects}.describeObjects(), g.Holds[0], g.Holds[0].endCommand())
 	})
 	return hold, err
-}
-
-// blockingHold returns the hold that keeps a change from being written, or nil.
-func (c *RecordChange) blockingHold(g *Genesis) *Hold {
-	if c.heldAt.IsZero() || g == nil {
-		return nil
-	}
-	return FindHold(g.Holds, c.Rec.Key, c.heldAt)
 }

@@ -152,8 +152,8 @@ func (l *Ledger) compareBackup(ctx context.Context, b Backup, done *ImportCounts
 			// Folds, and objects that converge, keep few steps, so a gap between the histories is no conflict.
 			done.Advanced++
 			changes = append(changes, RecordChange{Rec: rec, ExpectSeq: stored.Seq})
-		case rec.samePost(stored):
-			done.Left++
+		case rec.State == Posted && stored.State == Posted && rec.hasSameFirstClaim(stored):
+			done.Left++ // the same request was executed
 		default:
 			conflicts = append(conflicts, ImportConflict{Given: rec, Stored: stored})
 		}
@@ -162,11 +162,6 @@ func (l *Ledger) compareBackup(ctx context.Context, b Backup, done *ImportCounts
 		return nil, &ConflictsError{Conflicts: conflicts}
 	}
 	return changes, nil
-}
-
-// samePost reports whether both records say that the same request was executed.
-func (r Record) samePost(o Record) bool {
-	return r.State == Posted && o.State == Posted && r.hasSameFirstClaim(o)
 }
 
 // latestRecords returns the last record of each object. A log may have records of several runs.

@@ -30,7 +30,7 @@ type AppliedSpec struct {
 	Altered                            []string
 	Converged                          bool        // the platform kept all that was sent
 	Live                               *LiveBefore // what live had before the write, if it is not what RecordPending got
-	RemoteName, UID, CreationTimestamp string      // as in Made
+	RemoteName, UID, CreationTimestamp string      // as in AcceptedAnswer
 }
 
 func (a AppliedSpec) appliedMove(by Claim) stateChange {
@@ -42,7 +42,7 @@ type Adoption struct {
 	Spec                               []byte    // canonical JSON
 	Digest                             canon.Sum // of Spec, as plan computes it
 	Reason                             string
-	RemoteName, UID, CreationTimestamp string // as in Made
+	RemoteName, UID, CreationTimestamp string // as in AcceptedAnswer
 }
 
 // OwnClaim is a claim of this run.
@@ -80,7 +80,7 @@ func (l *Ledger) Claim(ctx context.Context, key kind.Key, i Intent) (OwnClaim, e
 	if i.Again {
 		m.requires = asSeen
 	}
-	rec, err := l.changeRecord(ctx, key, m)
+	rec, err := l.changedRecord(ctx, key, m)
 	if err != nil {
 		l.undoClaim(ctx, rec)
 		return OwnClaim{}, err
@@ -175,7 +175,7 @@ func (l *Ledger) MarkUnknown(ctx context.Context, key kind.Key, now Instant) err
 	if err != nil {
 		return fmt.Errorf("record %s: %w", key, err)
 	}
-	_, err = l.changeRecord(ctx, key, stateChange{event: evUnknown, detail: noOutcome, to: func(r Record) (Record, error) {
+	err = l.changeRecord(ctx, key, stateChange{event: evUnknown, detail: noOutcome, to: func(r Record) (Record, error) {
 		if r.ClaimStatus(now, terms) != Lost {
 			return r, &StateError{Record: r, event: evUnknown}
 		}
@@ -209,7 +209,7 @@ func (e *UnrecordedError) Unwrap() error { return e.error }
 // outcome, and then returns an *UnrecordedError.
 func (l *Ledger) storeOutcome(ctx context.Context, key kind.Key, m stateChange) error {
 	m = l.withNonce(m)
-	_, err := l.changeRecord(ctx, key, m)
+	err := l.changeRecord(ctx, key, m)
 	pause, began := outcomePause, l.cfg.Now()
 	for waited := time.Duration(0); isTemporary(err) && waited < outcomePatience && ctx.Err() == nil; waited = max(waited+pause, l.cfg.Now().Sub(began)) {
 		if l.cfg.Delayed != nil {
@@ -219,7 +219,7 @@ func (l *Ledger) storeOutcome(ctx context.Context, key kind.Key, m stateChange) 
 		if l.cfg.Sleep(ctx, pause) != nil {
 			break
 		}
-		_, err = l.changeRecord(ctx, key, m)
+		err = l.changeRecord(ctx, key, m)
 		pause = min(2*pause, longestPause)
 	}
 	if left, ours := l.lastWrite(key); err != nil && ours && left.rec != nil && !errors.Is(err, ErrConflict) {
@@ -241,14 +241,12 @@ func (l *Ledger) RecordPending(ctx context.Context, key kind.Key, spec []byte, b
 	if _, err := l.readSendTerms(ctx, key); err != nil {
 		return fmt.Errorf("record the spec of %s: %w", key, err)
 	}
-	_, err := l.changeRecord(ctx, key, stateChange{event: evBegin, to: func(r Record) (Record, error) { return r.withPending(spec, before) }})
-	return err
+	return l.changeRecord(ctx, key, stateChange{event: evBegin, to: func(r Record) (Record, error) { return r.withPending(spec, before) }})
 }
 
 // RecordApplied records a spec that is live.
 func (l *Ledger) RecordApplied(ctx context.Context, key kind.Key, a AppliedSpec) error {
-	_, err := l.changeRecord(ctx, key, a.appliedMove(l.cfg.Claim))
-	return err
+	return l.changeRecord(ctx, key, a.appliedMove(l.cfg.Claim))
 }
 
 // AppliedObject is an object whose live spec is the desired one.
@@ -286,11 +284,10 @@ func (l *Ledger) RecordAllApplied(ctx context.Context, all []AppliedObject) []er
 // DropPending removes the spec of the last RecordPending after the platform rejected it. Older ones stay.
 func (l *Ledger) DropPending(ctx context.Context, key kind.Key) error {
 	before, _ := l.lastWrite(key)
-	_, err := l.changeRecord(ctx, key, stateChange{event: evDrop, requires: holder, to: func(r Record) (Record, error) {
+	return l.changeRecord(ctx, key, stateChange{event: evDrop, requires: holder, to: func(r Record) (Record, error) {
 		r.Pending, r.Live = before.pending, nil
 		return r, nil
 	}})
-	return err
 }
 
 // Resolve records a person's answer about a request that is claimed or unknown, or whose record was lost. It rejects
@@ -301,7 +298,7 @@ func (l *Ledger) Resolve(ctx context.Context, key kind.Key, to Resolution, reaso
 	if err != nil {
 		return fmt.Errorf("record %s: %w", key, err)
 	}
-	_, err = l.changeRecord(ctx, key, stateChange{event: evSettle, by: by, detail: string(to) + ": " + reason, to: func(r Record) (Record, error) {
+	return l.changeRecord(ctx, key, stateChange{event: evSettle, by: by, detail: string(to) + ": " + reason, to: func(r Record) (Record, error) {
 		if to == ResolveRepost && r.mayStillRun(now) {
 			return r, fmt.Errorf("%s%s claimed it and may still send it: wait until %s",
 				senderOf(r.Claim), formatTime(r.ClaimedAt), r.ClaimedAt.Add(Lease).UTC().Format(time.RFC3339))
@@ -313,14 +310,13 @@ func (l *Ledger) Resolve(ctx context.Context, key kind.Key, to Resolution, reaso
 		}
 		return r.withAnswer(to, reason, by)
 	}})
-	return err
 }
 
 // Adopt records that a request was executed without trueup, which then never sends it; or that git owns an object and
 // every list in it.
 func (l *Ledger) Adopt(ctx context.Context, key kind.Key, a Adoption) error {
 	by := l.cfg.Claim.Actor
-	_, err := l.changeRecord(ctx, key, stateChange{event: evAdopt, by: by, detail: a.Reason, to: func(r Record) (_ Record, err error) {
+	return l.changeRecord(ctx, key, stateChange{event: evAdopt, by: by, detail: a.Reason, to: func(r Record) (_ Record, err error) {
 		if isSendOnce(key) {
 			r, err = r.withAdoption(a)
 		} else if r.Altered = nil; r.Owed == nil || !bytes.Equal(r.Applied, a.Spec) { // what the platform did not remove stays owed
@@ -329,14 +325,13 @@ func (l *Ledger) Adopt(ctx context.Context, key kind.Key, a Adoption) error {
 		r.Outcome = personOutcome(AdoptedByOperator, a.Reason, by)
 		return r.withRemote(a.RemoteName, a.UID, a.CreationTimestamp), err
 	}})
-	return err
 }
 
 // Forget records that git no longer manages an object. The record must not have changed since ReadView. It rejects what is
 // open, and purges, because their records keep trueup from sending them again.
 func (l *Ledger) Forget(ctx context.Context, key kind.Key, reason string) error {
 	by := l.cfg.Claim.Actor
-	_, err := l.changeRecord(ctx, key, stateChange{event: evForget, requires: asSeen, by: by, detail: reason, to: func(r Record) (Record, error) {
+	return l.changeRecord(ctx, key, stateChange{event: evForget, requires: asSeen, by: by, detail: reason, to: func(r Record) (Record, error) {
 		switch k, _ := kind.FindKind(key.Kind); {
 		case k.IsRequestOnly():
 			return r, errors.New("trueup remembers every purge, so that it never sends one again")
@@ -345,7 +340,6 @@ func (l *Ledger) Forget(ctx context.Context, key kind.Key, reason string) error 
 		}
 		return r.withForgotten(reason, by)
 	}})
-	return err
 }
 
 // RecordDeleting records that trueup is about to delete an object that it made. The record must not have changed since ReadView,
@@ -358,13 +352,12 @@ func (l *Ledger) RecordDeleting(ctx context.Context, key kind.Key, uid, created 
 	if err != nil {
 		return fmt.Errorf("record the deletion of %s: %w", key, err)
 	}
-	_, err = l.changeRecord(ctx, key, stateChange{event: evDelete, requires: asSeen, detail: "uid " + uid, to: func(r Record) (Record, error) {
+	return l.changeRecord(ctx, key, stateChange{event: evDelete, requires: asSeen, detail: "uid " + uid, to: func(r Record) (Record, error) {
 		if !r.IsOurs() || r.UID == "" || r.UID != uid || r.CreationTimestamp != created {
 			return r, fmt.Errorf("no request in this ledger created the object with uid %q", uid)
 		}
 		return r, r.checkState(evDelete)
 	}})
-	return err
 }
 
 // RecordNotDeleted records that the object was not deleted.

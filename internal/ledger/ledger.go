@@ -14,7 +14,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -23,6 +22,7 @@ import (
 	"github.com/google/uuid"
 
 	"trueup/internal/blob"
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 )
 
@@ -207,9 +207,7 @@ func GitRemote(store string) string {
 }
 
 // login matches the user and the password of a store, and the values of its parameters.
-var login = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(//)\S*(@)|(:)[^\s/]*(@)|((?i:[?&](?:sig|[a-z_-]*(?:token|key|secret|password))=))[^&\s]+`)
-})
+var login = diag.Pattern(`(//)\S*(@)|(:)[^\s/]*(@)|((?i:[?&](?:sig|[a-z_-]*(?:token|key|secret|password))=))[^&\s]+`)
 
 // redactStore removes what may be a user, a password or a signature.
 func redactStore(store string) string { return login().ReplaceAllString(store, "$1$3$5***$2$4") }
@@ -278,7 +276,7 @@ func (l *Ledger) readView(ctx context.Context, keys []kind.Key) (view View, err 
 		return view, err
 	}
 	keys = slices.Concat(keys, recent)
-	slices.SortFunc(keys, func(a, b kind.Key) int { return strings.Compare(a.String(), b.String()) })
+	slices.SortFunc(keys, kind.CompareKeys)
 	view = View{
 		ID: l.cfg.ID, Records: map[kind.Key]Record{}, Terms: map[kind.Area]ResendTerms{}, Finished: g.Finished, Head: g.Head, Holds: g.Holds,
 		Unseen:  g.Finished != nil && len(g.Finished.Requests) > 0 && !l.HasMemory(),
@@ -321,7 +319,7 @@ func (l *Ledger) ReadQuestions(ctx context.Context, patterns []string) (view Vie
 			return view, nil, fmt.Errorf("%q matches no request without an outcome: trueup ledger ls --open lists them", pattern)
 		}
 	}
-	slices.SortFunc(keys, func(a, b kind.Key) int { return strings.Compare(a.String(), b.String()) })
+	slices.SortFunc(keys, kind.CompareKeys)
 	err = l.AddToView(ctx, &view, keys)
 	for _, key := range slices.Compact(keys) {
 		rec := view.Records[key]
@@ -414,7 +412,7 @@ func (l *Ledger) ListRecords(ctx context.Context) ([]Record, error) {
 	return records, err
 }
 
-// readReadUsable is ReadUsable for the areas of the keys.
+// readUsable is ReadUsable for the areas of the keys.
 func (l *Ledger) readUsable(ctx context.Context, keys ...kind.Key) (Genesis, error) {
 	areas := map[kind.Area]bool{}
 	for _, key := range keys {

@@ -19,7 +19,7 @@ import (
 
 // logStore keeps a ledger as a log of blobs. An entry holds the records of one write. Creating it fails if another run
 // created an entry with its number: that is the compare-and-swap. An entry also has what earlier ones wrote, and names the
-// few others that readers need. The store caches what it read. It looks for newer entries after Forget, and if another run
+// few others that readers need. The store caches what it read. It looks for newer entries after Invalidate, and if another run
 // wrote first.
 type logStore struct {
 	blobs  blob.Store
@@ -37,7 +37,7 @@ type logStore struct {
 	lock   chan struct{}
 	state  logState
 	proven bool                      // this run saw the store reject a duplicate entry
-	fresh  atomic.Bool               // false after Forget
+	fresh  atomic.Bool               // false after Invalidate
 	blocks map[string][]foldedRecord // by id
 }
 
@@ -133,7 +133,7 @@ func (t *logState) continueSegments(p *segment, kept []segment) {
 		}
 	}
 	p.Records = len(p.lines)
-	slices.SortFunc(p.lines, func(a, b indexLine) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name)) })
+	slices.SortFunc(p.lines, func(a, b indexLine) int { return kind.CompareKeys(a.Key, b.Key) })
 }
 
 // withGenesis is locked, but fails if the log has no genesis.

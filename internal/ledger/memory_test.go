@@ -105,7 +105,7 @@ func (c *RecordChange) putHead(ctx context.Context, s RecordStore) error {
 		return nil
 	}
 	g, err := s.ReadGenesis(ctx)
-	hold := c.blockingHold(&g)
+	hold := FindHold(g.Holds, c.Rec.Key, c.heldAt)
 	switch {
 	case hold != nil:
 		err = &HeldError{*hold}

@@ -166,12 +166,6 @@ func (l *Ledger) checkStoredHead(ctx context.Context) (Genesis, error) {
 	return g, l.checkReplaceHead(ctx, g.Head)
 }
 
-// withHead returns the genesis with a head, and a line about it for people.
-func (g Genesis) withHead(h *ApplyHead) (*Genesis, string) {
-	g.Head, g.Seq, g.Schema = h, g.Seq+1, Schema
-	return &g, "apply of commit " + h.String() + "\n"
-}
-
 // proofAge is how long a run may rely on its head. Each record before a request proves it anew.
 const proofAge = 2 * time.Second
 
@@ -193,7 +187,7 @@ func (l *Ledger) CheckNotSuperseded(ctx context.Context, key kind.Key) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.order.provenAt = now
-	if hold := (&RecordChange{Rec: Record{Key: key}, heldAt: l.holdTime()}).blockingHold(&g); hold != nil {
+	if hold := FindHold(g.Holds, key, l.holdTime()); hold != nil {
 		return &HeldError{*hold}
 	}
 	return nil
@@ -316,7 +310,7 @@ func (r Record) isSending(spec []byte) bool {
 // isComplete reports whether the record says that an object is as git says, and nothing of it is open or owed.
 func (r Record) isComplete(spec []byte) bool {
 	if isSendOnce(r.Key) {
-		return r.State == Posted || r.State == Adopted || r.State == Abandoned
+		return r.isFinal()
 	}
 	return bytes.Equal(r.Applied, spec) && r.Pending == nil && r.Owed == nil && !r.NotConverged && len(r.Altered) == 0
 }

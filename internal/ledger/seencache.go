@@ -59,7 +59,7 @@ func (c seenCache) putRecord(rec Record) {
 	}
 }
 
-// checkWritable returns why put can store nothing, or nil.
+// checkWritable returns why putRecord can store nothing, or nil.
 func (c seenCache) checkWritable() error {
 	if c == "" {
 		return nil

@@ -23,7 +23,7 @@ var (
 )
 
 // RecordStore has one genesis, and one record a key (docs/design.md A2). Compare-and-swap on seq replaces each as a whole.
-// Except for WriteGenesis, Forget and ProveConditions, calls return ErrNoGenesis without a genesis. Damage is an error, never an
+// Except for WriteGenesis, Invalidate and ProveConditions, calls return ErrNoGenesis without a genesis. Damage is an error, never an
 // absent record. A write is durable when it returns nil; after an error other than ErrConflict it may have been done.
 type RecordStore interface {
 	ReadGenesis(ctx context.Context) (Genesis, error)
@@ -39,7 +39,7 @@ type RecordStore interface {
 	EachRecord(ctx context.Context, each func(Record, error) error) error
 	// Invalidate makes the next call look for new writes.
 	Invalidate()
-	// Prove returns an error unless compare-and-swap works there.
+	// ProveConditions returns an error unless compare-and-swap works there.
 	ProveConditions(ctx context.Context) error
 }
 

@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
+
+	"trueup/internal/diag"
 )
 
 // maxSourceLine bounds the line that a finding carries: JSON may be one line.
@@ -135,8 +137,8 @@ var (
 		const one = `(?:!<[^>]*>|[&!][^\s,\[\]{}]*)`
 		return regexp.MustCompile(`^` + one + `(?:(?:\s+(?:#.*)?)+` + one + `)?`)
 	})
-	space   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:\s+(?:#.*)?)*`) })
-	closing = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:[\s,:?]|#.*)*[\]}]`) })
+	space   = diag.Pattern(`^(?:\s+(?:#.*)?)*`)
+	closing = diag.Pattern(`^(?:[\s,:?]|#.*)*[\]}]`)
 )
 
 // yamlSpace separates the words of a plain scalar.

@@ -2,11 +2,9 @@ package manifest
 
 import (
 	"bytes"
-	"regexp"
 	"slices"
 	"sort"
 	"strings"
-	"sync"
 
 	"go.yaml.in/yaml/v4"
 
@@ -36,10 +34,8 @@ const MarkName = "trueup:"
 
 var (
 	// markHead also matches in quoted texts; fieldLines.comments removes these.
-	markHead = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`#[ \t]*` + MarkName) })
-	markForm = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^#[ \t]*` + MarkName + `([ \t]*[^ \t]*)[ \t]*([^ \t]*)[ \t]*(.*?)[ \t]*$`)
-	})
+	markHead = diag.Pattern(`#[ \t]*` + MarkName)
+	markForm = diag.Pattern(`^#[ \t]*` + MarkName + `([ \t]*[^ \t]*)[ \t]*([^ \t]*)[ \t]*(.*?)[ \t]*$`)
 )
 
 // maxMarks limits the marks that are read in one file.

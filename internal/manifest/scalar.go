@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"go.yaml.in/yaml/v4"
 
@@ -100,14 +98,12 @@ func inDoubleRange(s string) bool {
 
 // looseNumbers matches numbers of YAML 1.1 or 1.2 that JSON does not have: other bases, underscores,
 // sexagesimals, a plus, a bare point, infinity.
-var looseNumbers = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[-+]?(` +
-		`0b[01_]+|0o[0-7_]+|0x[0-9a-fA-F_]+` +
-		`|[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?` +
-		`|[0-9][0-9_]*(\.[0-9_]*)?([eE][-+]?[0-9]+)?` +
-		`|\.[0-9][0-9_]*([eE][-+]?[0-9]+)?` +
-		`|\.(inf|Inf|INF)|\.(nan|NaN|NAN))$`)
-})
+var looseNumbers = diag.Pattern(`^[-+]?(` +
+	`0b[01_]+|0o[0-7_]+|0x[0-9a-fA-F_]+` +
+	`|[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?` +
+	`|[0-9][0-9_]*(\.[0-9_]*)?([eE][-+]?[0-9]+)?` +
+	`|\.[0-9][0-9_]*([eE][-+]?[0-9]+)?` +
+	`|\.(inf|Inf|INF)|\.(nan|NaN|NAN))$`)
 
 // loneTag is a tag without a name.
 const loneTag = "!"

@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"go.yaml.in/yaml/v4"
 	"go.yaml.in/yaml/v4/plugin/loaderlimits"
@@ -246,11 +244,11 @@ func catchPanic(parse func() error) (err error) {
 
 var (
 	// login finds what may be the user and password of a URL.
-	login      = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(\w:(?://|\\\\)?|//)\S.*@`) })
-	directives = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^%(YAML|TAG)[^\r\n]*`) })
-	startLine  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^---([ \t]|$)`) })
+	login      = diag.Pattern(`(\w:(?://|\\\\)?|//)\S.*@`)
+	directives = diag.Pattern(`(?m)^%(YAML|TAG)[^\r\n]*`)
+	startLine  = diag.Pattern(`^---([ \t]|$)`)
 	// BetweenDocuments is a line between two documents.
-	BetweenDocuments = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(---|\.\.\.)([ \t]|$)`) })
+	BetweenDocuments = diag.Pattern(`^(---|\.\.\.)([ \t]|$)`)
 )
 
 // cleanText rejects characters that programs read differently, and removes a byte order mark and directives.
@@ -362,10 +360,8 @@ func FirstAlias(text []byte) (line int) {
 
 // jsonText matches a string of valid JSON, and jsonEscape an escape in one; a surrogate pair is one.
 var (
-	jsonText   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"(?:[^"\\]|\\.)*"`) })
-	jsonEscape = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`\\u[dD][89abAB][[:xdigit:]]{2}\\u[dD][c-fC-F][[:xdigit:]]{2}|\\.`)
-	})
+	jsonText   = diag.Pattern(`"(?:[^"\\]|\\.)*"`)
+	jsonEscape = diag.Pattern(`\\u[dD][89abAB][[:xdigit:]]{2}\\u[dD][c-fC-F][[:xdigit:]]{2}|\\.`)
 )
 
 // joinSurrogates rewrites the surrogate pairs of JSON, which the YAML parser rejects. Spaces keep the places of what

@@ -3,12 +3,12 @@ package manifest
 import (
 	"bytes"
 	"errors"
-	"regexp"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
+
+	"trueup/internal/diag"
 )
 
 // reportSyntax reports what the parser rejected, and returns the line.
@@ -42,7 +42,7 @@ func (f *FileState) reportSyntax(data []byte, err error) int {
 }
 
 // conflict matches a line that git writes around a conflict.
-var conflict = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:<{7}|={7}|>{7})(?: |$)`) })
+var conflict = diag.Pattern(`^(?:<{7}|={7}|>{7})(?: |$)`)
 
 // isBetween reports whether a line is empty or between documents.
 func (f *FileState) isBetween(line int) bool {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"trueup/internal/canon"
+	"trueup/internal/diag"
 )
 
 // Differences returns a sentence for each difference between two plans: of ledgers, options and
@@ -94,11 +95,7 @@ func shortText(v any) string {
 	if v == nil {
 		return ""
 	}
-	text := string(canon.Encode(v))
-	if len(text) > maxSaid {
-		text = strings.ToValidUTF8(text[:maxSaid], "") + "..."
-	}
-	return text
+	return diag.Truncate(string(canon.Encode(v)), maxSaid)
 }
 
 // itemDifferences returns what differs in one object, which one of the plans may not list: in git, live or the ledger.

@@ -47,11 +47,7 @@ func (s Spec) Canonical() Spec {
 	return Spec{Hostname: s.Hostname, Subdomains: sortedUnique(s.Subdomains), Paths: sortedUnique(s.Paths)}
 }
 
-func sortedUnique(list []string) []string {
-	sorted := slices.Clone(list)
-	slices.Sort(sorted)
-	return slices.Compact(sorted)
-}
+func sortedUnique(list []string) []string { return slices.Compact(slices.Sorted(slices.Values(list))) }
 
 // Tree returns the spec as decoded JSON. A missing list is an empty one, so that the digest of
 // Canonical().Tree() is the same.

@@ -8,7 +8,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"trueup/internal/config"
@@ -34,8 +33,12 @@ func (r *CommitReader) ReadPast(ctx context.Context, ref string, manifests bool)
 	if blame.Base == "" {
 		return plan.BaseState{Blame: blame}
 	}
-	past, err := r.readCommit(ctx, blame.Base, manifests)
-	if err != nil {
+	then, err := r.readProject(ctx, blame.Base)
+	var past plan.BaseState
+	if err == nil && manifests {
+		past, err = r.readManifests(ctx, blame.Base, then)
+	}
+	if past.Project = then; err != nil {
 		failed := unreadableBase(err)
 		blame.Base, blame.Problem, blame.Fix = "", failed.Problem, failed.Fix
 		if r.repository.IsPartial(ctx) {
@@ -131,16 +134,6 @@ func (r *CommitReader) rebaseToRepoRoot(ctx context.Context) plan.ComparedCommit
 	return plan.ComparedCommits{}
 }
 
-func (r *CommitReader) readCommit(ctx context.Context, commit string, manifests bool) (plan.BaseState, error) {
-	then, err := r.readProject(ctx, commit)
-	past := plan.BaseState{}
-	if err == nil && manifests {
-		past, err = r.readManifests(ctx, commit, then)
-	}
-	past.Project = then
-	return past, err
-}
-
 // readManifests reads the manifests of a commit.
 func (r *CommitReader) readManifests(ctx context.Context, commit string, then *plan.ProjectSettings) (plan.BaseState, error) {
 	root, err := os.OpenRoot(r.dir)
@@ -206,14 +199,9 @@ func (r *CommitReader) mayDiffer(now fs.FS, name, id string) bool {
 		return true
 	}
 	for i, place := range r.names {
-		if !isBelow(place, name) {
-			continue
+		if isBelow(place, name) {
+			r.same[path.Join(filepath.ToSlash(r.shown[i]), pathInside(place, name))] = true
 		}
-		inside := name
-		if place != "." {
-			inside = strings.TrimPrefix(strings.TrimPrefix(name, place), "/")
-		}
-		r.same[path.Join(filepath.ToSlash(r.shown[i]), inside)] = true
 	}
 	return false
 }

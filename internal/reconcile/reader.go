@@ -49,9 +49,7 @@ func NewCommitReader(env config.Options, l config.LoadedProject, paths []string)
 	case len(paths) > 0:
 	case len(p.Manifests) > 0:
 		names, r.dir, r.configured = p.Manifests, p.Dir, true
-		for _, name := range names {
-			r.shown = append(r.shown, p.ShownPath(env.Dir(), name))
-		}
+		r.shown = diag.MapList(names, func(name string) string { return p.ShownPath(env.Dir(), name) })
 	default:
 		names, r.shown = []string{"."}, []string{"."}
 	}
@@ -183,7 +181,7 @@ func RemovedKeys(base plan.PruneBase, set *manifest.Set) []kind.Key {
 			}
 		}
 	}
-	slices.SortFunc(keys, func(a, b kind.Key) int { return strings.Compare(a.String(), b.String()) })
+	slices.SortFunc(keys, kind.CompareKeys)
 	return slices.Compact(keys)
 }
 
@@ -212,4 +210,12 @@ func (n manifestPaths) mayHold(file string) bool {
 
 func isBelow(folder, name string) bool {
 	return folder == "." || name == folder || strings.HasPrefix(name, folder+"/")
+}
+
+// pathInside returns the path, from a folder, of a name that is below it.
+func pathInside(folder, name string) string {
+	if folder == "." {
+		return name
+	}
+	return strings.TrimPrefix(strings.TrimPrefix(name, folder), "/")
 }

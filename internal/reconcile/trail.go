@@ -79,11 +79,7 @@ func (r *CommitReader) ReadTrails(ctx context.Context, keys []kind.Key) map[kind
 func (r *CommitReader) fileOf(shown string) string {
 	for i, place := range r.shown {
 		place = path.Clean(filepath.ToSlash(place))
-		inside := shown
-		if place != "." {
-			inside = strings.TrimPrefix(strings.TrimPrefix(shown, place), "/")
-		}
-		if name := path.Join(r.names[i], inside); isBelow(place, shown) && filepath.IsLocal(name) && !strings.Contains(name, "\n") {
+		if name := path.Join(r.names[i], pathInside(place, shown)); isBelow(place, shown) && filepath.IsLocal(name) && !strings.Contains(name, "\n") {
 			return name
 		}
 	}

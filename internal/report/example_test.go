@@ -286,7 +286,7 @@ func exampleResult() *apply.Result {
 		{Key: key("Purge", "rel-45"), Status: apply.InFlight, Message: "claimed by run 7", Verdict: apply.Partial},
 		{
 			Key: key("CDN", "shop"), Status: apply.Failed, Sent: true, Message: "the server did not keep what was sent", Verdict: apply.NotConverged,
-			Mismatches: []apply.ReadbackMismatch{
+			Mismatches: []merge.Mismatch{
 				{Path: "count", Fault: merge.NotKept, Sent: "1.0", Returned: json.Number("1"), Hint: "{kind: CDN, path: spec.count, type: number}"},
 				{Path: "secureLink.tokenName", Fault: merge.NotRemoved, Returned: "token"},
 				{Path: "locations", Fault: merge.Altered, Sent: []any{"a"}},

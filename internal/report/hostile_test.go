@@ -86,7 +86,7 @@ func hostile(s string, v any, op plan.Op, class merge.ChangeKind, n int) Documen
 		},
 		Apply: &apply.Result{Summary: map[string]int{s: n}, Outcomes: []apply.ItemOutcome{{
 			Key: k, Did: apply.Effect(s), Status: statuses[n%len(statuses)], Message: s, Fix: s, Field: s, Line: n, Verdict: apply.NeedsPerson,
-			Mismatches: []apply.ReadbackMismatch{{Path: s, Fault: merge.NotKept, Sent: v, Returned: s, Hint: s, At: change.At}},
+			Mismatches: []merge.Mismatch{{Path: s, Fault: merge.NotKept, Sent: v, Returned: s, Hint: s, At: change.At}},
 			Filled:     values,
 		}}},
 	}

@@ -299,7 +299,7 @@ func TestColourIsThePaletteAlone(t *testing.T) {
 // otherwise, and not where nothing did.
 func TestNextOfWhatLiveDoesNotShow(t *testing.T) {
 	key := kind.Key{Kind: "CDN", Name: "shop"}
-	for want, mismatches := range map[string][]apply.ReadbackMismatch{
+	for want, mismatches := range map[string][]merge.Mismatch{
 		"the server has something else than what was sent for CDN/shop":                    {{Path: "spec.tls.forced", Sent: "true", Returned: "false"}},
 		"live does not show what the server confirmed for CDN/shop: check again with plan": nil,
 	} {

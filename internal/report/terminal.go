@@ -329,7 +329,7 @@ func mismatchLines(o apply.ItemOutcome) (lines []safeText) {
 }
 
 // mismatchSpans says how a place differs from what a request makes of it.
-func mismatchSpans(m apply.ReadbackMismatch) []styledText {
+func mismatchSpans(m merge.Mismatch) []styledText {
 	sent, returned := view.FormatPair(m.Sent, m.Returned, true)
 	if m.Returned == nil {
 		returned = view.FormatValue(nil, false)

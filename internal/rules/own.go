@@ -9,12 +9,10 @@ import (
 	"io"
 	"maps"
 	"net/url"
-	"regexp"
 	"regexp/syntax"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
 
@@ -44,10 +42,10 @@ const (
 // draft is the only version of JSON Schema that rules have.
 const draft = "https://json-schema.org/draft/2020-12/schema"
 
-var ownName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+){0,10}$`) })
+var ownName = diag.Pattern(`^[a-z0-9]+(-[a-z0-9]+){0,10}$`)
 
 // plainName is a name that a $ref has without an escape, which could make it another one.
-var plainName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]+$`) })
+var plainName = diag.Pattern(`^[A-Za-z0-9_-]+$`)
 
 // ruleHead is what a rule says of itself.
 type ruleHead struct {

@@ -7,11 +7,9 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"go.yaml.in/yaml/v4"
 
@@ -291,7 +289,7 @@ func formatInStyle(n *yaml.Node, value string, isText bool) string {
 
 var (
 	// needsNoQuotes matches texts that need no quotes anywhere.
-	needsNoQuotes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_./-]*$`) })
+	needsNoQuotes = diag.Pattern(`^[A-Za-z_][A-Za-z0-9_./-]*$`)
 	// inBlock matches lines that a block scalar has as they are.
-	inBlock = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[^\s][^\n]*(\n[ -~]*)*$`) })
+	inBlock = diag.Pattern(`^[^\s][^\n]*(\n[ -~]*)*$`)
 )

@@ -53,7 +53,7 @@ var faults = []struct{ fault, foundBy, file, code, before, pkg, test string }{
 	},
 	{
 		"A run that waited out a pause sent a token that the platform had refused meanwhile", "review",
-		"internal/api/gate.go", "\t\tclose(g.refused)\n", "", "./internal/api", "TestARefusalEndsThePause",
+		"internal/api/gate.go", "\t\tg.endPause()\n", "", "./internal/api", "TestARefusalEndsThePause",
 	},
 	{
 		"A write that was lost was reported as drift by somebody else", "review",
