@@ -194,8 +194,8 @@ func DecodeTrusted(canonical []byte) any {
 	return v
 }
 
-// AreIdentical reports whether two objects or lists are the same one, not only equal: trees may share parts.
-func AreIdentical(a, b any) bool {
+// AreSameInMemory reports whether two objects or lists are the same one, not only equal: trees may share parts.
+func AreSameInMemory(a, b any) bool {
 	x, y := reflect.ValueOf(a), reflect.ValueOf(b)
 	isTree := x.Kind() == reflect.Map || x.Kind() == reflect.Slice
 	return isTree && x.Kind() == y.Kind() && x.Len() == y.Len() && x.UnsafePointer() == y.UnsafePointer()

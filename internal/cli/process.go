@@ -60,9 +60,9 @@ const (
 	growthPercent, mostPercent = 40, 600 // the collector takes the percent of 4 MiB too
 )
 
-// tuneGC sets the growth after each garbage collection. Commands that only print something reach
-// none, and what GOGC or GOMEMLIMIT says stays.
-func tuneGC(reached int) {
+// tuneGC sets the growth after each garbage collection; had is the size in bytes that the heap already had. Commands that
+// only print something reach none, and what GOGC or GOMEMLIMIT says stays.
+func tuneGC(had int) {
 	if os.Getenv("GOGC")+os.Getenv("GOMEMLIMIT") != "" {
 		return
 	}
@@ -70,7 +70,7 @@ func tuneGC(reached int) {
 		sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 		metrics.Read(sample)
 		live := int(sample[0].Value.Uint64())
-		goal := max(live+min(max(live, minGrowth), heapGoal-live), reached, live+live*growthPercent/100)
+		goal := max(live+min(max(live, minGrowth), heapGoal-live), had, live+live*growthPercent/100)
 		debug.SetGCPercent(min(100*(goal-live)/live, mostPercent))
 		debug.SetMemoryLimit(int64(max(softLimit, live+live*growthPercent/100+minGrowth)))
 		tuneGC(goal)

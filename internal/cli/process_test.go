@@ -24,7 +24,7 @@ func TestPercentOfTheUser(t *testing.T) {
 	}
 	was := debug.SetGCPercent(100)
 	debug.SetGCPercent(was)
-	tuneGC()
+	tuneGC(0)
 	for range 3 {
 		runtime.GC()
 		time.Sleep(10 * time.Millisecond) // cleanups run beside the program

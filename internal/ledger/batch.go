@@ -280,7 +280,7 @@ func (s *logStore) appendChanges(ctx context.Context, changes []*RecordChange) e
 			p.Genesis, p.GenesisAt = c.genesis, at
 			continue
 		}
-		l := c.Rec.indexLine(at)
+		l := c.Rec.newIndexLine(at)
 		l.setText(c.text, s.held(c.Rec.Key))
 		p.lines = append(p.lines, l)
 	}

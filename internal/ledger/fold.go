@@ -74,7 +74,7 @@ func (l *indexLine) mayFold(since time.Time) bool {
 
 // isFoldable reports whether the outcome of a request is final, and nothing happened since.
 func (r Record) isFoldable(since time.Time) bool {
-	l := r.indexLine(0)
+	l := r.newIndexLine(0)
 	return r.isFinal() && l.mayFold(since) && r.lastStep().At.Before(since)
 }
 

@@ -80,7 +80,7 @@ type indexLine struct {
 	rec        *Record // a pointer, because it is large, and what a run writes it decodes only at its end
 }
 
-func (r Record) indexLine(at int) indexLine {
+func (r Record) newIndexLine(at int) indexLine {
 	l := indexLine{At: at, Seq: r.Seq, Workspace: r.Workspace, Key: r.Key}
 	if r.State != "" {
 		l.Open, l.ClaimedAt, l.AcceptedAt = r.IsOpen(), r.ClaimedAt, r.AcceptedAt

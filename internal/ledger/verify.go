@@ -175,7 +175,7 @@ func (p segment) inspectRecords() error {
 		if err != nil {
 			return err
 		}
-		want := rec.indexLine(l.At)
+		want := rec.newIndexLine(l.At)
 		if want.rec = &rec; !reflect.DeepEqual(want, l) {
 			return fmt.Errorf("%w: the index of entry %d does not agree with the record of %s", ErrDamaged, p.Entry, rec.Key)
 		}

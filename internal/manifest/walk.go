@@ -106,7 +106,7 @@ func (l *lister) addSource(s PathSource) error {
 		case name == root:
 			return nil
 		case strings.HasPrefix(e.Name(), "."):
-			return skipEntry(e)
+			return skipFolder(e)
 		case e.IsDir() || IsFile(name):
 			l.checkCase(shown, cases)
 		}
@@ -114,7 +114,7 @@ func (l *lister) addSource(s PathSource) error {
 	})
 }
 
-func skipEntry(e fs.DirEntry) error {
+func skipFolder(e fs.DirEntry) error {
 	if e.IsDir() {
 		return fs.SkipDir
 	}
@@ -127,7 +127,7 @@ func (l *lister) addDirEntry(s PathSource, name string, e fs.DirEntry) error {
 	switch {
 	case !utf8.ValidString(name) && (e.IsDir() || IsFile(name)):
 		l.report(shown, RuleEncoding, diag.Error, "the name is not UTF-8", "rename it")
-		return skipEntry(e)
+		return skipFolder(e)
 	case e.IsDir():
 	case IsFile(name):
 		l.addFile(s, name, e.Type())

@@ -19,7 +19,7 @@ func isSame(r *Rules, a, b any) bool { return LiveCovers(r, a, b) && LiveCovers(
 // needsNoPatch reports whether nothing needs sending: have covers want, and nothing that git dropped is
 // there. Most comparisons end here, so it builds no paths and hardly allocates.
 func needsNoPatch(r *Rules, b recordedValues, want, have any) bool {
-	if r.isExcluded() || canon.AreIdentical(want, have) {
+	if r.isExcluded() || canon.AreSameInMemory(want, have) {
 		return true
 	}
 	switch w := want.(type) {

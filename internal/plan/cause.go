@@ -46,7 +46,7 @@ func (d *objectPlanner) explainChanges(found []merge.Difference, live any) []Cha
 	changes := make([]Change, len(found))
 	fields := make([]string, len(found))
 	for i, c := range found {
-		changes[i] = Change{Difference: c, Cause: causeOf(c.Class), Position: positionOf(c), Units: d.unitsOf(c, found, live)}
+		changes[i] = Change{Difference: c, Cause: causeOf(c.Class), Position: positionOf(c), Units: d.timeUnitsOf(c, found, live)}
 		fields[i] = "spec." + merge.FormatPlace(c.At)
 	}
 	for i, place := range d.manifest.Positions(fields) {
@@ -55,8 +55,8 @@ func (d *objectPlanner) explainChanges(found []merge.Difference, live any) []Cha
 	return changes
 }
 
-// unitsOf returns the units of the two values of a change. If no change is of the field that has the unit, live has both.
-func (d *objectPlanner) unitsOf(c merge.Difference, found []merge.Difference, live any) Units {
+// timeUnitsOf returns the units of time of the two values of a change. If no change is of the field that has the unit, live has both.
+func (d *objectPlanner) timeUnitsOf(c merge.Difference, found []merge.Difference, live any) Units {
 	field, known := d.manifest.Kind.Spec().FieldAt(kind.SplitAtDots(c.Path))
 	if !known || field.Unit == "" {
 		return Units{}

@@ -109,7 +109,7 @@ func ResultOf(at, workspace string, doc Document) Document {
 	for i := range doc.Messages {
 		doc.Messages[i] = at + ": " + doc.Messages[i]
 	}
-	placePlan(at, pl)
+	placePlanInProject(at, pl)
 	result.Outcomes = slices.DeleteFunc(result.Outcomes, isUntouched)
 	for i := range result.Outcomes {
 		result.Outcomes[i].Project = at
@@ -125,8 +125,8 @@ func ResultOf(at, workspace string, doc Document) Document {
 	return doc
 }
 
-// placePlan is ResultOf for a plan.
-func placePlan(at string, pl *plan.Plan) {
+// placePlanInProject is ResultOf for a plan.
+func placePlanInProject(at string, pl *plan.Plan) {
 	isElsewhere := !slices.ContainsFunc(pl.Items, func(item plan.Item) bool { // this change has no part in any item
 		return item.By == plan.ByThisChange || slices.ContainsFunc(item.Lines(), func(l plan.ChangeLine) bool { return l.By == plan.ByThisChange })
 	})
@@ -134,7 +134,7 @@ func placePlan(at string, pl *plan.Plan) {
 	for i := range pl.Items {
 		item := &pl.Items[i]
 		item.Project, item.Path, item.Elsewhere = at, fileInProject(at, item.Path), isElsewhere
-		placeKeys(at, item.After)
+		placeKeysInProject(at, item.After)
 	}
 	for i := range pl.Settings {
 		s := &pl.Settings[i]
@@ -144,12 +144,12 @@ func placePlan(at string, pl *plan.Plan) {
 		}
 	}
 	for _, r := range pl.Requests {
-		placeKeys(at, r.Objects)
+		placeKeysInProject(at, r.Objects)
 	}
-	placeKeys(at, pl.Unmanaged)
+	placeKeysInProject(at, pl.Unmanaged)
 }
 
-func placeKeys(project string, keys []kind.Key) {
+func placeKeysInProject(project string, keys []kind.Key) {
 	for i := range keys {
 		keys[i].Project = project
 	}

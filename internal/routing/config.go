@@ -91,7 +91,7 @@ func ReadConfig(spec map[string]any) *CDNConfig { return new(CDNConfig).ReadChan
 
 // ReadChanged returns the config of a spec, which may share parts with one that c is the config of: these are not read again.
 func (c *CDNConfig) ReadChanged(was, spec map[string]any) *CDNConfig {
-	isKept := func(field string) bool { return canon.AreIdentical(was[field], spec[field]) }
+	isKept := func(field string) bool { return canon.AreSameInMemory(was[field], spec[field]) }
 	known := []string{"hostname", "tls", "secureLink", "firewall"}
 	listOf := func(field string) []any {
 		list, isList := spec[field].([]any)
