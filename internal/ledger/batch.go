@@ -222,16 +222,24 @@ func (s *logStore) writeEntry(ctx context.Context, batch []*RecordChange) error 
 		return s.noGenesisError()
 	}
 	for _, c := range batch {
-		switch hold := FindHold(s.state.genesis.Holds, c.Rec.Key, c.heldAt); {
-		case hold != nil:
-			c.finish(&HeldError{*hold})
-		case c.unread != nil:
-			c.finish(c.unread)
-		case !c.fitsHead(s.state.genesis.Head):
-			c.finish(errOtherHead)
+		if why := c.refusedBy(s.state.genesis); why != nil {
+			c.finish(why)
 		}
 	}
 	return ErrConflict
+}
+
+// refusedBy returns why a ledger with this genesis takes no such change, or nil.
+func (c *RecordChange) refusedBy(g *Genesis) error {
+	switch hold := FindHold(g.Holds, c.Rec.Key, c.heldAt); {
+	case hold != nil:
+		return &HeldError{*hold}
+	case c.unread != nil:
+		return c.unread
+	case !c.fitsHead(g.Head):
+		return errOtherHead
+	}
+	return nil
 }
 
 // unlistedError returns the error for a listing that lacks an entry that exists.
@@ -255,7 +263,7 @@ func (s *logStore) fittingChanges(ctx context.Context, batch []*RecordChange) (f
 		} else if folded != nil {
 			have = folded.Seq
 		}
-		if c.unread == nil && have == c.ExpectSeq && !taken[key] && (there && c.fitsHead(s.state.genesis.Head) && FindHold(s.state.genesis.Holds, key, c.heldAt) == nil || c.genesis != nil) {
+		if have == c.ExpectSeq && !taken[key] && (there && c.refusedBy(s.state.genesis) == nil || c.genesis != nil && c.unread == nil) {
 			taken[key] = true
 			fit = append(fit, c)
 		}
