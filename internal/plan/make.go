@@ -87,8 +87,8 @@ func (p *Planner) MakePlan() (*Plan, diag.List) {
 	p.arrangeItems(out, ops, unsettled)
 	p.deferOverLimit(out.Items)
 	p.blockOnDrift(out)
-	if classes := out.addRequests(all.requests, in.Options.ForDrift); !in.Options.ForDrift {
-		p.adviseOnPlan(out, all, classes)
+	if outdated := out.addRequests(all.requests, in.Options.ForDrift); !in.Options.ForDrift {
+		p.adviseOnPlan(out, all, outdated)
 	}
 	out.WeighRisks()
 	out.Summary = out.CountItems()
