@@ -224,9 +224,8 @@ const KeepAnnotation = "trueup.dev/keep"
 
 // HasKeepAnnotation reports whether metadata has the KeepAnnotation with any value except false.
 func HasKeepAnnotation(metadata map[string]any) bool {
-	annotations, _ := metadata["annotations"].(map[string]any)
-	value, marked := annotations[KeepAnnotation]
-	return marked && value != nil && value != "false" && value != false
+	value := canon.At(metadata, "annotations", KeepAnnotation)
+	return value != nil && value != "false" && value != false
 }
 
 // HostKey returns a hostname as a map key: in lower case and without a final dot (RFC 4343).

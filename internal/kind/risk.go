@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"trueup/internal/canon"
 )
 
 //go:embed risks.table
@@ -159,7 +161,7 @@ func (f *Field) valueRisk(value, around any) (row RiskRow) {
 // fitsChange reports whether a change is one that a row is about.
 func (f *Field) fitsChange(change string, before, after, around any) bool {
 	change, condition, conditional := strings.Cut(change, " of ")
-	if path, want, _ := strings.Cut(condition, "="); conditional && fmt.Sprint(valueAt(around, strings.Split(path, "."))) != want {
+	if path, want, _ := strings.Cut(condition, "="); conditional && fmt.Sprint(canon.At(around, strings.Split(path, ".")...)) != want {
 		return false
 	}
 	word, value, _ := strings.Cut(change, " ")
@@ -191,20 +193,12 @@ func (f *Field) fitsNumber(word, value string, before, after, around any) bool {
 // numericValue returns the number that a value is, in seconds if it is a time.
 func (f *Field) numericValue(v, around any) (float64, bool) {
 	n, err := strconv.ParseFloat(fmt.Sprint(v), 64)
-	if unit := valueAt(around, []string{f.Unit}); f.Unit != "" && unit != nil {
+	if unit := canon.At(around, f.Unit); f.Unit != "" && unit != nil {
 		if one, ok := DurationOf("1", fmt.Sprint(unit)); ok {
 			n *= one.Seconds()
 		}
 	}
 	return n, err == nil
-}
-
-func valueAt(v any, fields []string) any {
-	for _, name := range fields {
-		object, _ := v.(map[string]any)
-		v = object[name]
-	}
-	return v
 }
 
 // documentsAll reports whether the platform documents all fields, types and values of v.
@@ -287,7 +281,7 @@ func (f *Field) elementNamed(list []any, name string) any {
 
 // NameOf returns the key of an element of a list, and its last part, or "" if it has none.
 func (r *ListRule) NameOf(element any) (whole, last string) {
-	object, _ := element.(map[string]any)
+	object := canon.Object(element)
 	if r == nil || object == nil {
 		return "", ""
 	}

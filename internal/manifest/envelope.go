@@ -125,7 +125,7 @@ func (w *worker) convertObject(k *kind.Kind, root *yaml.Node, marks []CommentMar
 	c.exempt = w.options.Undocumented[k.Name]
 	silences := w.readSilences(root, marks)
 	w.file.object = &Object{Silences: silences}
-	doc, _ := c.convertValue(root, root, k.Root()).(map[string]any)
+	doc := canon.Object(c.convertValue(root, root, k.Root()))
 	if c.stopped {
 		w.file.removeSilenced()
 		return
@@ -133,8 +133,7 @@ func (w *worker) convertObject(k *kind.Kind, root *yaml.Node, marks []CommentMar
 	o := w.buildObject(k, root, doc)
 	o.Silences, w.file.object = silences, o
 	w.checkSchema(doc, k)
-	tree, _ := doc["spec"].(map[string]any)
-	subject := o.newRuleSubject(doc, tree, w.options, w.file)
+	subject := o.newRuleSubject(doc, canon.Object(doc["spec"]), w.options, w.file)
 	if subject.Run(false); k != kind.RequestTestKind() && !w.file.DocumentFindings().HasErrors() {
 		for _, own := range w.options.Own {
 			own.Check(subject)
@@ -153,20 +152,15 @@ func (w *worker) convertObject(k *kind.Kind, root *yaml.Node, marks []CommentMar
 func (w *worker) buildObject(k *kind.Kind, root *yaml.Node, doc map[string]any) *Object {
 	c := &w.convert
 	o := &Object{
-		Kind: k, Path: w.file.Path, Line: root.Line, Column: root.Column,
-		Namespace: w.options.Workspace,
+		Kind: k, Path: w.file.Path, Line: root.Line, Column: root.Column, APIVersion: canon.TextAt(doc, "apiVersion"),
+		Name: canon.TextAt(doc, "metadata", "name"), Namespace: cmp.Or(canon.TextAt(doc, "metadata", "namespace"), w.options.Workspace),
+		Keep: kind.HasKeepAnnotation(canon.Object(doc["metadata"])),
 	}
 	all, end := slices.Concat(c.out.json, c.out.places), len(c.out.json) // one piece of memory
 	o.positions, o.Spec = jsonWithPlaces{all[:end], all[end:]}, all[c.spec.from:c.spec.to:c.spec.to]
 	o.Digest = canon.Digest(o.Spec)
-	o.APIVersion, _ = doc["apiVersion"].(string)
-	metadata, _ := doc["metadata"].(map[string]any)
-	o.Name, _ = metadata["name"].(string)
-	o.Keep = kind.HasKeepAnnotation(metadata)
-	namespace, _ := metadata["namespace"].(string)
-	o.Namespace = cmp.Or(namespace, o.Namespace)
-	if spec, _ := doc["spec"].(map[string]any); k.HostField != "" {
-		o.Host, _ = spec[k.HostField].(string)
+	if k.HostField != "" {
+		o.Host = canon.TextAt(doc, "spec", k.HostField)
 	}
 	return o
 }

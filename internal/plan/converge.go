@@ -54,7 +54,7 @@ func (d *objectPlanner) markDeleted() {
 		return
 	}
 	d.item.Deleted = true
-	host := textAt(canon.MustDecode(d.rec.Applied), d.manifest.Kind.HostField)
+	host := canon.TextAt(canon.MustDecode(d.rec.Applied), d.manifest.Kind.HostField)
 	if _, taken := d.in.Live.Hosts[kind.HostKey(host)]; !taken {
 		d.item.Unserved = host
 	}
@@ -101,7 +101,7 @@ func isAnotherObject(rec ledger.Record, live kind.LiveObject) bool {
 func (d *objectPlanner) planCreate() {
 	d.item.Op, d.item.Request, d.item.Before = Create, d.createRequest(), &ledger.LiveBefore{Absent: true}
 	if path := d.manifest.Kind.DiskField; path != nil {
-		d.item.Disk = textAt(d.item.BodySpec(), path...)
+		d.item.Disk = canon.TextAt(d.item.BodySpec(), path...)
 	}
 }
 

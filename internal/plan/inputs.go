@@ -221,5 +221,5 @@ func (d *objectPlanner) manifestSpec() map[string]any {
 	if d.git == nil && len(d.manifest.Spec) > 0 {
 		d.git = canon.DecodeTrusted(d.manifest.Spec)
 	}
-	return asObject(d.git)
+	return canon.Object(d.git)
 }

@@ -195,7 +195,7 @@ func (it Item) addedLines() []ChangeLine {
 func appendAdditions(found []ChangeLine, k *kind.Kind, rules *merge.Rules, at []merge.PathStep, value any) []ChangeLine {
 	path := merge.FieldPath(at)
 	list, _ := value.([]any)
-	object, _ := value.(map[string]any)
+	object := canon.Object(value)
 	switch {
 	case rules != nil && isListOfObjects(value):
 		for i, n := range merge.NameElements(rules, list) {
@@ -221,15 +221,12 @@ func isListOfObjects(v any) bool {
 	return len(list) > 0 && !slices.ContainsFunc(list, isNoObject)
 }
 
-func isNoObject(v any) bool {
-	_, ok := v.(map[string]any)
-	return !ok
-}
+func isNoObject(v any) bool { return canon.Object(v) == nil }
 
 // BodySpec returns the spec in the body of the request, or of an offline plan, or nil.
 func (it Item) BodySpec() map[string]any {
 	if it.Request != nil {
-		return asObject(decodedObject(it.Request.Body)["spec"])
+		return canon.Object(decodedObject(it.Request.Body)["spec"])
 	}
 	return decodedObject(it.Spec)
 }
@@ -237,7 +234,7 @@ func (it Item) BodySpec() map[string]any {
 // decodedObject is nil for what is no JSON object.
 func decodedObject(text []byte) map[string]any {
 	v, _ := canon.Decode(text)
-	return asObject(v)
+	return canon.Object(v)
 }
 
 // UnservedNames returns the hostnames and the paths of locations that the object no longer serves, or only in part, once
@@ -261,7 +258,7 @@ func (it Item) addUnserved(lines []ChangeLine) {
 	isHostname := func(l ChangeLine) bool { return k != nil && l.Path == k.HostField && !l.Left }
 	at := slices.IndexFunc(lines, isHostname)
 	for _, s := range it.Stops {
-		if at >= 0 && kind.HostKey(textAt(it.withLiveBefore(lines[at]).Live)) == s.Host {
+		if at >= 0 && kind.HostKey(canon.TextAt(it.withLiveBefore(lines[at]).Live)) == s.Host {
 			lines[at].Unserved = append(lines[at].Unserved, s.Name)
 			continue
 		}

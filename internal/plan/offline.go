@@ -102,7 +102,7 @@ func (p *Planner) planObjectNewInGit(item *Item, o *manifest.Object) {
 	item.Op, item.Cause, item.By = Create, FromThisChange, ByThisChange
 	item.Spec = p.specToSend(o)
 	if !o.Kind.IsRequestOnly() {
-		item.Disk = textAt(canon.MustDecode(o.Spec), o.Kind.DiskField...)
+		item.Disk = canon.TextAt(canon.MustDecode(o.Spec), o.Kind.DiskField...)
 		return
 	}
 	item.Op = Post

@@ -52,7 +52,7 @@ func (d *pruneCandidate) planDeparted() Item {
 		item.RemoteName = d.live.Name
 	}
 	if d.rec.Spec != nil {
-		item.Disk = textAt(canon.MustDecode(d.rec.Spec), d.live.Kind.DiskField...)
+		item.Disk = canon.TextAt(canon.MustDecode(d.rec.Spec), d.live.Kind.DiskField...)
 	}
 	if why, fix := d.whyKept(); why != "" {
 		item.Op, item.Reason, item.Fix = Kept, why, fix

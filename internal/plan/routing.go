@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"trueup/internal/canon"
 	"trueup/internal/diag"
 	"trueup/internal/effect"
 	"trueup/internal/kind"
@@ -92,11 +93,11 @@ func (d *objectPlanner) routingChange() (c routing.CDNChange, ok bool) {
 	if !answersRequests(d.manifest.Kind) || d.item.Op != Create && d.item.Op != Patch {
 		return c, false
 	}
-	was, _ := d.was.(map[string]any)
+	was := canon.Object(d.was)
 	is, before := d.manifestSpec(), routing.ReadConfig(was)
 	if d.item.Op == Patch {
 		if d.item.Request != nil {
-			is, _ = effect.ApplyPatch(d.patch, was).(map[string]any)
+			is = canon.Object(effect.ApplyPatch(d.patch, was))
 		}
 		c.Before = routing.NewCDNFromConfig(d.item.Key, before)
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"trueup/internal/canon"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
@@ -181,7 +182,7 @@ func (past BaseState) ChangesOverrides(in Inputs) bool {
 func overridesByPlace(overrides []Override) map[string]any {
 	places := map[string]any{}
 	for _, o := range overrides {
-		rest, _ := encodedTree(o).(map[string]any)
+		rest := canon.Object(encodedTree(o))
 		delete(rest, "kind")
 		delete(rest, "path")
 		switch before := places[o.Place()].(type) {

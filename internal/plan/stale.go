@@ -70,7 +70,7 @@ func (p *Plan) planFacts() map[string]string {
 	for area, origin := range p.Target.Origins {
 		facts["target: the address of the "+string(area)+" area"] = origin
 	}
-	chosen, _ := encodedTree(p.Options).(map[string]any)
+	chosen := canon.Object(encodedTree(p.Options))
 	for field, name := range map[string]string{
 		"drift": "--drift", "targets": "--target", "takeOver": "--accept take-over", "allowRecreate": "--accept recreate",
 		"allowEmptyLive": "--accept empty-live", "maxCreates": "maxCreates in trueup.yaml", "prune": "--prune",

@@ -6,13 +6,14 @@ import (
 	"strings"
 	"unicode"
 
+	"trueup/internal/canon"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/purge"
 )
 
 func checkPurgeSubdomain(s *RuleSubject) {
-	host := textField(s.Tree, "hostname")
+	host := canon.TextAt(s.Tree, "hostname")
 	unique := s.newDuplicateCheck("the subdomain", "remove one of them")
 	for at, sub := range valuesAt[string]("spec", s.Tree, "subdomains[]") {
 		unique(at, strings.ToLower(sub))
