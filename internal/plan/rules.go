@@ -36,14 +36,8 @@ func RulesFor(k *kind.Kind, overrides []Override) *merge.Rules {
 	return rules
 }
 
-// tableOfTypes and tableOfTypeNames are the types of scalars in the schema and in overrides.
-var (
-	tableOfTypes     = map[kind.FieldType]merge.DocumentedType{kind.Text: merge.Text, kind.Bool: merge.Bool, kind.Number: merge.Number}
-	tableOfTypeNames = map[string]merge.DocumentedType{"text": merge.Text, "boolean": merge.Bool, "number": merge.Number}
-)
-
 func rulesFromField(f *kind.Field) *merge.Rules {
-	r := &merge.Rules{Type: tableOfTypes[f.Type], ReadOnly: f.ReadOnly, Discriminator: f.Discriminator}
+	r := &merge.Rules{Type: f.Type, ReadOnly: f.ReadOnly, Discriminator: f.Discriminator}
 	if f.List != nil {
 		r.Key, r.Join, r.Set = f.List.Key, f.List.Join, !f.List.Ordered
 	}
@@ -76,8 +70,10 @@ func applyOverride(root *merge.Rules, o Override) {
 			node.Join = ":"
 		}
 	}
-	if t, ok := tableOfTypeNames[o.Type]; ok {
-		node.Type = t
+	for _, t := range []kind.FieldType{kind.Text, kind.Bool, kind.Number} {
+		if o.Type == t.String() {
+			node.Type = t
+		}
 	}
 }
 
