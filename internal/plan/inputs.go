@@ -52,17 +52,13 @@ type Options struct {
 	// PartOfTree says that only some of the project's manifests were read.
 	PartOfTree bool
 	// Unread says that something that may hold manifests was not read.
-	Unread    bool
-	Overrides []Override
-	// MaxCreates is how many objects of an area may be created if the ledger knows others.
-	MaxCreates int
+	Unread bool
 	// ForDrift says that the plan is made for NarrowToDrift, which needs no advice.
 	ForDrift bool
 	// ShowUnmanaged lists the fields of live that git does not mention.
 	ShowUnmanaged bool
-	// Prune deletes objects that left git, at most MaxDeletes.
-	Prune      bool
-	MaxDeletes int
+	// Prune deletes objects that left git.
+	Prune bool
 }
 
 // Override changes how a field is compared, for servers that sort or rewrite (docs/design.md 0.20).
@@ -90,15 +86,15 @@ func choicesOf(in Inputs) map[string]any {
 		slices.Sort(list)
 		return list
 	}
-	o := in.Options
+	o, project := in.Options, in.Project
 	chosen := map[string]any{
 		"drift": cmp.Or(o.Drift, OverwriteDrift), "targets": slices.Compact(slices.Sorted(slices.Values(o.Patterns))),
 		"takeOver": names(o.TakeOver), "allowRecreate": names(o.AllowRecreate), "allowEmptyLive": o.AllowEmptyLive,
-		"maxCreates": o.MaxCreates, "prune": o.Prune, "maxDeletes": o.MaxDeletes, "partOfTree": o.PartOfTree,
-		"duplicate": in.Project.Purge.Duplicate.String(), // it decides whether a purge counts as executed
+		"maxCreates": project.MaxCreates, "prune": o.Prune, "maxDeletes": project.DeletesAllowed(), "partOfTree": o.PartOfTree,
+		"duplicate": project.Purge.Duplicate.String(), // it decides whether a purge counts as executed
 	}
-	if len(o.Overrides) > 0 {
-		chosen["overrides"] = o.Overrides
+	if len(project.Overrides) > 0 {
+		chosen["overrides"] = project.Overrides
 	}
 	for _, terms := range in.Ledger.Terms {
 		chosen["window"] = terms.Window.String() // it is the project's, and so of all areas

@@ -37,7 +37,7 @@ func NewPlanner(in Inputs) *Planner {
 		spelled: map[string]bool{}, renamed: map[kind.Key]kind.Key{}, areas: newAreas(in),
 	}
 	for _, k := range kind.AllKinds() {
-		p.rules[k.Name] = RulesFor(k, in.Options.Overrides)
+		p.rules[k.Name] = RulesFor(k, in.Project.Overrides)
 		p.partly[k.Name] = p.rules[k.Name].HasExcluded()
 	}
 	for _, o := range in.Set.Objects {
