@@ -68,7 +68,6 @@ type Kind struct {
 	Collection string
 	Verbs      []Verb
 	Policy     Policy
-	SchemaFile string // a file of the directory schemas
 	// HostField is the field of spec that has a hostname, or "". IsRequestOnly objects wait for the
 	// Converge object of the same hostname.
 	HostField string

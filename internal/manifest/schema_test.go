@@ -136,7 +136,7 @@ func rejected(schema *jsonschema.Schema, k *kind.Kind, doc map[string]any) []str
 // TestFindingsAreTheValidators: each field that a validator rejects has a finding, and no other.
 func TestFindingsAreTheValidators(t *testing.T) {
 	for k, docs := range trees(t) {
-		schema, err := rules.CompileSchema(k.SchemaFile, k.Schema())
+		schema, err := rules.CompileSchema(k.Name, k.Schema())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -183,7 +183,7 @@ func TestSchemasHaveOnlyKeywordsThatAreChecked(t *testing.T) {
 		visit = func(path string, schema map[string]any) {
 			for keyword, v := range schema {
 				if !slices.Contains(known, keyword) && !strings.HasPrefix(keyword, "x-trueup-") {
-					t.Errorf("%s%s: the keyword %s", k.SchemaFile, path, keyword)
+					t.Errorf("%s%s: the keyword %s", k.Name, path, keyword)
 				}
 				below, _ := v.(map[string]any)
 				switch keyword {
@@ -195,30 +195,30 @@ func TestSchemasHaveOnlyKeywordsThatAreChecked(t *testing.T) {
 					visit(path+"/items", below)
 				case "$ref":
 					if ref, _ := v.(string); !strings.HasPrefix(ref, "#/$defs/") {
-						t.Errorf("%s%s: a schema refers to nothing outside itself, and not to %v", k.SchemaFile, path, v)
+						t.Errorf("%s%s: a schema refers to nothing outside itself, and not to %v", k.Name, path, v)
 					}
 				case "type":
 					if !slices.Contains([]any{"object", "array", "string", "number", "boolean"}, v) {
-						t.Errorf("%s%s: the type %v", k.SchemaFile, path, v)
+						t.Errorf("%s%s: the type %v", k.Name, path, v)
 					}
 				case "pattern":
 					if path != "/apiVersion" || v != "^(delivery/v2\\.1|"+strings.Trim(k.Alias.String(), "^$")+")$" {
-						t.Errorf("%s%s: the pattern %v", k.SchemaFile, path, v)
+						t.Errorf("%s%s: the pattern %v", k.Name, path, v)
 					}
 				case "minLength", "minItems":
 					if v != json.Number("1") {
-						t.Errorf("%s%s: %s %v", k.SchemaFile, path, keyword, v)
+						t.Errorf("%s%s: %s %v", k.Name, path, keyword, v)
 					}
 				case "required":
 					fields, _ := schema["properties"].(map[string]any)
 					for _, name := range v.([]any) {
 						if fields[name.(string)] == nil {
-							t.Errorf("%s%s: required %v", k.SchemaFile, path, name)
+							t.Errorf("%s%s: required %v", k.Name, path, name)
 						}
 					}
 				case "const", "enum":
 					if _, text := v.(string); !text && keyword == "const" || schema["type"] != "string" {
-						t.Errorf("%s%s: %s %v", k.SchemaFile, path, keyword, v)
+						t.Errorf("%s%s: %s %v", k.Name, path, keyword, v)
 					}
 				}
 			}
