@@ -62,13 +62,11 @@ func (k *Kind) addRisks() {
 	}
 }
 
-// RiskOf returns what a change of this field can do; nil is absent. around is the object that has the field, or nil
-// if it is not known.
-func (f *Field) RiskOf(before, after, around any) Risk {
-	return f.RiskRowOf(before, after, around).Risk
-}
+// RiskOf returns what a change of this field can do in any object; nil is absent.
+func (f *Field) RiskOf(before, after any) Risk { return f.RiskRowOf(before, after, nil).Risk }
 
-// RiskRowOf is RiskOf with the reason. It is the row of the gravest change in an object or a list.
+// RiskRowOf is RiskOf with the reason, in the object around the field; nil if it is not known. Of a change in an object or a
+// list it is the row of the gravest one.
 func (f *Field) RiskRowOf(before, after, around any) RiskRow {
 	if isChange := before != nil || after != nil; isChange && (!f.documentsAll(before) || !f.documentsAll(after)) {
 		return undocumentedRisk()
@@ -104,9 +102,6 @@ func graverRow(a, b RiskRow) RiskRow {
 	}
 	return a
 }
-
-// RiskOfRemoval returns what removing a value of this field can do.
-func (f *Field) RiskOfRemoval(value any) Risk { return f.RiskOf(value, nil, nil) }
 
 // riskBelow returns the gravest row of the changes in a documented object or list.
 func (f *Field) riskBelow(before, after any) (row RiskRow) {

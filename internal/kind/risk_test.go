@@ -161,7 +161,7 @@ func TestRiskOfChanges(t *testing.T) {
 	} {
 		k, _ := kind.FindKind("CDN")
 		before, after := canon.MustDecode([]byte(tt.before)), canon.MustDecode([]byte(tt.after))
-		if got := k.Spec().FindField(tt.path).RiskOf(before, after, k.Spec().ObjectWith(tt.path, spec)); got != tt.want {
+		if got := k.Spec().FindField(tt.path).RiskRowOf(before, after, k.Spec().ObjectWith(tt.path, spec)).Risk; got != tt.want {
 			t.Errorf("%s: %s -> %s is %s, want %s", tt.path, tt.before, tt.after, got, tt.want)
 		}
 	}

@@ -62,7 +62,7 @@ func (it Item) linesOf(class merge.ChangeKind, values []merge.PathValue) []Chang
 	return diag.MapList(values, func(v merge.PathValue) ChangeLine {
 		c := Change{Difference: merge.Difference{Path: v.Path, At: v.At, Class: class, Live: v.Value}, Risk: kind.RiskServes}
 		if known {
-			c.Risk = k.Spec().FindField(v.Path).RiskOfRemoval(v.Value)
+			c.Risk = k.Spec().FindField(v.Path).RiskOf(v.Value, nil)
 		}
 		return ChangeLine{Change: c}
 	})
@@ -198,8 +198,8 @@ func appendAdditions(found []ChangeLine, k *kind.Kind, rules *merge.Rules, at []
 	object := canon.Object(value)
 	switch {
 	case rules != nil && isListOfObjects(value):
-		for i, n := range merge.NameElements(rules, list) {
-			found = append(found, additionLine(k, path+"["+n[0]+"]", list[i]))
+		for i, name := range merge.NameElements(rules, list) {
+			found = append(found, additionLine(k, path+"["+name+"]", list[i]))
 		}
 	case rules != nil && slices.ContainsFunc(slices.Collect(maps.Values(object)), isListOfObjects):
 		for _, name := range canon.SortedKeys(object) {
@@ -212,7 +212,7 @@ func appendAdditions(found []ChangeLine, k *kind.Kind, rules *merge.Rules, at []
 }
 
 func additionLine(k *kind.Kind, path string, value any) ChangeLine {
-	risk := k.Spec().FindField(path).RiskOf(nil, value, nil)
+	risk := k.Spec().FindField(path).RiskOf(nil, value)
 	return ChangeLine{Change: Change{Difference: merge.Difference{Path: path, Class: Added, Desired: value}, Risk: risk}}
 }
 

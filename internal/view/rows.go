@@ -300,7 +300,7 @@ func riskAt(kindName, path string, v any) kind.Risk {
 	if !ok {
 		return kind.RiskServes
 	}
-	return k.Spec().FindField(path).RiskOfRemoval(v)
+	return k.Spec().FindField(path).RiskOf(v, nil)
 }
 
 // isKeptUnchanged reports whether an item is kept without changes.
