@@ -172,7 +172,7 @@ func (p *Planner) planBatch(s *plannedObjects, indices []int, decide func(*objec
 	diag.InParallel(len(indices), func(n int) {
 		o := p.in.Set.Objects[indices[n]]
 		d := &objectPlanner{Planner: p, manifest: o, rec: p.in.Ledger.Records[o.Key()]}
-		d.live, d.exists = p.in.Live.Objects[o.Key()]
+		d.live = p.in.Live.Objects[o.Key()]
 		decide(d)
 		switch {
 		case o.Kind.IsRequestOnly() || !p.isTargeted(o.Key()):

@@ -56,7 +56,7 @@ func MakeOffline(in Inputs, past BaseState) *Plan {
 func (d *objectPlanner) planAgainstBase() {
 	d.beginItem()
 	o, item := d.manifest, &d.item
-	if !d.exists {
+	if !d.item.Live.Exists {
 		d.planObjectNewInGit(item, o)
 		return
 	}

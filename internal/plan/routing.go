@@ -189,7 +189,7 @@ func addStops(items map[kind.Key]*Item, stops []routing.UnansweredRequests) {
 // adviseSharedHost advises on a new hostname that a location of another CDN has: one of both answers its requests.
 func (d *objectPlanner) adviseSharedHost(r *requestComparer) (found diag.List) {
 	o, host := d.manifest, kind.HostKey(d.manifest.Host)
-	if d.exists && kind.HostKey(d.live.Host) == host {
+	if d.item.Live.Exists && kind.HostKey(d.live.Host) == host {
 		return nil
 	}
 	for _, c := range r.site().Claimants(host) {
