@@ -37,9 +37,6 @@ func mustParseSchema(name string) *Field {
 	return field
 }
 
-// Schema returns the kind's JSON Schema (2020-12).
-func (k *Kind) Schema() []byte { return readSchema(k.Name) }
-
 // Root returns the fields of the whole envelope: apiVersion, kind, metadata, spec and status. It is
 // built once; do not change it.
 func (k *Kind) Root() *Field {

@@ -46,7 +46,7 @@ func (w *worker) convertDocument(doc *yaml.Node) {
 	defer w.file.EndDocument()
 	w.file.object = nil
 	root := RootNode(doc)
-	if root == nil || w.file.HasTooManyErrors() {
+	if root == nil || w.file.beyondFile.worst == diag.Error { // another error would not be kept
 		return
 	}
 	marks := w.file.takeMarks(w.file.documentEnd(root.Line))
@@ -56,24 +56,16 @@ func (w *worker) convertDocument(doc *yaml.Node) {
 		return
 	}
 	apiVersion, name := MemberValue(root, "apiVersion"), MemberValue(root, "kind")
-	if text := ScalarText(apiVersion); text == projectVersion && ScalarText(name) == projectKind {
+	version, kindName := ScalarText(apiVersion), ScalarText(name)
+	if version == projectVersion && kindName == projectKind {
 		return
 	}
-	k, ok := KindOf(root)
+	k, ok := kind.FindByEnvelope(version, kindName)
 	if !ok {
 		w.reportUnknownKind(root, apiVersion, name)
 		return
 	}
 	w.convertObject(k, root, marks)
-}
-
-// KindOf finds the kind of a document, which may be kind.RequestTest.
-func KindOf(root *yaml.Node) (*kind.Kind, bool) {
-	apiVersion, name := ScalarText(MemberValue(root, "apiVersion")), ScalarText(MemberValue(root, "kind"))
-	if k := kind.RequestTestKind(); apiVersion == k.APIVersion && name == k.Name {
-		return k, true
-	}
-	return kind.FindByEnvelope(apiVersion, name)
 }
 
 func (w *worker) reportUnknownKind(root, apiVersion, name *yaml.Node) {
@@ -172,9 +164,9 @@ func dropGeneralFindings(f *FileState) {
 	for _, x := range f.DocumentFindings() {
 		best[x.Field] = max(best[x.Field], precisionOf(x))
 	}
-	f.SetCurrentDocumentFindings(slices.DeleteFunc(f.DocumentFindings(), func(x diag.Finding) bool {
+	f.Findings = append(f.Findings[:f.from], slices.DeleteFunc(f.DocumentFindings(), func(x diag.Finding) bool {
 		return slices.Contains([]string{RuleUnknownField, ruleSchema, ruleUnquoted, ruleEmpty}, x.Rule) && precisionOf(x) < best[x.Field]
-	}))
+	})...)
 }
 
 // precisionOf ranks findings about one field, from general to specific: a warning, then errors about the

@@ -155,17 +155,6 @@ func (h hostField) oddities() []string {
 	return odd
 }
 
-// firstByHost returns the first CDN of each hostname, in the form of kind.HostKey.
-func firstByHost(all []CheckedObject) map[string]CheckedObject {
-	first := map[string]CheckedObject{}
-	for _, o := range all {
-		if key := kind.HostKey(o.Hostname()); o.Key().Kind == cdn && o.Hostname() != "" && first[key] == nil {
-			first[key] = o
-		}
-	}
-	return first
-}
-
 func checkServerOwned(s *RuleSubject) {
 	check := func(owner map[string]any, path string, names ...string) {
 		for _, name := range names {

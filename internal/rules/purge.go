@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -76,9 +77,11 @@ func isGeneric(name string) bool {
 }
 
 func checkPurgeHostnameCase(all []CheckedObject, report reportOn) {
-	first, exact := firstByHost(all), map[string]bool{}
+	first, exact := map[string]CheckedObject{}, map[string]bool{}
 	for _, o := range all {
-		exact[o.Hostname()] = exact[o.Hostname()] || o.Key().Kind == cdn
+		if key := kind.HostKey(o.Hostname()); o.Hostname() != "" && o.Key().Kind == cdn {
+			first[key], exact[o.Hostname()] = cmp.Or(first[key], o), true
+		}
 	}
 	for _, o := range all {
 		host := o.Hostname()
