@@ -131,26 +131,15 @@ func (o Override) HidesDocumented() bool {
 	return !field.ReadOnly
 }
 
-// AdoptedSpec is the manifest of a live object that is adopted.
-type AdoptedSpec struct {
-	// Spec is canonical JSON.
-	Spec []byte
-	// Left are the fields that live has and the manifest lacks because the schema
-	// does not know them, each once: upstreams[].hostHeader.
-	Left []string
-}
-
 // ManageableSpec returns the part of a live spec, canonical JSON, that is worth managing: the fields that the
 // schema knows, in the documented types. In a list without keys all fields stay, because a later write
-// would lose them (docs/design.md B3). With all, Take leaves out only nulls and excluded fields.
-func ManageableSpec(k *kind.Kind, overrides []Override, live []byte, all bool) AdoptedSpec {
+// would lose them (docs/design.md B3). With all, it leaves out only nulls and excluded fields. left are the fields that the
+// schema does not know, each once: upstreams[].hostHeader.
+func ManageableSpec(k *kind.Kind, overrides []Override, live []byte, all bool) (spec []byte, left []string) {
 	t := specAdopter{all: all, left: map[string]bool{}}
 	rules := RulesFor(k, overrides)
-	spec := t.dropUnknown(k.Spec(), rules, "", withTypedEmpties(k.Spec(), canon.MustDecode(live)))
-	return AdoptedSpec{
-		Spec: canon.Encode(merge.NormalizeLive(rules, spec)),
-		Left: slices.Sorted(maps.Keys(t.left)),
-	}
+	known := t.dropUnknown(k.Spec(), rules, "", withTypedEmpties(k.Spec(), canon.MustDecode(live)))
+	return canon.Encode(merge.NormalizeLive(rules, known)), slices.Sorted(maps.Keys(t.left))
 }
 
 // withTypedEmpties returns a value with an empty object where a server answers an empty list for one, as PHP does, and the
@@ -179,7 +168,7 @@ func withTypedEmpties(f *kind.Field, v any) any {
 	return v
 }
 
-// SortSpecSets returns a spec with the lists whose order means nothing in that of Take.
+// SortSpecSets returns a spec with the lists whose order means nothing in that of ManageableSpec.
 func SortSpecSets(k *kind.Kind, overrides []Override, spec []byte) []byte {
 	tree := canon.MustDecode(spec)
 	merge.SortSets(RulesFor(k, overrides), tree)
