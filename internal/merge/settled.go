@@ -179,8 +179,6 @@ func scalarText(v any) (string, scalarKind) {
 		return strconv.FormatBool(t), isBool
 	case json.Number:
 		return string(canon.Number(t)), isNumber
-	case int, float64:
-		return string(canon.Encode(t)), isNumber
 	}
 	return "", notScalar
 }
