@@ -44,7 +44,6 @@ func (p *Planner) adviseOnPlan(out *Plan, all *plannedObjects, outdated map[kind
 			found.addFindings(o.SplitSilenced(a.adviseOnUnpurged(it, o, all.waiting, outdated[it.Key])))
 		}
 		if o != nil && o.Kind.IsRequestOnly() {
-			found = p.adviseOnManifest(o, o.Tree())
 			spec := parseSpec(o.Spec)
 			by, hosts := a.lookUpServed(spec.Hostname), hostsOf(spec.Hostname, spec.Subdomains)
 			found.addFindings(o.SplitSilenced(append(adviseOnPurgeAll(o, spec, by, hosts), adviseOnUnmatched(o, spec, by, hosts)...)))

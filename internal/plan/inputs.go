@@ -175,7 +175,7 @@ func (p *Planner) planBatch(s *plannedObjects, indices []int, decide func(*objec
 		d.live = p.in.Live.Objects[o.Key()]
 		decide(d)
 		switch {
-		case o.Kind.IsRequestOnly() || !p.isTargeted(o.Key()):
+		case !p.isTargeted(o.Key()):
 		case p.in.Options.ForDrift:
 			s.requests.addDrift(d)
 		case d.item.Op.sendsRequest():
@@ -192,19 +192,14 @@ func (p *Planner) planBatch(s *plannedObjects, indices []int, decide func(*objec
 	}
 }
 
-// collectAdvice collects the advice on what is created or changed, and compares what that does to requests.
-func (d *objectPlanner) collectAdvice(r *requestComparer) objectAdvice {
-	a := d.adviseOnManifest(d.manifest, d.manifestSpec())
+// collectAdvice collects the advice on what is sent that needs only the manifest, and compares what a change does to requests.
+func (d *objectPlanner) collectAdvice(r *requestComparer) (a objectAdvice) {
+	settings := manifest.LoadSettings{Precedence: d.in.Project.Platform.Precedence}
+	a.shown, a.silenced = manifest.Advise(d.manifest, d.manifestSpec(), settings)
 	if c, ok := d.routingChange(); ok {
 		r.addChange(c)
 		a.addFindings(d.manifest.SplitSilenced(d.adviseSharedHost(r)))
 	}
-	return a
-}
-
-// adviseOnManifest runs the rules that need nothing but the manifest.
-func (p *Planner) adviseOnManifest(o *manifest.Object, spec map[string]any) (a objectAdvice) {
-	a.shown, a.silenced = manifest.Advise(o, spec, manifest.LoadSettings{Precedence: p.in.Project.Platform.Precedence})
 	return a
 }
 
