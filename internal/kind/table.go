@@ -58,10 +58,10 @@ func AllKinds() []*Kind { return table }
 // RequestKind returns the kind of requests that are sent once and leave no object.
 func RequestKind() *Kind { return table[slices.IndexFunc(table, (*Kind).IsRequestOnly)] }
 
-var documentKinds = append(slices.Clip(table), &tableOfTests)
+var tableOfDocumentKinds = append(slices.Clip(table), &tableOfTests)
 
 // AllDocumentKinds returns All and RequestTestKind.
-func AllDocumentKinds() []*Kind { return documentKinds }
+func AllDocumentKinds() []*Kind { return tableOfDocumentKinds }
 
 // FindKind finds a kind by its name, short name or plural, in any case.
 func FindKind(name string) (*Kind, bool) {
@@ -81,7 +81,7 @@ func FindKind(name string) (*Kind, bool) {
 
 // FindByEnvelope finds the kind of an envelope, which may be RequestTestKind.
 func FindByEnvelope(apiVersion, name string) (*Kind, bool) {
-	for _, k := range documentKinds {
+	for _, k := range tableOfDocumentKinds {
 		if k.Name == name && (k.APIVersion == apiVersion || k.Alias != nil && k.Alias.MatchString(apiVersion)) {
 			return k, true
 		}
