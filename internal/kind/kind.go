@@ -257,7 +257,7 @@ func (k *Kind) ReadObject(doc []byte) (LiveObject, error) {
 				return LiveObject{}, fmt.Errorf("kind is %.40s, not %q", value, k.Name)
 			}
 		case "metadata":
-			meta, _ = canon.MustDecode(value).(map[string]any)
+			meta = canon.Object(canon.MustDecode(value))
 		case "spec":
 			spec = value
 		case "status":
@@ -302,11 +302,8 @@ func (k *Kind) IsReady(status []byte) (ready bool, failure string) {
 	if k.ReadyField == "" {
 		return true, ""
 	}
-	v, err := canon.Decode(status)
-	if err != nil {
-		return false, ""
-	}
-	tree, _ := v.(map[string]any)
+	v, _ := canon.Decode(status) // without a status, it is not ready
+	tree := canon.Object(v)
 	switch reason := tree["error"].(type) {
 	case string:
 		return false, reason

@@ -255,8 +255,7 @@ func EditorSchema() []byte {
 	definitions, branches, kinds, snippets := map[string]any{}, []any{}, []any{}, []any{}
 	for _, name := range names {
 		schema := canon.Object(canon.MustDecode(readSchema(name)))
-		defs, _ := schema["$defs"].(map[string]any)
-		definition := forEditor(schema, defs)
+		definition := forEditor(schema, canon.Object(schema["$defs"]))
 		definitions[name] = definition
 		kinds = append(kinds, name)
 		snippets = append(snippets, map[string]any{
@@ -319,19 +318,17 @@ func EditorSchemaPath(name string) string {
 func forEditor(schema, defs map[string]any) map[string]any {
 	out := map[string]any{}
 	if ref, ok := schema["$ref"].(string); ok {
-		def, _ := defs[strings.TrimPrefix(ref, "#/$defs/")].(map[string]any)
-		out = forEditor(def, defs)
+		out = forEditor(canon.Object(defs[strings.TrimPrefix(ref, "#/$defs/")]), defs)
 	}
 	for name, v := range schema {
-		below, _ := v.(map[string]any)
+		below := canon.Object(v)
 		switch {
 		case strings.HasPrefix(name, "$"), strings.HasPrefix(name, "x-trueup-"):
 		case name == "properties":
 			required, _ := schema["required"].([]any)
 			fields := map[string]any{}
 			for name, v := range below {
-				field, _ := v.(map[string]any)
-				field = forEditor(field, defs)
+				field := forEditor(canon.Object(v), defs)
 				if fields[name] = field; !slices.Contains(required, any(name)) {
 					allowNull(field)
 				}

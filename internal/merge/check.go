@@ -256,7 +256,7 @@ func putAt(r *Rules, desired, after any, at []PathStep, value any) any {
 	}
 	step := at[0]
 	if !step.Element {
-		was, _ := desired.(map[string]any)
+		was := canon.Object(desired)
 		out := map[string]any{step.Field: putAt(r.fieldRules(step.Field), was[step.Field], fieldOf(after, step.Field), at[1:], value)}
 		for name, v := range was {
 			if name != step.Field {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"trueup/internal/canon"
 	"trueup/internal/kind"
 )
 
@@ -95,8 +96,7 @@ type SentList struct {
 // takes what is no object for an empty one, and never changes the inputs.
 func Compare(in Input) Comparison {
 	root := in.rootNode()
-	want, _ := in.Desired.(map[string]any)
-	have, _ := in.Live.(map[string]any)
+	want, have := canon.Object(in.Desired), canon.Object(in.Live)
 	root.want, root.have = want, have
 	w := patchBuilder{takeOver: in.TakeOver, leave: in.LeaveDrift, recorded: root.recordedValue() != nil}
 	if needsNoPatch(root.rules, root.base, want, have) && (!w.recorded || isSame(root.rules, in.Applied, want)) {

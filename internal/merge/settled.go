@@ -77,8 +77,7 @@ func objectNeedsNoPatch(r *Rules, b recordedValues, want, have map[string]any) b
 
 // hasDroppedField reports whether have has a field that the record had and want has not.
 func hasDroppedField(r *Rules, record any, want, have map[string]any) bool {
-	fields, _ := record.(map[string]any)
-	for k, v := range fields {
+	for k, v := range canon.Object(record) {
 		if _, said := want[k]; !said && v != nil && !r.fieldRules(k).isEmpty(have[k]) && !r.fieldRules(k).isExcluded() {
 			return true
 		}

@@ -53,8 +53,7 @@ func visitValues(at string, v any, place string, yield func(string, any) bool) b
 		return true
 	}
 	end := strings.IndexAny(place+".", ".[")
-	m, _ := v.(map[string]any)
-	below := m[place[:end]]
+	below := canon.At(v, place[:end])
 	return below == nil || visitValues(kind.JoinField(at, place[:end]), below, strings.TrimPrefix(place[end:], "."), yield)
 }
 
