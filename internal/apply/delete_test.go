@@ -55,7 +55,7 @@ func departed(t *testing.T) *stage {
 	s := begin(t, snapshot("db"))
 	s.created = "2026-11-20T09:00:00Z"
 	s.has("VolumeSnapshot/db", disk("data")).applied("VolumeSnapshot/db", disk("data")).leaves("old")
-	s.plan = plan.Options{Prune: true, MaxDeletes: 2}
+	s.plan, s.project.MaxDeletes = plan.Options{Prune: true}, new(2)
 	s.base = plan.PruneBase{Trees: []plan.BaseTree{{Ref: "HEAD", Set: load(t, snapshot("old"), snapshot("older"))}}}
 	return s
 }

@@ -104,6 +104,7 @@ type stage struct {
 	hurry   chan struct{}
 	options apply.SendOptions
 	plan    plan.Options
+	project plan.ProjectSettings
 	noted   bool
 	// lingers lets what is deleted terminate for a while; base is what git had before.
 	lingers bool
@@ -543,7 +544,7 @@ func (s *stage) ready() (*plan.Planner, *plan.Plan) {
 	if !s.noted {
 		view = ledger.View{Problem: "it is lost"}
 	}
-	planner := plan.NewPlanner(plan.Inputs{Set: s.set, Live: state, Ledger: view, At: ledger.NewInstant(s.now, s.now), Options: s.plan, Base: s.base})
+	planner := plan.NewPlanner(plan.Inputs{Set: s.set, Live: state, Ledger: view, At: ledger.NewInstant(s.now, s.now), Options: s.plan, Project: s.project, Base: s.base})
 	p, findings := planner.MakePlan()
 	if findings.HasErrors() {
 		s.t.Fatalf("findings: %v", findings)

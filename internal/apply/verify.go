@@ -60,7 +60,7 @@ func (w *itemRun) showsUnconverged(m merge.Mismatch) bool {
 		return true
 	}
 	field := fieldAt(w.kind.Spec(), m.At)
-	return field != nil && field.RiskOf(m.Sent, m.Returned, nil).IsGrave()
+	return field != nil && field.RiskOf(m.Sent, m.Returned).IsGrave()
 }
 
 // fieldAt returns the documented field at a place of a spec, or nil.

@@ -111,7 +111,7 @@ func helpOf(t *testing.T) (all []helped) {
 func TestReferenceHasEveryField(t *testing.T) {
 	files := map[string]string{}
 	for _, k := range kind.AllKinds() {
-		files[strings.ToLower(k.Name)+".md"] = k.SchemaFile
+		files[strings.ToLower(k.Name)+".md"] = strings.ToLower(k.Name) + ".schema.json"
 	}
 	for _, name := range kind.OwnFiles() {
 		files[name+".md"] = name + ".schema.json"

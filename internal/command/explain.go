@@ -30,7 +30,7 @@ func newExplain(run *Run) *cobra.Command {
 			all := allSchemas()
 			return table("trueup.schemas/v1", "schemas", all, diag.MapList(all, func(s schema) []string { return []string{s.Name, s.Description} })), nil
 		case asSchema:
-			_, text, ok := kind.SchemaNamed(args[0])
+			text, ok := kind.SchemaNamed(args[0])
 			if !ok {
 				return report.Document{}, fmt.Errorf("there is no schema %q%s", args[0],
 					cmp.Or(diag.DidYouMean(args[0], kind.SchemaNames()), ": trueup explain --schema lists them"))
@@ -342,7 +342,7 @@ type schema struct {
 func allSchemas() []schema {
 	var all []schema
 	for _, name := range kind.SchemaNames() {
-		_, text, _ := kind.SchemaNamed(name)
+		text, _ := kind.SchemaNamed(name)
 		var s schema
 		_ = json.Unmarshal(text, &s) // schemas are part of the program
 		s.Name = name

@@ -145,7 +145,7 @@ func RecordAdoption(ctx context.Context, cfg config.Options, l config.LoadedProj
 	if o == nil {
 		return nil, fmt.Errorf("there is no manifest of %s: only objects in git can be adopted", key)
 	}
-	spec := plan.NewPlanner(plan.Inputs{Set: l.Set, Options: plan.Options{Overrides: l.Project.Overrides}}).ManagedSpec(o)
+	spec := plan.NewPlanner(plan.Inputs{Set: l.Set, Project: l.Project.ProjectSettings}).ManagedSpec(o)
 	return o, cfg.WithLedger(ctx, l.Project, l.Set, func(_ *config.Platform, l *ledger.Ledger) error {
 		return l.Adopt(ctx, key, newAdoption(o.Kind, spec, reason))
 	})

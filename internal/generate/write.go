@@ -135,16 +135,16 @@ func (r *PullResult) New() []*PulledObject {
 
 func (r *pullRun) setVerdict(i *PulledObject) {
 	k := i.live.Kind
-	taken := plan.ManageableSpec(k, r.project.Overrides, i.live.Spec, r.opts.AllFields)
-	if !r.planIsEmpty(i, taken.Spec) {
+	spec, unknown := plan.ManageableSpec(k, r.project.Overrides, i.live.Spec, r.opts.AllFields)
+	if !r.planIsEmpty(i, spec) {
 		// What git has managed until now can't be left out: apply would remove it.
-		taken = plan.ManageableSpec(k, r.project.Overrides, i.live.Spec, true)
+		spec, unknown = plan.ManageableSpec(k, r.project.Overrides, i.live.Spec, true)
 	}
-	i.Unknown = taken.Left
-	if bytes.Equal(taken.Spec, i.live.Spec) {
-		taken.Spec = i.live.Spec // once in memory
+	i.Unknown = unknown
+	if bytes.Equal(spec, i.live.Spec) {
+		spec = i.live.Spec // once in memory
 	}
-	i.draft = yamledit.Draft{Kind: k, Name: i.Name, Spec: taken.Spec, Head: r.headLines(i), Silence: "live has it"}
+	i.draft = yamledit.Draft{Kind: k, Name: i.Name, Spec: spec, Head: r.headLines(i), Silence: "live has it"}
 	if !r.project.Exists() {
 		i.draft.Namespace = r.platform.Workspace.Name
 	}

@@ -29,15 +29,6 @@ func DurationOf(number, unit string) (d time.Duration, ok bool) {
 	return 0, false
 }
 
-// FormatTimeUnits returns a number of units of time in words, such as "2 h 55 min"; ok is that of DurationOf.
-func FormatTimeUnits(number, unit string) (text string, ok bool) {
-	d, ok := DurationOf(number, unit)
-	if !ok {
-		return "", false
-	}
-	return FormatDuration(d), true
-}
-
 // ParseDuration reads a duration of whole units, such as "90s", "1h30m", "5 min" or "7d".
 func ParseDuration(text string) (d time.Duration, ok bool) {
 	rest := strings.ReplaceAll(text, " ", "")

@@ -68,7 +68,6 @@ type Kind struct {
 	Collection string
 	Verbs      []Verb
 	Policy     Policy
-	SchemaFile string // a file of the directory schemas
 	// HostField is the field of spec that has a hostname, or "". IsRequestOnly objects wait for the
 	// Converge object of the same hostname.
 	HostField string
@@ -229,9 +228,8 @@ const KeepAnnotation = "trueup.dev/keep"
 
 // HasKeepAnnotation reports whether metadata has the KeepAnnotation with any value except false.
 func HasKeepAnnotation(metadata map[string]any) bool {
-	annotations, _ := metadata["annotations"].(map[string]any)
-	value, marked := annotations[KeepAnnotation]
-	return marked && value != nil && value != "false" && value != false
+	value := canon.At(metadata, "annotations", KeepAnnotation)
+	return value != nil && value != "false" && value != false
 }
 
 // HostKey returns a hostname as a map key: in lower case and without a final dot (RFC 4343).
@@ -264,7 +262,7 @@ func (k *Kind) ReadObject(doc []byte) (LiveObject, error) {
 				return LiveObject{}, fmt.Errorf("kind is %.40s, not %q", value, k.Name)
 			}
 		case "metadata":
-			meta, _ = canon.MustDecode(value).(map[string]any)
+			meta = canon.Object(canon.MustDecode(value))
 		case "spec":
 			spec = value
 		case "status":
@@ -309,11 +307,8 @@ func (k *Kind) IsReady(status []byte) (ready bool, failure string) {
 	if k.ReadyField == "" {
 		return true, ""
 	}
-	v, err := canon.Decode(status)
-	if err != nil {
-		return false, ""
-	}
-	tree, _ := v.(map[string]any)
+	v, _ := canon.Decode(status) // without a status, it is not ready
+	tree := canon.Object(v)
 	switch reason := tree["error"].(type) {
 	case string:
 		return false, reason

@@ -2,6 +2,7 @@ package kind_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"trueup/internal/kind"
@@ -128,7 +129,7 @@ func TestForEnvelope(t *testing.T) {
 		if !known || byName.Name != tt.kind {
 			continue
 		}
-		apiVersion, err := compiler().Compile("embedded:///" + byName.SchemaFile + "#/properties/apiVersion")
+		apiVersion, err := compiler().Compile("embedded:///" + strings.ToLower(byName.Name) + ".schema.json#/properties/apiVersion")
 		if err != nil {
 			t.Fatal(err)
 		}

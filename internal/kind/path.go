@@ -30,6 +30,12 @@ func JoinField(path, name string) string {
 // JoinIndex returns the path of an element of a list, from 0: locations[2].
 func JoinIndex(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }
 
+// IsWithin reports whether a path is another one, or leads below it.
+func IsWithin(path, other string) bool {
+	rest, ok := strings.CutPrefix(path, other)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+}
+
 // QuoteElement returns what names an element of a list in the brackets of a path, in quotes if it has other
 // characters than names usually have: limit, /static/*, "a b". key has the fields that the name is made of. A path,
 // host or port has separators, too.

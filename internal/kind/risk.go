@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"trueup/internal/canon"
 )
 
 //go:embed risks.table
@@ -60,13 +62,11 @@ func (k *Kind) addRisks() {
 	}
 }
 
-// RiskOf returns what a change of this field can do; nil is absent. around is the object that has the field, or nil
-// if it is not known.
-func (f *Field) RiskOf(before, after, around any) Risk {
-	return f.RiskRowOf(before, after, around).Risk
-}
+// RiskOf returns what a change of this field can do in any object; nil is absent.
+func (f *Field) RiskOf(before, after any) Risk { return f.RiskRowOf(before, after, nil).Risk }
 
-// RiskRowOf is RiskOf with the reason. It is the row of the gravest change in an object or a list.
+// RiskRowOf is RiskOf with the reason, in the object around the field; nil if it is not known. Of a change in an object or a
+// list it is the row of the gravest one.
 func (f *Field) RiskRowOf(before, after, around any) RiskRow {
 	if isChange := before != nil || after != nil; isChange && (!f.documentsAll(before) || !f.documentsAll(after)) {
 		return undocumentedRisk()
@@ -102,9 +102,6 @@ func graverRow(a, b RiskRow) RiskRow {
 	}
 	return a
 }
-
-// RiskOfRemoval returns what removing a value of this field can do.
-func (f *Field) RiskOfRemoval(value any) Risk { return f.RiskOf(value, nil, nil) }
 
 // riskBelow returns the gravest row of the changes in a documented object or list.
 func (f *Field) riskBelow(before, after any) (row RiskRow) {
@@ -159,7 +156,7 @@ func (f *Field) valueRisk(value, around any) (row RiskRow) {
 // fitsChange reports whether a change is one that a row is about.
 func (f *Field) fitsChange(change string, before, after, around any) bool {
 	change, condition, conditional := strings.Cut(change, " of ")
-	if path, want, _ := strings.Cut(condition, "="); conditional && fmt.Sprint(valueAt(around, strings.Split(path, "."))) != want {
+	if path, want, _ := strings.Cut(condition, "="); conditional && fmt.Sprint(canon.At(around, strings.Split(path, ".")...)) != want {
 		return false
 	}
 	word, value, _ := strings.Cut(change, " ")
@@ -191,20 +188,12 @@ func (f *Field) fitsNumber(word, value string, before, after, around any) bool {
 // numericValue returns the number that a value is, in seconds if it is a time.
 func (f *Field) numericValue(v, around any) (float64, bool) {
 	n, err := strconv.ParseFloat(fmt.Sprint(v), 64)
-	if unit := valueAt(around, []string{f.Unit}); f.Unit != "" && unit != nil {
+	if unit := canon.At(around, f.Unit); f.Unit != "" && unit != nil {
 		if one, ok := DurationOf("1", fmt.Sprint(unit)); ok {
 			n *= one.Seconds()
 		}
 	}
 	return n, err == nil
-}
-
-func valueAt(v any, fields []string) any {
-	for _, name := range fields {
-		object, _ := v.(map[string]any)
-		v = object[name]
-	}
-	return v
 }
 
 // documentsAll reports whether the platform documents all fields, types and values of v.
@@ -287,7 +276,7 @@ func (f *Field) elementNamed(list []any, name string) any {
 
 // NameOf returns the key of an element of a list, and its last part, or "" if it has none.
 func (r *ListRule) NameOf(element any) (whole, last string) {
-	object, _ := element.(map[string]any)
+	object := canon.Object(element)
 	if r == nil || object == nil {
 		return "", ""
 	}

@@ -17,31 +17,31 @@ import (
 
 const schemaEnding = ".schema.json"
 
+// schemaFile returns the file of the schema with a name, in any case: that of a kind, or one of SchemaNames.
+func schemaFile(name string) string { return strings.ToLower(name) + schemaEnding }
+
 // readSchema and mustParseSchema panic on an error, because schemas are part of the program.
-func readSchema(file string) []byte {
-	b, err := schemas.FS.ReadFile(file)
+func readSchema(name string) []byte {
+	b, err := schemas.FS.ReadFile(schemaFile(name))
 	if err != nil {
-		panic(fmt.Sprintf("schema %s: %v", file, err))
+		panic(fmt.Sprintf("schema %s: %v", name, err))
 	}
 	return b
 }
 
-func mustParseSchema(file string) *Field {
-	field, err := parseSchema(readSchema(file))
+func mustParseSchema(name string) *Field {
+	field, err := parseSchema(readSchema(name))
 	if err != nil {
-		panic(fmt.Sprintf("schema %s: %v", file, err))
+		panic(fmt.Sprintf("schema %s: %v", name, err))
 	}
 	return field
 }
-
-// Schema returns the kind's JSON Schema (2020-12).
-func (k *Kind) Schema() []byte { return readSchema(k.SchemaFile) }
 
 // Root returns the fields of the whole envelope: apiVersion, kind, metadata, spec and status. It is
 // built once; do not change it.
 func (k *Kind) Root() *Field {
 	k.once.Do(func() {
-		k.root = mustParseSchema(k.SchemaFile)
+		k.root = mustParseSchema(k.Name)
 		k.addRisks()
 	})
 	return k.root
@@ -65,22 +65,20 @@ func SchemaNames() []string {
 	return names
 }
 
-// SchemaNamed returns the file name and the JSON Schema of a kind, by any name that FindKind accepts, or of
-// one of SchemaNames.
-func SchemaNamed(name string) (file string, schema []byte, ok bool) {
-	file = strings.ToLower(name) + schemaEnding
+// SchemaNamed returns the JSON Schema of a kind, by any name that FindKind accepts, or of one of SchemaNames.
+func SchemaNamed(name string) (schema []byte, ok bool) {
 	if k, known := FindKind(name); known {
-		file = k.SchemaFile
+		name = k.Name
 	}
-	schema, err := schemas.FS.ReadFile(file)
-	return file, schema, err == nil
+	schema, err := schemas.FS.ReadFile(schemaFile(name))
+	return schema, err == nil
 }
 
 // tableOfOwnFiles have the fields of the files that users write for trueup.
 var tableOfOwnFiles = map[string]func() *Field{"config": ownFile("config"), "project": ownFile("project"), "requesttest": ownFile("requesttest")}
 
 func ownFile(name string) func() *Field {
-	return sync.OnceValue(func() *Field { return mustParseSchema(name + schemaEnding) })
+	return sync.OnceValue(func() *Field { return mustParseSchema(name) })
 }
 
 // OwnFiles returns the names of the formats of files that users write for trueup.
@@ -249,19 +247,19 @@ const editorNote = "trueup init wrote this file and updates it unless it was edi
 // name: the kind of a document selects the definition. It is draft-07, which every editor knows, and refers to
 // nothing outside itself. A null says that a field must be absent, so every optional field may be null.
 func EditorSchema() []byte {
-	files := map[string]string{projectKind: "project.schema.json"}
+	names := []string{projectKind}
 	for _, k := range AllDocumentKinds() {
-		files[k.Name] = k.SchemaFile
+		names = append(names, k.Name)
 	}
+	slices.Sort(names)
 	definitions, branches, kinds, snippets := map[string]any{}, []any{}, []any{}, []any{}
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		schema := canon.MustDecode(readSchema(files[name])).(map[string]any)
-		defs, _ := schema["$defs"].(map[string]any)
-		definition := forEditor(schema, defs)
+	for _, name := range names {
+		schema := canon.Object(canon.MustDecode(readSchema(name)))
+		definition := forEditor(schema, canon.Object(schema["$defs"]))
 		definitions[name] = definition
 		kinds = append(kinds, name)
 		snippets = append(snippets, map[string]any{
-			"label": name, "description": definition["description"], "body": mustParseSchema(files[name]).ExampleValue(false),
+			"label": name, "description": definition["description"], "body": mustParseSchema(name).ExampleValue(false),
 		})
 		branches = append(branches, map[string]any{
 			"if": map[string]any{
@@ -320,19 +318,17 @@ func EditorSchemaPath(name string) string {
 func forEditor(schema, defs map[string]any) map[string]any {
 	out := map[string]any{}
 	if ref, ok := schema["$ref"].(string); ok {
-		def, _ := defs[strings.TrimPrefix(ref, "#/$defs/")].(map[string]any)
-		out = forEditor(def, defs)
+		out = forEditor(canon.Object(defs[strings.TrimPrefix(ref, "#/$defs/")]), defs)
 	}
 	for name, v := range schema {
-		below, _ := v.(map[string]any)
+		below := canon.Object(v)
 		switch {
 		case strings.HasPrefix(name, "$"), strings.HasPrefix(name, "x-trueup-"):
 		case name == "properties":
 			required, _ := schema["required"].([]any)
 			fields := map[string]any{}
 			for name, v := range below {
-				field, _ := v.(map[string]any)
-				field = forEditor(field, defs)
+				field := forEditor(canon.Object(v), defs)
 				if fields[name] = field; !slices.Contains(required, any(name)) {
 					allowNull(field)
 				}

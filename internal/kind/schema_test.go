@@ -460,7 +460,7 @@ func TestHardWhereTheDocumentIs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := compile(t, k.SchemaFile).Validate(decode(t, doc)); (err == nil) != tt.want {
+		if err := compile(t, strings.ToLower(k.Name)+".schema.json").Validate(decode(t, doc)); (err == nil) != tt.want {
 			t.Errorf("%s %s: %v", tt.kind, tt.patch, err)
 		}
 	}
@@ -534,7 +534,7 @@ func validateTree(t *testing.T, dir string) (n int) {
 	t.Helper()
 	compiled := map[string]*jsonschema.Schema{}
 	for _, k := range kind.AllKinds() {
-		compiled[k.Name] = compile(t, k.SchemaFile)
+		compiled[k.Name] = compile(t, strings.ToLower(k.Name)+".schema.json")
 	}
 	for _, file := range files(t, dir, ".yaml", ".json") {
 		b, err := os.ReadFile(file)

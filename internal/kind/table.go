@@ -16,7 +16,6 @@ var table = []*Kind{
 		Collection:      "/global/workspaces/{workspace_uuid}/cdns",
 		Verbs:           []Verb{List, Get, Create, Patch},
 		Policy:          Converge,
-		SchemaFile:      "cdn.schema.json",
 		HostField:       "hostname",
 		NamespaceOnWire: true,
 	},
@@ -30,7 +29,6 @@ var table = []*Kind{
 		Collection: "/global/workspaces/{workspace_uuid}/purges",
 		Verbs:      []Verb{Create},
 		Policy:     RequestOnly,
-		SchemaFile: "purge.schema.json",
 		HostField:  "hostname",
 		Role:       "cdn-purger",
 	},
@@ -42,7 +40,6 @@ var table = []*Kind{
 		Collection:      "/apis/snapshot.storage.k8s.io/v1/namespaces/{namespace}/volumesnapshots",
 		Verbs:           []Verb{List, Get, Create, Delete},
 		Policy:          CreateOnly,
-		SchemaFile:      "volumesnapshot.schema.json",
 		DiskField:       []string{"source", "persistentVolumeClaimName"},
 		ReadyField:      "readyToUse",
 		NamespaceOnWire: true,
@@ -50,7 +47,7 @@ var table = []*Kind{
 }
 
 // tableOfTests is the envelope of tests of requests: files for trueup, which no platform has objects of.
-var tableOfTests = Kind{Name: "RequestTest", APIVersion: "trueup/v1", SchemaFile: "requesttest.schema.json"}
+var tableOfTests = Kind{Name: "RequestTest", APIVersion: "trueup/v1"}
 
 // RequestTestKind returns the kind of tests of requests. It is not one of All.
 func RequestTestKind() *Kind { return &tableOfTests }
@@ -61,8 +58,10 @@ func AllKinds() []*Kind { return table }
 // RequestKind returns the kind of requests that are sent once and leave no object.
 func RequestKind() *Kind { return table[slices.IndexFunc(table, (*Kind).IsRequestOnly)] }
 
+var tableOfDocumentKinds = append(slices.Clip(table), &tableOfTests)
+
 // AllDocumentKinds returns All and RequestTestKind.
-func AllDocumentKinds() []*Kind { return append(slices.Clip(table), RequestTestKind()) }
+func AllDocumentKinds() []*Kind { return tableOfDocumentKinds }
 
 // FindKind finds a kind by its name, short name or plural, in any case.
 func FindKind(name string) (*Kind, bool) {
@@ -80,9 +79,9 @@ func FindKind(name string) (*Kind, bool) {
 	return nil, false
 }
 
-// FindByEnvelope finds the kind of an envelope.
+// FindByEnvelope finds the kind of an envelope, which may be RequestTestKind.
 func FindByEnvelope(apiVersion, name string) (*Kind, bool) {
-	for _, k := range table {
+	for _, k := range tableOfDocumentKinds {
 		if k.Name == name && (k.APIVersion == apiVersion || k.Alias != nil && k.Alias.MatchString(apiVersion)) {
 			return k, true
 		}

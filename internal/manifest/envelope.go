@@ -46,7 +46,7 @@ func (w *worker) convertDocument(doc *yaml.Node) {
 	defer w.file.EndDocument()
 	w.file.object = nil
 	root := RootNode(doc)
-	if root == nil || w.file.HasTooManyErrors() {
+	if root == nil || w.file.beyondFile.worst == diag.Error { // another error would not be kept
 		return
 	}
 	marks := w.file.takeMarks(w.file.documentEnd(root.Line))
@@ -56,24 +56,16 @@ func (w *worker) convertDocument(doc *yaml.Node) {
 		return
 	}
 	apiVersion, name := MemberValue(root, "apiVersion"), MemberValue(root, "kind")
-	if text := ScalarText(apiVersion); text == projectVersion && ScalarText(name) == projectKind {
+	version, kindName := ScalarText(apiVersion), ScalarText(name)
+	if version == projectVersion && kindName == projectKind {
 		return
 	}
-	k, ok := KindOf(root)
+	k, ok := kind.FindByEnvelope(version, kindName)
 	if !ok {
 		w.reportUnknownKind(root, apiVersion, name)
 		return
 	}
 	w.convertObject(k, root, marks)
-}
-
-// KindOf finds the kind of a document, which may be kind.RequestTest.
-func KindOf(root *yaml.Node) (*kind.Kind, bool) {
-	apiVersion, name := ScalarText(MemberValue(root, "apiVersion")), ScalarText(MemberValue(root, "kind"))
-	if k := kind.RequestTestKind(); apiVersion == k.APIVersion && name == k.Name {
-		return k, true
-	}
-	return kind.FindByEnvelope(apiVersion, name)
 }
 
 func (w *worker) reportUnknownKind(root, apiVersion, name *yaml.Node) {
@@ -125,7 +117,7 @@ func (w *worker) convertObject(k *kind.Kind, root *yaml.Node, marks []CommentMar
 	c.exempt = w.options.Undocumented[k.Name]
 	silences := w.readSilences(root, marks)
 	w.file.object = &Object{Silences: silences}
-	doc, _ := c.convertValue(root, root, k.Root()).(map[string]any)
+	doc := canon.Object(c.convertValue(root, root, k.Root()))
 	if c.stopped {
 		w.file.removeSilenced()
 		return
@@ -133,8 +125,7 @@ func (w *worker) convertObject(k *kind.Kind, root *yaml.Node, marks []CommentMar
 	o := w.buildObject(k, root, doc)
 	o.Silences, w.file.object = silences, o
 	w.checkSchema(doc, k)
-	tree, _ := doc["spec"].(map[string]any)
-	subject := o.newRuleSubject(doc, tree, w.options, w.file)
+	subject := o.newRuleSubject(doc, canon.Object(doc["spec"]), w.options, w.file)
 	if subject.Run(false); k != kind.RequestTestKind() && !w.file.DocumentFindings().HasErrors() {
 		for _, own := range w.options.Own {
 			own.Check(subject)
@@ -153,20 +144,15 @@ func (w *worker) convertObject(k *kind.Kind, root *yaml.Node, marks []CommentMar
 func (w *worker) buildObject(k *kind.Kind, root *yaml.Node, doc map[string]any) *Object {
 	c := &w.convert
 	o := &Object{
-		Kind: k, Path: w.file.Path, Line: root.Line, Column: root.Column,
-		Namespace: w.options.Workspace,
+		Kind: k, Path: w.file.Path, Line: root.Line, Column: root.Column, APIVersion: canon.TextAt(doc, "apiVersion"),
+		Name: canon.TextAt(doc, "metadata", "name"), Namespace: cmp.Or(canon.TextAt(doc, "metadata", "namespace"), w.options.Workspace),
+		Keep: kind.HasKeepAnnotation(canon.Object(doc["metadata"])),
 	}
 	all, end := slices.Concat(c.out.json, c.out.places), len(c.out.json) // one piece of memory
 	o.positions, o.Spec = jsonWithPlaces{all[:end], all[end:]}, all[c.spec.from:c.spec.to:c.spec.to]
 	o.Digest = canon.Digest(o.Spec)
-	o.APIVersion, _ = doc["apiVersion"].(string)
-	metadata, _ := doc["metadata"].(map[string]any)
-	o.Name, _ = metadata["name"].(string)
-	o.Keep = kind.HasKeepAnnotation(metadata)
-	namespace, _ := metadata["namespace"].(string)
-	o.Namespace = cmp.Or(namespace, o.Namespace)
-	if spec, _ := doc["spec"].(map[string]any); k.HostField != "" {
-		o.Host, _ = spec[k.HostField].(string)
+	if k.HostField != "" {
+		o.Host = canon.TextAt(doc, "spec", k.HostField)
 	}
 	return o
 }
@@ -178,9 +164,9 @@ func dropGeneralFindings(f *FileState) {
 	for _, x := range f.DocumentFindings() {
 		best[x.Field] = max(best[x.Field], precisionOf(x))
 	}
-	f.SetCurrentDocumentFindings(slices.DeleteFunc(f.DocumentFindings(), func(x diag.Finding) bool {
+	f.Findings = append(f.Findings[:f.from], slices.DeleteFunc(f.DocumentFindings(), func(x diag.Finding) bool {
 		return slices.Contains([]string{RuleUnknownField, ruleSchema, ruleUnquoted, ruleEmpty}, x.Rule) && precisionOf(x) < best[x.Field]
-	}))
+	})...)
 }
 
 // precisionOf ranks findings about one field, from general to specific: a warning, then errors about the

@@ -25,7 +25,8 @@ func BenchmarkSchema(b *testing.B) {
 		doc, _ = c.convertValue(n.Content[0], n.Content[0], nil).(map[string]any)
 	})
 	k, _ := kind.FindByEnvelope(doc["apiVersion"].(string), doc["kind"].(string))
-	schema, err := rules.CompileSchema(k.SchemaFile, k.Schema())
+	text, _ := kind.SchemaNamed(k.Name)
+	schema, err := rules.CompileSchema(k.Name, text)
 	if err != nil {
 		b.Fatal(err)
 	}

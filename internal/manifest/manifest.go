@@ -47,8 +47,7 @@ func (o *Object) Tree() map[string]any {
 	if len(o.Spec) == 0 {
 		return nil
 	}
-	tree, _ := canon.MustDecode(o.Spec).(map[string]any)
-	return tree
+	return canon.Object(canon.MustDecode(o.Spec))
 }
 
 // CDN returns what answers requests by the manifest alone, or nil if the kind serves no hostname.

@@ -201,9 +201,8 @@ func (c *converter) checkKeep(p mappingMember, f *kind.Field) {
 
 // hasOnlyKeepAnnotation reports whether annotations hold only the one that trueup reads.
 func hasOnlyKeepAnnotation(annotations any) bool {
-	m, _ := annotations.(map[string]any)
-	_, keeps := m[kind.KeepAnnotation]
-	return keeps && len(m) == 1
+	_, keeps := canon.Object(annotations)[kind.KeepAnnotation]
+	return keeps && len(canon.Object(annotations)) == 1
 }
 
 // reportUnknownMember reports a member that the schema does not have. A misspelt one is an error: trueup would

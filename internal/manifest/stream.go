@@ -117,14 +117,6 @@ func (f *FileState) StartDocument() {
 // DocumentFindings returns the findings of the current document.
 func (f *FileState) DocumentFindings() diag.List { return f.Findings[f.from:] }
 
-// SetCurrentDocumentFindings sets the findings of the current document.
-func (f *FileState) SetCurrentDocumentFindings(own diag.List) {
-	f.Findings = append(f.Findings[:f.from], own...)
-}
-
-// HasTooManyErrors reports whether the file has so many findings that another error would not be kept.
-func (f *FileState) HasTooManyErrors() bool { return f.beyondFile.worst == diag.Error }
-
 // EndDocument says how many findings of the document are not kept.
 func (f *FileState) EndDocument() {
 	if more := f.beyondDocument; more.count > 0 {

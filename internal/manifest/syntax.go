@@ -2,7 +2,9 @@ package manifest
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -105,13 +107,8 @@ func explainMistake(message, line string) syntaxHint {
 	if conflict().MatchString(line) {
 		return syntaxHint{"", RuleSyntax, "git could not merge this part of the file", "resolve the conflict, and remove the lines <<<<<<<, ======= and >>>>>>>"}
 	}
-	for _, m := range knownMistakes() {
-		if strings.Contains(message, m.part) {
-			if m.message == "" {
-				m.message = message
-			}
-			return m
-		}
-	}
-	return syntaxHint{}
+	all := knownMistakes()
+	m := all[slices.IndexFunc(all, func(m syntaxHint) bool { return strings.Contains(message, m.part) })] // the last one is about any message
+	m.message = cmp.Or(m.message, message)
+	return m
 }

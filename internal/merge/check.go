@@ -3,10 +3,10 @@ package merge
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"trueup/internal/canon"
 	"trueup/internal/effect"
+	"trueup/internal/kind"
 )
 
 // CompletedWrite is a write to an object, whose result Check compares with what it asked for.
@@ -218,18 +218,12 @@ func (c *checker) checkRefilled(n node, was any) {
 }
 
 func (c *checker) reportNotRemoved(n node) {
-	if slices.ContainsFunc(c.lost, func(v PathValue) bool { return isWithin(n.path, v.Path) }) {
+	if slices.ContainsFunc(c.lost, func(v PathValue) bool { return kind.IsWithin(n.path, v.Path) }) {
 		c.noteFilled(n)
 		return
 	}
 	c.reportMismatch(n, true)
 	c.found[len(c.found)-1].Fault = NotRemoved
-}
-
-// isWithin reports whether a path is another one, or leads below it.
-func isWithin(path, other string) bool {
-	rest, ok := strings.CutPrefix(path, other)
-	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
 func (c *checker) reportMismatch(n node, asked bool) {
@@ -262,7 +256,7 @@ func putAt(r *Rules, desired, after any, at []PathStep, value any) any {
 	}
 	step := at[0]
 	if !step.Element {
-		was, _ := desired.(map[string]any)
+		was := canon.Object(desired)
 		out := map[string]any{step.Field: putAt(r.fieldRules(step.Field), was[step.Field], fieldOf(after, step.Field), at[1:], value)}
 		for name, v := range was {
 			if name != step.Field {

@@ -12,6 +12,7 @@ import (
 	"trueup/internal/canon"
 	"trueup/internal/e2e/long"
 	"trueup/internal/effect"
+	"trueup/internal/kind"
 )
 
 // TestDisturbedWrites: a server that disturbs a write in one place is found there, as a fault of what was asked for or of
@@ -379,9 +380,9 @@ func withDefaults(d dice, r *Rules, v any) any {
 			case v[k] != nil:
 				v[k] = withDefaults(d, field, v[k])
 			case isKey || !d.in(3):
-			case field.scalarType() == Number:
+			case field.scalarType() == kind.Number:
 				v[k] = json.Number("99")
-			case field.scalarType() == Text:
+			case field.scalarType() == kind.Text:
 				v[k] = "default"
 			case len(field.Fields) > 0:
 				v[k] = withDefaults(d, field, map[string]any{})

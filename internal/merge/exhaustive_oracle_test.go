@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"trueup/internal/kind"
 	"trueup/internal/merge"
 )
 
@@ -25,7 +26,7 @@ type law struct {
 func (l *law) rules() *merge.Rules {
 	r := &merge.Rules{Set: l.set, Ignore: l.skip == "ignore", ReadOnly: l.skip == "readOnly", Omit: l.skip == "omit"}
 	if l.fields == nil && l.item == nil {
-		r.Type = merge.Text
+		r.Type = kind.Text
 	}
 	if l.item != nil {
 		r.Item = l.item.rules()

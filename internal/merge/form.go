@@ -146,7 +146,7 @@ func appendLiveOnly(found []Difference, n node) []Difference {
 	}
 	switch want := n.want.(type) {
 	case map[string]any:
-		have, _ := n.have.(map[string]any)
+		have := canon.Object(n.have)
 		stale := n.rules.staleVariantField(want, have)
 		for _, k := range canon.SortedKeys(have) {
 			c := n.fieldNode(k)

@@ -10,6 +10,7 @@ import (
 	"trueup/internal/canon"
 	"trueup/internal/e2e/long"
 	"trueup/internal/effect"
+	"trueup/internal/kind"
 )
 
 // places are where overrides may be drawn for: fields that rules know, and others.
@@ -54,7 +55,7 @@ func (d dice) overriding(r *Rules) *Rules {
 			node.Key = [][]string{nil, {"type"}, {"ttl"}, {"host"}, {"x"}, {"name", "scheme"}}[d.roll(6)]
 			node.Join = ":"
 		case 5:
-			node.Type = []DocumentedType{Unknown, Text, Bool, Number}[d.roll(4)]
+			node.Type = []kind.FieldType{kind.AnyType, kind.Text, kind.Bool, kind.Number}[d.roll(4)]
 		default:
 			node.Discriminator = "type"
 		}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"trueup/internal/kind"
 )
 
 // TestScalarsAreMatchedAsAnythingElse: looking only at equal ones finds the pairs
@@ -15,7 +17,7 @@ func TestScalarsAreMatchedAsAnythingElse(t *testing.T) {
 	scalar := rapid.SampledFrom([]any{"a", "b", "1", "1.0", "true", true, false, json.Number("1"), json.Number("2"), "2", "1#", ""})
 	rapid.Check(t, func(t *rapid.T) {
 		xs, ys := rapid.SliceOfN(scalar, 0, 9).Draw(t, "xs"), rapid.SliceOfN(scalar, 0, 9).Draw(t, "ys")
-		item := rapid.SampledFrom([]*Rules{nil, {Type: Number}, {Type: Text}, {Ignore: true}}).Draw(t, "rules")
+		item := rapid.SampledFrom([]*Rules{nil, {Type: kind.Number}, {Type: kind.Text}, {Ignore: true}}).Draw(t, "rules")
 		fits := func(i, j int) bool { return LiveCovers(item, xs[i], ys[j]) }
 		got, want := matchValues(item, xs, ys, fits), matchAny(len(xs), len(ys), fits)
 		if !slices.Equal(got, want) {

@@ -5,6 +5,9 @@ package merge
 import (
 	"slices"
 	"strings"
+
+	"trueup/internal/canon"
+	"trueup/internal/kind"
 )
 
 // Input is one comparison of decoded JSON (numbers as json.Number). A nil Applied is no record.
@@ -93,8 +96,7 @@ type SentList struct {
 // takes what is no object for an empty one, and never changes the inputs.
 func Compare(in Input) Comparison {
 	root := in.rootNode()
-	want, _ := in.Desired.(map[string]any)
-	have, _ := in.Live.(map[string]any)
+	want, have := canon.Object(in.Desired), canon.Object(in.Live)
 	root.want, root.have = want, have
 	w := patchBuilder{takeOver: in.TakeOver, leave: in.LeaveDrift, recorded: root.recordedValue() != nil}
 	if needsNoPatch(root.rules, root.base, want, have) && (!w.recorded || isSame(root.rules, in.Applied, want)) {
@@ -119,21 +121,11 @@ func (in Input) rootNode() node {
 	}
 }
 
-// DocumentedType is the documented type of a scalar.
-type DocumentedType uint8
-
-// The types of a node. Values of unknown nodes are compared as docs/design.md 0.18 says.
-const (
-	Unknown DocumentedType = iota
-	Text
-	Bool
-	Number
-)
-
 // Rules say how one node of the tree is compared; nil means the defaults:
 // unknown type, lists by position and ordered.
 type Rules struct {
-	Type DocumentedType
+	// Type is the documented one. Values of kind.AnyType are compared as docs/design.md 0.18 says.
+	Type kind.FieldType
 	// Ignore leaves the node out of comparison and patch. A list that is sent whole
 	// takes along live's values of ignored and read-only nodes.
 	Ignore bool
@@ -165,7 +157,7 @@ func (r *Rules) fieldRules(name string) *Rules { return r.orDefaults().Fields[na
 func (r *Rules) isOmitted() bool               { return r.orDefaults().Omit }
 func (r *Rules) isSet() bool                   { return r.orDefaults().Set }
 func (r *Rules) keyFields() []string           { return r.orDefaults().Key }
-func (r *Rules) scalarType() DocumentedType    { return r.orDefaults().Type }
+func (r *Rules) scalarType() kind.FieldType    { return r.orDefaults().Type }
 
 // elementRules returns the rules of a list's elements. Rules made from an override of a
 // list that the schema does not know hold the elements' fields themselves.

@@ -42,7 +42,7 @@ var mutations = []mutation{
 	{"pending not judged", "node.go", "c.addPendingRecord(fieldOf(p, name))", "_ = p"},
 	{
 		"unknown paths compared strictly", "settled.go",
-		"\tif r.scalarType() == Number {", "\tif r.scalarType() == Unknown && a != b {\n\t\treturn false\n\t}\n\tif r.scalarType() == Number {",
+		"\tif r.scalarType() == kind.Number {", "\tif r.scalarType() == kind.AnyType && a != b {\n\t\treturn false\n\t}\n\tif r.scalarType() == kind.Number {",
 	},
 }
 

@@ -9,17 +9,11 @@ import (
 	"trueup/internal/kind"
 )
 
-// NameElements returns the short name, the whole key and the index of each element: one of them names it
-// in the paths of changes. Without keys all three are the index.
-func NameElements(r *Rules, list []any) [][3]string {
-	namer := newNamer(r, list, nil)
-	names := make([][3]string, len(list))
+// NameElements returns the name of each element, as the paths of changes have it.
+func NameElements(r *Rules, list []any) []string {
+	namer, names := newNamer(r, list, nil), make([]string, len(list))
 	for i, e := range list {
-		index := strconv.Itoa(i)
-		names[i] = [3]string{namer.nameOf(e, i), index, index}
-		if namer.keyed {
-			names[i][1] = namer.wholeKey(e)
-		}
+		names[i] = namer.nameOf(e, i)
 	}
 	return names
 }

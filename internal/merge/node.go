@@ -294,8 +294,7 @@ func fieldOf(v any, name string) any {
 }
 
 func lookUpField(v any, name string) (any, bool) {
-	m, _ := v.(map[string]any)
-	value, ok := m[name]
+	value, ok := canon.Object(v)[name]
 	return value, ok
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"trueup/internal/canon"
+	"trueup/internal/kind"
 )
 
 // The oracle says what a comparison must achieve, in the plainest way and
@@ -300,7 +301,7 @@ func mistyped(r *Rules, want, sent any, path string, inList bool) string {
 			}
 		}
 	case bool, json.Number:
-		if inList && want == nil && r.scalarType() == Text {
+		if inList && want == nil && r.scalarType() == kind.Text {
 			return path
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"sort"
 	"strings"
+
+	"trueup/internal/kind"
 )
 
 // pairing has the index of the partner of each element, or -1, and whether a key paired the two.
@@ -169,12 +171,12 @@ func matchValues(item *Rules, xs, ys []any, fits func(i, j int) bool) []int {
 func scalarClasses(item *Rules, list []any) ([]string, bool) {
 	classes := make([]string, len(list))
 	for i, v := range list {
-		s, kind := scalarText(v)
-		if kind == notScalar || item.isExcluded() {
+		s, form := scalarText(v)
+		if form == notScalar || item.isExcluded() {
 			return nil, false
 		}
 		classes[i] = s
-		if n, ok := numberText(v); ok && item.scalarType() == Number {
+		if n, ok := numberText(v); ok && item.scalarType() == kind.Number {
 			classes[i] = n + "#" // "1.0" is 1, and no other text is a number
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"trueup/internal/canon"
+	"trueup/internal/kind"
 )
 
 // LiveCovers reports whether live has everything that desired says (docs/design.md B5): null asks for
@@ -76,8 +77,7 @@ func objectNeedsNoPatch(r *Rules, b recordedValues, want, have map[string]any) b
 
 // hasDroppedField reports whether have has a field that the record had and want has not.
 func hasDroppedField(r *Rules, record any, want, have map[string]any) bool {
-	fields, _ := record.(map[string]any)
-	for k, v := range fields {
+	for k, v := range canon.Object(record) {
 		if _, said := want[k]; !said && v != nil && !r.fieldRules(k).isEmpty(have[k]) && !r.fieldRules(k).isExcluded() {
 			return true
 		}
@@ -143,7 +143,7 @@ func scalarEqual(r *Rules, a, b any) bool {
 			return true
 		}
 	}
-	if r.scalarType() == Number {
+	if r.scalarType() == kind.Number {
 		x, xOK := numberText(a)
 		y, yOK := numberText(b)
 		return xOK && yOK && x == y || !xOK && !yOK && textEqual(a, b)
@@ -178,17 +178,15 @@ func scalarText(v any) (string, scalarKind) {
 		return strconv.FormatBool(t), isBool
 	case json.Number:
 		return string(canon.Number(t)), isNumber
-	case int, float64:
-		return string(canon.Encode(t)), isNumber
 	}
 	return "", notScalar
 }
 
 // numberText returns the canonical text of a number or of numeric text.
 func numberText(v any) (string, bool) {
-	s, kind := scalarText(v)
-	if kind != isText {
-		return s, kind == isNumber
+	s, form := scalarText(v)
+	if form != isText {
+		return s, form == isNumber
 	}
 	if s == "" || s[0] != '-' && (s[0] < '0' || s[0] > '9') || !json.Valid([]byte(s)) {
 		return "", false
@@ -197,14 +195,14 @@ func numberText(v any) (string, bool) {
 }
 
 // convertScalar returns a scalar in the documented type if that loses nothing (docs/design.md 0.17).
-func convertScalar(t DocumentedType, v any) any {
-	s, kind := scalarText(v)
+func convertScalar(t kind.FieldType, v any) any {
+	s, form := scalarText(v)
 	switch {
-	case t == Text && (kind == isBool || kind == isNumber):
+	case t == kind.Text && (form == isBool || form == isNumber):
 		return s
-	case t == Bool && kind == isText && (s == "true" || s == "false"):
+	case t == kind.Bool && form == isText && (s == "true" || s == "false"):
 		return s == "true"
-	case t == Number && kind == isText:
+	case t == kind.Number && form == isText:
 		if n, ok := numberText(s); ok && n == s {
 			return json.Number(n)
 		}

@@ -4,15 +4,16 @@ import (
 	"testing"
 
 	"trueup/internal/canon"
+	"trueup/internal/kind"
 	"trueup/internal/merge"
 )
 
 func TestTake(t *testing.T) {
 	rules := &merge.Rules{Fields: map[string]*merge.Rules{
-		"text": {Type: merge.Text}, "flag": {Type: merge.Bool}, "count": {Type: merge.Number},
+		"text": {Type: kind.Text}, "flag": {Type: kind.Bool}, "count": {Type: kind.Number},
 		"id": {ReadOnly: true}, "seen": {Ignore: true},
 		"servers": {Key: []string{"host", "port"}, Set: true, Item: &merge.Rules{Fields: map[string]*merge.Rules{
-			"port": {Type: merge.Text}, "id": {ReadOnly: true},
+			"port": {Type: kind.Text}, "id": {ReadOnly: true},
 		}}},
 		"paths": {},
 	}}

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 	"trueup/internal/canon"
+	"trueup/internal/kind"
 )
 
 func decode(t testing.TB, s string) any {
@@ -26,17 +27,17 @@ func encode(v any) string { return string(canon.Encode(v)) }
 
 // specRules is a small platform with every shape that rules can have.
 func specRules() *Rules {
-	text := &Rules{Type: Text}
+	text := &Rules{Type: kind.Text}
 	server := &Rules{Fields: map[string]*Rules{
 		"host": text, "port": text, "weight": text, "id": {ReadOnly: true},
 	}}
 	upstream := &Rules{Fields: map[string]*Rules{
-		"name": text, "scheme": text, "q": {Type: Number},
+		"name": text, "scheme": text, "q": {Type: kind.Number},
 		"servers": {Key: []string{"host", "port"}, Set: true, Join: ":", Item: server},
 	}}
 	location := &Rules{Fields: map[string]*Rules{
 		"host": text, "path": text, "ttl": text, "rid": {ReadOnly: true},
-		"cache": {Fields: map[string]*Rules{"level": text, "on": {Type: Bool}}},
+		"cache": {Fields: map[string]*Rules{"level": text, "on": {Type: kind.Bool}}},
 		"tags":  {Set: true, Item: text},
 	}}
 	constraint := &Rules{Discriminator: "type", Fields: map[string]*Rules{"type": text, "ip": {}, "asn": {}}}
@@ -48,7 +49,7 @@ func specRules() *Rules {
 	return &Rules{Fields: map[string]*Rules{
 		"hostname":  text,
 		"tls":       {Fields: map[string]*Rules{"forced": text, "auto": text}},
-		"rate":      {Type: Number},
+		"rate":      {Type: kind.Number},
 		"state":     {ReadOnly: true},
 		"upstreams": {Key: []string{"name"}, Set: true, Item: upstream},
 		"locations": {Key: []string{"host", "path"}, Item: location},
@@ -60,9 +61,9 @@ func specRules() *Rules {
 // overridden is specRules with what a user may say in the project file.
 func overridden() *Rules {
 	r := specRules()
-	r.Fields["tls"].Fields["forced"] = &Rules{Type: Text, Ignore: true}
+	r.Fields["tls"].Fields["forced"] = &Rules{Type: kind.Text, Ignore: true}
 	r.Fields["locations"].Set = true
-	r.Fields["locations"].Item.Fields["ttl"] = &Rules{Type: Text, Ignore: true}
+	r.Fields["locations"].Item.Fields["ttl"] = &Rules{Type: kind.Text, Ignore: true}
 	r.Fields["rules"].Item.Fields["action"].ReadOnly = true
 	r.Fields["rules"].Item.Fields["constraints"].Item.Item.Fields["asn"].Ignore = true
 	return r
@@ -85,13 +86,13 @@ func (d dice) in(n int) bool   { return d.roll(n) == n-1 }
 func (d dice) of(v ...any) any { return v[d.roll(len(v))] }
 func (d dice) scalar(r *Rules) any {
 	switch r.scalarType() {
-	case Text:
+	case kind.Text:
 		return d.of("1", "x", "true")
-	case Bool:
+	case kind.Bool:
 		return d.of(true, false)
-	case Number:
+	case kind.Number:
 		return d.of(json.Number("1"), json.Number("2"))
-	case Unknown:
+	case kind.AnyType, kind.ObjectType, kind.ListType:
 	}
 	return d.of("1", "true", json.Number("300"), true)
 }

@@ -29,9 +29,9 @@ type adviser struct {
 	hostnames func() purge.Hosts
 }
 
-// adviseOnPlan collects advice on what the plan creates, changes and posts. It has the classes of requests whose copies
-// objects outdate.
-func (p *Planner) adviseOnPlan(out *Plan, all *plannedObjects, classes map[kind.Key][]outdatedClasses) {
+// adviseOnPlan collects advice on what the plan creates, changes and posts. It has the cached copies that each object
+// outdates.
+func (p *Planner) adviseOnPlan(out *Plan, all *plannedObjects, outdated map[kind.Key][]routing.OutdatedCopies) {
 	a := &adviser{Planner: p, routes: map[kind.Key]servingCDN{}}
 	a.hostnames = sync.OnceValue(func() purge.Hosts { return purge.NewHosts(slices.Collect(maps.Keys(p.hosts))) })
 	for i := range out.Items {
@@ -41,10 +41,9 @@ func (p *Planner) adviseOnPlan(out *Plan, all *plannedObjects, classes map[kind.
 		}
 		found, o := all.advice[it.Key], p.in.Set.Find(it.Key)
 		if (it.Op == Patch || it.Op == Create) && o != nil {
-			found.addFindings(o.SplitSilenced(a.adviseOnUnpurged(it, o, all.waiting, classes[it.Key])))
+			found.addFindings(o.SplitSilenced(a.adviseOnUnpurged(it, o, all.waiting, outdated[it.Key])))
 		}
 		if o != nil && o.Kind.IsRequestOnly() {
-			found = p.adviseOnManifest(o, o.Tree())
 			spec := parseSpec(o.Spec)
 			by, hosts := a.lookUpServed(spec.Hostname), hostsOf(spec.Hostname, spec.Subdomains)
 			found.addFindings(o.SplitSilenced(append(adviseOnPurgeAll(o, spec, by, hosts), adviseOnUnmatched(o, spec, by, hosts)...)))

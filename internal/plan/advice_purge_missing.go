@@ -18,19 +18,19 @@ import (
 	"trueup/internal/rules"
 )
 
-// adviseOnUnpurged advises on classes of requests whose cached copies a patch outdates, and no waiting request covers.
-func (a *adviser) adviseOnUnpurged(it *Item, o *manifest.Object, waiting map[string][]*manifest.Object, classes []outdatedClasses) (found diag.List) {
+// adviseOnUnpurged advises on cached copies that a patch outdates, and that no waiting request purges.
+func (a *adviser) adviseOnUnpurged(it *Item, o *manifest.Object, waiting map[string][]*manifest.Object, outdated []routing.OutdatedCopies) (found diag.List) {
 	covers := map[string]func(path, host string) bool{}
-	isCovered := func(c requestClass) bool {
-		hostname, isNamed := a.purgeHostname(c.host)
-		host := c.host
+	isCovered := func(c routing.OutdatedCopies) bool {
+		hostname, isNamed := a.purgeHostname(c.Host)
+		host := c.Host
 		if !isNamed {
 			hostname, host = kind.HostKey(o.Host), ""
 		}
 		if covers[hostname] == nil {
 			covers[hostname] = invalidates(diag.MapList(waiting[hostname], func(o *manifest.Object) purge.Spec { return parseSpec(o.Spec) }))
 		}
-		return covers[hostname](c.purgePath(), host)
+		return covers[hostname](c.Pattern, host)
 	}
 	fields := sync.OnceValue(func() map[[2]string]string { // few plans need it
 		all := map[[2]string]string{}
@@ -39,91 +39,60 @@ func (a *adviser) adviseOnUnpurged(it *Item, o *manifest.Object, waiting map[str
 		}
 		return all
 	})
-	var all []outdatedClasses
+	var all []outdatedByField
 	index := map[string]int{}
-	for _, out := range classes {
-		if isCovered(out.classes[0]) {
+	for _, copies := range outdated {
+		if isCovered(copies) {
 			continue
 		}
-		if out.field = fields()[out.location]; out.field == "" || !it.ChangesField(out.field) {
-			out.field = "spec." + locations
+		field := fields()[copies.Location]
+		if field == "" || !it.ChangesField(field) {
+			field = "spec." + locations
 		}
-		id := fmt.Sprintf("%s %v %t", out.field, out.facets, out.sure)
+		id := fmt.Sprintf("%s %v %t", field, copies.Facets, copies.IsCertain)
 		i, known := index[id]
 		if !known && len(all) == maxPlaced {
 			break
 		}
 		if !known {
-			index[id], all = len(all), append(all, out)
-			continue
+			i = len(all)
+			index[id], all = i, append(all, outdatedByField{field: field})
 		}
-		all[i].classes, all[i].stay = append(all[i].classes, out.classes[0]), max(all[i].stay, out.stay)
+		all[i].copies = append(all[i].copies, copies)
 	}
 	for _, out := range all {
-		found = append(found, newAdvice(o, rules.PurgeMissing, out.field, out.adviceMessage(kind.HostKey(o.Host)), a.purgeFix(out.classes)))
+		found = append(found, newAdvice(o, rules.PurgeMissing, out.field, out.adviceMessage(kind.HostKey(o.Host)), a.purgeFix(out.copies)))
 	}
 	return found
 }
 
-// requestClass has what people read of a routing.RequestClass.
-type requestClass struct {
-	host, pattern string
-	except        []string
+// outdatedByField are copies that a field of a manifest outdates: the same facets of each, and all with the same certainty.
+type outdatedByField struct {
+	field  string
+	copies []routing.OutdatedCopies
 }
 
-// outdatedClasses are classes of requests whose cached copies are stale in the same way.
-type outdatedClasses struct {
-	classes []requestClass
-	objects []kind.Key // whose change does it
-	// location has the host and the path of the first location after which copies are stale. sure means that they
-	// are so under all precedences.
-	location [2]string
-	sure     bool
-	facets   []routing.Facet
-	// stay is how long copies stay at most.
-	stay  time.Duration
-	field string
-}
-
-// newOutdated returns what a class has; ok is false if no cached copy is stale.
-func newOutdated(c routing.RequestClass) (out outdatedClasses, ok bool) {
-	out = outdatedClasses{classes: []requestClass{{c.Host, c.Pattern, c.Except}}, objects: c.Objects, sure: true}
-	for r := range c.Before {
-		facets := routing.StaleFacets(c.Before[r].Location, c.After[r].Location)
-		if len(facets) == 0 {
-			out.sure = false
-			continue
-		}
-		if l := c.After[r].Location; !ok {
-			out.location, out.facets, ok = [2]string{l.Host, l.Path}, facets, true
-		}
-		if ttl := c.Before[r].Behaviour[routing.EdgeTTL]; !ttl.Known {
-			out.stay = math.MaxInt64
-		} else {
-			out.stay = max(out.stay, ttl.Time)
-		}
-	}
-	return out, ok
-}
-
-func (out outdatedClasses) adviceMessage(hostname string) string {
+func (out outdatedByField) adviceMessage(hostname string) string {
 	const format = "%s of %s changes: copies cached now stay %s, and this plan does not purge them"
-	classes := diag.MapList(out.classes, func(c requestClass) string {
-		name := c.host + c.pattern
-		if c.host == hostname {
-			name = c.pattern
+	var longest time.Duration
+	requests := diag.MapList(out.copies, func(c routing.OutdatedCopies) string {
+		longest = max(longest, c.Stay)
+		name := c.Host + c.Pattern
+		if c.Host == hostname {
+			name = c.Pattern
 		}
-		if len(c.except) > 0 {
-			name += " (except " + diag.JoinFirst(c.except, maxNamed) + ")"
+		if len(c.Except) > 0 {
+			name += " (except " + diag.JoinFirst(c.Except, maxNamed) + ")"
 		}
 		return name
 	})
 	stay := "until they expire"
-	if out.stay < math.MaxInt64 {
-		stay = "up to " + kind.FormatDuration(out.stay)
+	if longest < math.MaxInt64 {
+		stay = "up to " + kind.FormatDuration(longest)
 	}
-	text := fmt.Sprintf(format, strings.Join(diag.MapList(out.facets, routing.Facet.String), ", "), diag.JoinFirst(classes, maxNamed), stay)
-	if !out.sure {
+	facets := strings.Join(diag.MapList(out.copies[0].Facets, routing.Facet.String), ", ")
+	text := fmt.Sprintf(format, facets, diag.JoinFirst(requests, maxNamed), stay)
+	if !out.copies[0].IsCertain {
 		text = "depending on the location that the platform selects, " + text
 	}
 	return text
@@ -132,18 +101,18 @@ func (out outdatedClasses) adviceMessage(hostname string) string {
 // maxNamed bounds how many paths a command, or a sentence, has.
 const maxNamed = 5
 
-// purgeFix returns how to purge classes of requests, and no others.
-func (a *adviser) purgeFix(classes []requestClass) string {
+// purgeFix returns how to purge copies, and no others.
+func (a *adviser) purgeFix(copies []routing.OutdatedCopies) string {
 	var addresses, fixes []string
 	hosts, unnamed := map[string]bool{}, map[string]bool{}
-	for _, c := range classes {
-		switch _, isNamed := a.purgeHostname(c.host); {
-		case strings.Contains(c.host, "*"):
-			fixes = append(fixes, fmt.Sprintf("purge each host of %s that clients use", c.host))
+	for _, c := range copies {
+		switch _, isNamed := a.purgeHostname(c.Host); {
+		case strings.Contains(c.Host, "*"):
+			fixes = append(fixes, fmt.Sprintf("purge each host of %s that clients use", c.Host))
 		case !isNamed:
-			unnamed[c.host] = true
+			unnamed[c.Host] = true
 		default:
-			hosts[c.host], addresses = true, append(addresses, c.host+c.purgePath())
+			hosts[c.Host], addresses = true, append(addresses, c.Host+c.Pattern)
 		}
 	}
 	wait := "; or wait for the cache to expire"
@@ -181,14 +150,6 @@ func purgeCommand(addresses, hosts []string) string {
 func (a *adviser) purgeHostname(host string) (hostname string, ok bool) {
 	hostname, _, ok = a.hostnames().FindHostname(host)
 	return hostname, ok && !strings.Contains(host, "*")
-}
-
-// purgePath returns the path of a purge that covers the class.
-func (c requestClass) purgePath() string {
-	if c.pattern == "*" {
-		return allPaths
-	}
-	return c.pattern
 }
 
 // invalidates returns a function that reports whether a request invalidates a path of a host, or of any if it is "".

@@ -192,16 +192,9 @@ func (p *Plan) checkInvariants() error {
 	return nil
 }
 
-// Assertion returns the canonical bytes of what the plan asserts: targets, choices, the state that it
-// depends on, and every request. It leaves out what may differ without changing what is sent and
-// why: the program, the time, files and places, causes, advice and sentences.
-func (p *Plan) Assertion() []byte {
-	var b bytes.Buffer
-	p.writeAssertion(&b)
-	return b.Bytes()
-}
-
-// writeAssertion writes to a writer that never fails. An item is a tree only while it is written.
+// writeAssertion writes, to a writer that never fails, the canonical bytes of what the plan asserts: targets, choices, the state
+// that it depends on, and every request. It leaves out what may differ without changing what is sent and why: the program, the
+// time, files and places, causes, advice and sentences. An item is a tree only while it is written.
 func (p *Plan) writeAssertion(w io.Writer) {
 	origins := map[string]any{}
 	for area, origin := range p.Target.Origins {

@@ -279,12 +279,12 @@ func TestWhatAPlanAsserts(t *testing.T) {
 		`options: --accept take-over changed from none to ["CDN/a"]`:      func(w *world) { w.in.Options.TakeOver = allow(t, "CDN/a") },
 		`options: --accept recreate changed from none to ["CDN/a"]`:       func(w *world) { w.in.Options.AllowRecreate = allow(t, "CDN/a") },
 		`options: --accept empty-live changed from none to true`:          func(w *world) { w.in.Options.AllowEmptyLive = true },
-		`options: maxCreates in trueup.yaml changed from none to 3`:       func(w *world) { w.in.Options.MaxCreates = 3 },
+		`options: maxCreates in trueup.yaml changed from none to 3`:       func(w *world) { w.in.Project.MaxCreates = 3 },
 		`options: --prune changed from none to true`:                      func(w *world) { w.in.Options.Prune = true },
-		`options: maxDeletes in trueup.yaml changed from none to 3`:       func(w *world) { w.in.Options.MaxDeletes = 3 },
+		`options: maxDeletes in trueup.yaml changed from 1 to 3`:          func(w *world) { w.in.Project.MaxDeletes = new(3) },
 		`options: reading only a part of the project`:                     func(w *world) { w.in.Options.PartOfTree = true },
 		`options: overrides in trueup.yaml changed from none to [{"ignore":true`: func(w *world) {
-			w.in.Options.Overrides = []plan.Override{{Kind: "CDN", Path: "spec.note", Ignore: true}}
+			w.in.Project.Overrides = []plan.Override{{Kind: "CDN", Path: "spec.note", Ignore: true}}
 		},
 		`options: purge.window in trueup.yaml changed from "20h0m0s" to "1h0m0s"`: func(w *world) {
 			w.in.Ledger.Terms = map[kind.Area]ledger.ResendTerms{kind.Delivery: {Window: time.Hour}}

@@ -44,10 +44,6 @@ func (s usageBounds) addUse(u countedRequest) usageBounds {
 // hostLimitTracker has the requests that count against the limits of one hostname.
 type hostLimitTracker struct {
 	uses []countedRequest
-	// items are those that this plan would post, in their order, and posts their uses. Only one budget at a time has
-	// them, because paths take much memory.
-	items []*Item
-	posts []countedRequest
 	// active is the usage before this plan, total the usage with what it posts.
 	active, total usageBounds
 }
@@ -59,39 +55,35 @@ func (b *hostLimitTracker) addUse(u countedRequest) {
 
 // deferOverLimit defers what exceeds the limits of a hostname, in the order of the items (docs/design.md A6).
 func (p *Planner) deferOverLimit(items []Item) {
-	budgets, posts := map[string]*hostLimitTracker{}, map[kind.Key]bool{}
+	budgets, posts, isPost := map[string]*hostLimitTracker{}, map[string][]*Item{}, map[kind.Key]bool{}
 	for i := range items {
 		if it := &items[i]; it.Op == Post {
 			host := kind.HostKey(p.in.Set.Find(it.Key).Host)
-			if budgets[host] == nil {
-				budgets[host] = &hostLimitTracker{}
-			}
-			b := budgets[host]
-			b.items, posts[it.Key] = append(b.items, it), true
+			budgets[host], posts[host], isPost[it.Key] = &hostLimitTracker{}, append(posts[host], it), true
 		}
 	}
 	if len(posts) > 0 {
-		p.addActive(budgets, posts)
+		p.addActive(budgets, isPost)
 	}
-	for _, b := range budgets {
-		b.posts = diag.MapList(b.items, func(it *Item) countedRequest {
+	for host, b := range budgets {
+		b.allocatePosts(diag.MapList(posts[host], func(it *Item) countedRequest {
 			spec := parseSpec(p.in.Set.Find(it.Key).Spec)
 			return countedRequest{spec: spec, usage: spec.Usage(), since: p.in.At.Now, item: it}
-		})
-		b.allocatePosts()
-		*b = hostLimitTracker{}
+		}))
+		delete(budgets, host) // paths take much memory
 	}
 }
 
-func (b *hostLimitTracker) allocatePosts() {
+// allocatePosts adds the requests of a plan to the budget, in their order, or defers them.
+func (b *hostLimitTracker) allocatePosts(posts []countedRequest) {
 	// What may have been sent keeps its place, whatever its name is.
-	for _, u := range b.posts {
+	for _, u := range posts {
 		if u.item.Resend {
 			b.addUse(u)
 		}
 	}
 	var late []countedRequest
-	for _, u := range b.posts {
+	for _, u := range posts {
 		if !b.reservePost(u) {
 			late = append(late, u)
 		}

@@ -67,10 +67,10 @@ func (d *objectPlanner) timeUnitsOf(c merge.Difference, found []merge.Difference
 		if unit.Left && !c.Left {
 			unit.Desired = unit.Live
 		}
-		return Units{textAt(unit.Live), textAt(unit.Desired)}
+		return Units{canon.TextAt(unit.Live), canon.TextAt(unit.Desired)}
 	}
 	at := append(slices.Clone(c.At[:len(c.At)-1]), merge.PathStep{Field: field.Unit})
-	unit := textAt(effect.LiveValueAt(live, at))
+	unit := canon.TextAt(effect.LiveValueAt(live, at))
 	return Units{unit, unit}
 }
 

@@ -187,9 +187,9 @@ func (it *Item) lineRisks(sent bool) []kind.Risk {
 	case it.Op == Create:
 		risks = append(risks, k.Spec().Risk)
 	case it.Op == Delete:
-		risks = append(risks, k.Spec().RiskOfRemoval(map[string]any{}))
+		risks = append(risks, k.Spec().RiskOf(map[string]any{}, nil))
 	case it.Purge != nil && it.Purge.Everything:
-		risks = append(risks, k.Spec().FindField("paths").RiskOf(nil, []any{allPaths}, nil))
+		risks = append(risks, k.Spec().FindField("paths").RiskOf(nil, []any{allPaths}))
 	case it.Purge != nil:
 		risks = append(risks, k.Spec().Risk)
 	}

@@ -3,6 +3,7 @@ package plan
 import (
 	"bytes"
 	"fmt"
+	"time"
 
 	"trueup/internal/canon"
 	"trueup/internal/diag"
@@ -54,7 +55,7 @@ func (d *objectPlanner) markDeleted() {
 		return
 	}
 	d.item.Deleted = true
-	host := textAt(canon.MustDecode(d.rec.Applied), d.manifest.Kind.HostField)
+	host := canon.TextAt(canon.MustDecode(d.rec.Applied), d.manifest.Kind.HostField)
 	if _, taken := d.in.Live.Hosts[kind.HostKey(host)]; !taken {
 		d.item.Unserved = host
 	}
@@ -101,7 +102,7 @@ func isAnotherObject(rec ledger.Record, live kind.LiveObject) bool {
 func (d *objectPlanner) planCreate() {
 	d.item.Op, d.item.Request, d.item.Before = Create, d.createRequest(), &ledger.LiveBefore{Absent: true}
 	if path := d.manifest.Kind.DiskField; path != nil {
-		d.item.Disk = textAt(d.item.BodySpec(), path...)
+		d.item.Disk = canon.TextAt(d.item.BodySpec(), path...)
 	}
 }
 
@@ -137,8 +138,7 @@ func (d *objectPlanner) planPatch() {
 	if res.Patch == nil && len(res.Changes) == 0 {
 		return
 	}
-	d.reclassifyNotKept()
-	d.reclassifyNotRemoved(in)
+	d.reclassifyServerValues(in)
 	if res.Patch == nil {
 		d.keepDrifted()
 	} else {
@@ -162,41 +162,36 @@ func (d *objectPlanner) planPatch() {
 	}
 }
 
-// reclassifyNotKept reclassifies drift that the server made of what trueup last sent.
-func (d *objectPlanner) reclassifyNotKept() {
-	if !d.rec.NotConverged || d.isReplaced() {
+// reclassifyServerValues reclassifies what the server made of what trueup last sent: values that it did not keep, and removals
+// that it did not carry out.
+func (d *objectPlanner) reclassifyServerValues(in merge.Input) {
+	if d.isReplaced() {
 		return
 	}
-	refused := false
-	for i := range d.item.Changes {
-		if c := &d.item.Changes[i]; c.Class == merge.DriftOverwrite {
-			c.Class, c.Cause, refused = ServerNormalised, causeOf(ServerNormalised), true
-		}
+	if d.rec.NotConverged {
+		d.reclassify(func(c Change) bool { return c.Class == merge.DriftOverwrite }, nil, hintRefused)
 	}
-	if refused {
-		d.item.addHint(hintRefused)
+	if d.rec.Owed != nil {
+		in.Applied = canon.MustDecode(d.rec.Applied)
+		isNew := map[string]bool{}
+		for _, c := range merge.Compare(in).Changes {
+			isNew[c.Path] = isNew[c.Path] || c.Class == merge.Removed
+		}
+		d.reclassify(func(c Change) bool { return c.Class == merge.Removed && !isNew[c.Path] }, d.rec.OwedAt, hintKept)
 	}
 }
 
-// reclassifyNotRemoved reclassifies the removals that trueup sent before and the server did not carry out.
-func (d *objectPlanner) reclassifyNotRemoved(in merge.Input) {
-	if d.rec.Owed == nil || d.isReplaced() {
-		return
-	}
-	in.Applied = canon.MustDecode(d.rec.Applied)
-	isNew := map[string]bool{}
-	for _, c := range merge.Compare(in).Changes {
-		isNew[c.Path] = isNew[c.Path] || c.Class == merge.Removed
-	}
-	isKept := false
+// reclassify gives changes the class ServerNormalised, and the item a hint if there are any. keptAt is when the server kept a
+// value that git removed.
+func (d *objectPlanner) reclassify(isServers func(Change) bool, keptAt *time.Time, hint string) {
+	isAny := false
 	for i := range d.item.Changes {
-		if c := &d.item.Changes[i]; c.Class == merge.Removed && !isNew[c.Path] {
-			c.Class, c.Cause, c.KeptAt = ServerNormalised, causeOf(ServerNormalised), d.rec.OwedAt
-			isKept = true
+		if c := &d.item.Changes[i]; isServers(*c) {
+			c.Class, c.Cause, c.KeptAt, isAny = ServerNormalised, causeOf(ServerNormalised), keptAt, true
 		}
 	}
-	if isKept {
-		d.item.addHint(hintKept)
+	if isAny {
+		d.item.addHint(hint)
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 // allows it (docs/design.md 0.5 and C6).
 func (d *objectPlanner) planCreateOnly() {
 	o := d.manifest
-	d.item.Disk = textAt(canon.MustDecode(o.Spec), o.Kind.DiskField...)
+	d.item.Disk = canon.TextAt(canon.MustDecode(o.Spec), o.Kind.DiskField...)
 	switch {
 	case d.planUnanswered():
 	case d.planUnsettled():
@@ -128,15 +128,6 @@ func (d *objectPlanner) addProgress() {
 	case !ready:
 		d.item.addHint(notReady)
 	}
-}
-
-// textAt returns the text at a path of a tree, or "".
-func textAt(tree any, path ...string) string {
-	for _, step := range path {
-		tree = asObject(tree)[step]
-	}
-	s, _ := tree.(string)
-	return s
 }
 
 // clockSkew is how far the platform's clocks may be apart.

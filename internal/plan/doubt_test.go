@@ -99,21 +99,19 @@ func TestManyCreationsNeedConfirmation(t *testing.T) {
 		t.Errorf("a first apply: %+v", p.Summary)
 	}
 	for _, c := range []struct {
-		objects int
-		options plan.Options
-		blocked int
+		objects, maxCreates, blocked int
 	}{
-		{11, plan.Options{}, 0},
-		{12, plan.Options{}, 11},
-		{12, plan.Options{MaxCreates: 10}, 11},
-		{12, plan.Options{MaxCreates: 11}, 0},
-		{40, plan.Options{}, 39},
+		{11, 0, 0},
+		{12, 0, 11},
+		{12, 10, 11},
+		{12, 11, 0},
+		{40, 0, 39},
 	} {
 		w := many(t, c.objects).has(shop, shopSpec).applied(shop, shopSpec)
-		w.in.Options = c.options
+		w.in.Project.MaxCreates = c.maxCreates
 		p := w.make()
 		if p.Summary.Blocked != c.blocked || p.Summary.Create != c.objects-1-c.blocked {
-			t.Errorf("%d objects, %+v: %+v", c.objects, c.options, p.Summary)
+			t.Errorf("%d objects, maxCreates %d: %+v", c.objects, c.maxCreates, p.Summary)
 		}
 	}
 	w := many(t, 40).has(shop, shopSpec).applied(shop, shopSpec)

@@ -44,11 +44,14 @@ func NarrowToDrift(p *Plan) *Plan {
 	d := *p
 	d.Items, d.Digest, d.Advice, d.Silenced = nil, "", nil, nil
 	var waiting []Item
+	unchanged := 0
 	for _, it := range p.Items {
 		drift := driftOf(it)
 		happened := len(drift) > 0 || it.isMissing()
 		if w, waits := it.narrowToWaiting(); waits {
 			waiting = append(waiting, w.withUndoFix(happened, p.Older))
+		} else if len(drift) == 0 && it.isDone() {
+			unchanged++
 		}
 		if it.Happened = happened; !it.Happened {
 			continue
@@ -77,7 +80,7 @@ func NarrowToDrift(p *Plan) *Plan {
 		d.Blame = nil
 	}
 	d.Summary = d.CountItems()
-	d.Summary.Unchanged = countUnchanged(p)
+	d.Summary.Unchanged = unchanged
 	return &d
 }
 
@@ -144,14 +147,9 @@ func (it Item) isMissing() bool {
 // IsReportedMissing reports whether a report of drift says so.
 func (it Item) IsReportedMissing() bool { return it.Happened && it.isMissing() }
 
-// countUnchanged counts the objects that are in git, and live or done, and as git says.
-func countUnchanged(p *Plan) (n int) {
-	for _, it := range p.Items {
-		if _, waits := it.narrowToWaiting(); !waits && (it.Live.Exists || it.Op == None) && it.Op != Kept && it.Op != Delete && len(driftOf(it)) == 0 {
-			n++
-		}
-	}
-	return n
+// isDone reports whether the object is in git, and live or sent once.
+func (it Item) isDone() bool {
+	return (it.Live.Exists || it.Op == None) && it.Op != Kept && it.Op != Delete
 }
 
 // DriftPolicy is what a plan does about drift (docs/design.md B4); empty is OverwriteDrift.

@@ -203,6 +203,12 @@ func (w *world) with(change func(*plan.Options)) *world {
 	return w
 }
 
+// overriding gives the project these overrides.
+func (w *world) overriding(overrides ...plan.Override) *world {
+	w.in.Project.Overrides = overrides
+	return w
+}
+
 func allow(t tester, names ...string) map[kind.Key]bool {
 	t.Helper()
 	keys := map[kind.Key]bool{}

@@ -42,9 +42,7 @@ func TestAnotherObjectOfTheSameName(t *testing.T) {
 func TestWhatAnOverrideLeavesIsNotRecorded(t *testing.T) {
 	w := git(t, cdn("shop", `{hostname: h.example.com, upstreams: [{name: a}]}`)).
 		has("CDN/shop", `{hostname: h.example.com, upstreams: [{name: a}, {name: theirs}]}`).
-		with(func(o *plan.Options) {
-			o.Overrides = []plan.Override{{Kind: "CDN", Path: "spec.upstreams", Ignore: true}}
-		})
+		overriding(plan.Override{Kind: "CDN", Path: "spec.upstreams", Ignore: true})
 	it := w.item("CDN/shop")
 	recorded := plan.NewPlanner(w.in).ManagedSpec(w.in.Set.Find(it.Key))
 	if it.Op != plan.None || !it.Record || string(recorded) != `{"hostname":"h.example.com"}` {
@@ -54,7 +52,7 @@ func TestWhatAnOverrideLeavesIsNotRecorded(t *testing.T) {
 	if w.item("CDN/shop").Record {
 		t.Error("it is recorded again and again")
 	}
-	w.with(func(o *plan.Options) { o.Overrides = nil })
+	w.overriding()
 	if it := w.item("CDN/shop"); len(it.FirstContact) != 1 {
 		t.Errorf("without the override: %+v", it)
 	}

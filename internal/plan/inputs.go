@@ -52,17 +52,13 @@ type Options struct {
 	// PartOfTree says that only some of the project's manifests were read.
 	PartOfTree bool
 	// Unread says that something that may hold manifests was not read.
-	Unread    bool
-	Overrides []Override
-	// MaxCreates is how many objects of an area may be created if the ledger knows others.
-	MaxCreates int
+	Unread bool
 	// ForDrift says that the plan is made for NarrowToDrift, which needs no advice.
 	ForDrift bool
 	// ShowUnmanaged lists the fields of live that git does not mention.
 	ShowUnmanaged bool
-	// Prune deletes objects that left git, at most MaxDeletes.
-	Prune      bool
-	MaxDeletes int
+	// Prune deletes objects that left git.
+	Prune bool
 }
 
 // Override changes how a field is compared, for servers that sort or rewrite (docs/design.md 0.20).
@@ -90,15 +86,15 @@ func choicesOf(in Inputs) map[string]any {
 		slices.Sort(list)
 		return list
 	}
-	o := in.Options
+	o, project := in.Options, in.Project
 	chosen := map[string]any{
 		"drift": cmp.Or(o.Drift, OverwriteDrift), "targets": slices.Compact(slices.Sorted(slices.Values(o.Patterns))),
 		"takeOver": names(o.TakeOver), "allowRecreate": names(o.AllowRecreate), "allowEmptyLive": o.AllowEmptyLive,
-		"maxCreates": o.MaxCreates, "prune": o.Prune, "maxDeletes": o.MaxDeletes, "partOfTree": o.PartOfTree,
-		"duplicate": in.Project.Purge.Duplicate.String(), // it decides whether a purge counts as executed
+		"maxCreates": project.MaxCreates, "prune": o.Prune, "maxDeletes": project.DeletesAllowed(), "partOfTree": o.PartOfTree,
+		"duplicate": project.Purge.Duplicate.String(), // it decides whether a purge counts as executed
 	}
-	if len(o.Overrides) > 0 {
-		chosen["overrides"] = o.Overrides
+	if len(project.Overrides) > 0 {
+		chosen["overrides"] = project.Overrides
 	}
 	for _, terms := range in.Ledger.Terms {
 		chosen["window"] = terms.Window.String() // it is the project's, and so of all areas
@@ -176,10 +172,10 @@ func (p *Planner) planBatch(s *plannedObjects, indices []int, decide func(*objec
 	diag.InParallel(len(indices), func(n int) {
 		o := p.in.Set.Objects[indices[n]]
 		d := &objectPlanner{Planner: p, manifest: o, rec: p.in.Ledger.Records[o.Key()]}
-		d.live, d.exists = p.in.Live.Objects[o.Key()]
+		d.live = p.in.Live.Objects[o.Key()]
 		decide(d)
 		switch {
-		case o.Kind.IsRequestOnly() || !p.isTargeted(o.Key()):
+		case !p.isTargeted(o.Key()):
 		case p.in.Options.ForDrift:
 			s.requests.addDrift(d)
 		case d.item.Op.sendsRequest():
@@ -196,19 +192,14 @@ func (p *Planner) planBatch(s *plannedObjects, indices []int, decide func(*objec
 	}
 }
 
-// collectAdvice collects the advice on what is created or changed, and compares what that does to requests.
-func (d *objectPlanner) collectAdvice(r *requestComparer) objectAdvice {
-	a := d.adviseOnManifest(d.manifest, d.manifestSpec())
+// collectAdvice collects the advice on what is sent that needs only the manifest, and compares what a change does to requests.
+func (d *objectPlanner) collectAdvice(r *requestComparer) (a objectAdvice) {
+	settings := manifest.LoadSettings{Precedence: d.in.Project.Platform.Precedence}
+	a.shown, a.silenced = manifest.Advise(d.manifest, d.manifestSpec(), settings)
 	if c, ok := d.routingChange(); ok {
 		r.addChange(c)
 		a.addFindings(d.manifest.SplitSilenced(d.adviseSharedHost(r)))
 	}
-	return a
-}
-
-// adviseOnManifest runs the rules that need nothing but the manifest.
-func (p *Planner) adviseOnManifest(o *manifest.Object, spec map[string]any) (a objectAdvice) {
-	a.shown, a.silenced = manifest.Advise(o, spec, manifest.LoadSettings{Precedence: p.in.Project.Platform.Precedence})
 	return a
 }
 
@@ -221,5 +212,5 @@ func (d *objectPlanner) manifestSpec() map[string]any {
 	if d.git == nil && len(d.manifest.Spec) > 0 {
 		d.git = canon.DecodeTrusted(d.manifest.Spec)
 	}
-	return asObject(d.git)
+	return canon.Object(d.git)
 }

@@ -62,7 +62,7 @@ func (it Item) linesOf(class merge.ChangeKind, values []merge.PathValue) []Chang
 	return diag.MapList(values, func(v merge.PathValue) ChangeLine {
 		c := Change{Difference: merge.Difference{Path: v.Path, At: v.At, Class: class, Live: v.Value}, Risk: kind.RiskServes}
 		if known {
-			c.Risk = k.Spec().FindField(v.Path).RiskOfRemoval(v.Value)
+			c.Risk = k.Spec().FindField(v.Path).RiskOf(v.Value, nil)
 		}
 		return ChangeLine{Change: c}
 	})
@@ -195,11 +195,11 @@ func (it Item) addedLines() []ChangeLine {
 func appendAdditions(found []ChangeLine, k *kind.Kind, rules *merge.Rules, at []merge.PathStep, value any) []ChangeLine {
 	path := merge.FieldPath(at)
 	list, _ := value.([]any)
-	object, _ := value.(map[string]any)
+	object := canon.Object(value)
 	switch {
 	case rules != nil && isListOfObjects(value):
-		for i, n := range merge.NameElements(rules, list) {
-			found = append(found, additionLine(k, path+"["+n[0]+"]", list[i]))
+		for i, name := range merge.NameElements(rules, list) {
+			found = append(found, additionLine(k, path+"["+name+"]", list[i]))
 		}
 	case rules != nil && slices.ContainsFunc(slices.Collect(maps.Values(object)), isListOfObjects):
 		for _, name := range canon.SortedKeys(object) {
@@ -212,7 +212,7 @@ func appendAdditions(found []ChangeLine, k *kind.Kind, rules *merge.Rules, at []
 }
 
 func additionLine(k *kind.Kind, path string, value any) ChangeLine {
-	risk := k.Spec().FindField(path).RiskOf(nil, value, nil)
+	risk := k.Spec().FindField(path).RiskOf(nil, value)
 	return ChangeLine{Change: Change{Difference: merge.Difference{Path: path, Class: Added, Desired: value}, Risk: risk}}
 }
 
@@ -221,13 +221,10 @@ func isListOfObjects(v any) bool {
 	return len(list) > 0 && !slices.ContainsFunc(list, isNoObject)
 }
 
-func isNoObject(v any) bool {
-	_, ok := v.(map[string]any)
-	return !ok
-}
+func isNoObject(v any) bool { return canon.Object(v) == nil }
 
 // BodySpec returns the spec in the body of the request, or of an offline plan, or nil.
-func (it Item) BodySpec() map[string]any { return asObject(canon.DecodeTrusted(it.BodySpecText())) }
+func (it Item) BodySpec() map[string]any { return canon.Object(canon.DecodeTrusted(it.BodySpecText())) }
 
 // BodySpecText is BodySpec as canonical JSON, which is null for nil.
 func (it Item) BodySpecText() []byte {
@@ -250,7 +247,7 @@ func (it Item) BodySpecText() []byte {
 // decodedObject is nil for what is no JSON object.
 func decodedObject(text []byte) map[string]any {
 	v, _ := canon.Decode(text)
-	return asObject(v)
+	return canon.Object(v)
 }
 
 // UnservedNames returns the hostnames and the paths of locations that the object no longer serves, or only in part, once
@@ -274,7 +271,7 @@ func (it Item) addUnserved(lines []ChangeLine) {
 	isHostname := func(l ChangeLine) bool { return k != nil && l.Path == k.HostField && !l.Left }
 	at := slices.IndexFunc(lines, isHostname)
 	for _, s := range it.Stops {
-		if at >= 0 && kind.HostKey(textAt(it.withLiveBefore(lines[at]).Live)) == s.Host {
+		if at >= 0 && kind.HostKey(canon.TextAt(it.withLiveBefore(lines[at]).Live)) == s.Host {
 			lines[at].Unserved = append(lines[at].Unserved, s.Name)
 			continue
 		}

@@ -37,7 +37,7 @@ func NewPlanner(in Inputs) *Planner {
 		spelled: map[string]bool{}, renamed: map[kind.Key]kind.Key{}, areas: newAreas(in),
 	}
 	for _, k := range kind.AllKinds() {
-		p.rules[k.Name] = RulesFor(k, in.Options.Overrides)
+		p.rules[k.Name] = RulesFor(k, in.Project.Overrides)
 		p.partly[k.Name] = p.rules[k.Name].HasExcluded()
 	}
 	for _, o := range in.Set.Objects {
@@ -87,8 +87,8 @@ func (p *Planner) MakePlan() (*Plan, diag.List) {
 	p.arrangeItems(out, ops, unsettled)
 	p.deferOverLimit(out.Items)
 	p.blockOnDrift(out)
-	if classes := out.addRequests(all.requests, in.Options.ForDrift); !in.Options.ForDrift {
-		p.adviseOnPlan(out, all, classes)
+	if outdated := out.addRequests(all.requests, in.Options.ForDrift); !in.Options.ForDrift {
+		p.adviseOnPlan(out, all, outdated)
 	}
 	out.WeighRisks()
 	out.Summary = out.CountItems()
@@ -162,7 +162,7 @@ func (p *Planner) IsWorkspaceUnproven() bool {
 func (p *Planner) ReplanItem(key kind.Key, obj *kind.LiveObject) (Item, diag.List) {
 	d := &objectPlanner{Planner: p, manifest: p.in.Set.Find(key), rec: p.in.Ledger.Records[key]}
 	if obj != nil {
-		d.live, d.exists = *obj, true
+		d.live = *obj
 	}
 	d.planObject()
 	return d.item, d.findings
@@ -190,7 +190,6 @@ type objectPlanner struct {
 	item     Item
 	manifest *manifest.Object
 	live     kind.LiveObject // the zero value unless it exists
-	exists   bool
 	rec      ledger.Record
 	findings diag.List
 	// git and was are the decoded specs of the manifest and of live, nil until they are needed; patch is of the second.
@@ -202,7 +201,7 @@ type objectPlanner struct {
 func (d *objectPlanner) beginItem() {
 	o := d.manifest
 	d.item = Item{Key: o.Key(), Path: o.Path, Line: o.Line, Op: None, DesiredDigest: new(o.Digest)}
-	if d.exists {
+	if d.live.Kind != nil {
 		d.item.Live = Fingerprint{Exists: true, UID: d.live.UID, Digest: new(d.live.Digest)}
 	}
 }
@@ -210,10 +209,10 @@ func (d *objectPlanner) beginItem() {
 // planObject plans an object by the policy of its kind.
 func (d *objectPlanner) planObject() {
 	d.beginItem()
-	if d.exists && d.live.Name != d.manifest.Name {
+	if d.item.Live.Exists && d.live.Name != d.manifest.Name {
 		d.item.RemoteName = d.live.Name
 	}
-	if d.exists && d.live.Spec == nil && !d.live.Terminating {
+	if d.item.Live.Exists && d.live.Spec == nil && !d.live.Terminating {
 		d.item.blockForNow("the platform returns it without a spec", "trueup changes nothing that it can't compare: run trueup again")
 		d.item.Failed = true
 		return

@@ -43,7 +43,7 @@ const (
 type Plan struct {
 	Format string `json:"format"`
 	Tool   string `json:"tool"`
-	// Digest is the digest of the Assertion, or empty.
+	// Digest is the digest of what the plan asserts, or empty.
 	Digest string `json:"digest,omitempty"`
 	// CreatedAt is when the plan of a file was made; else it is zero.
 	CreatedAt time.Time `json:"createdAt,omitzero"`

@@ -56,7 +56,7 @@ func MakeOffline(in Inputs, past BaseState) *Plan {
 func (d *objectPlanner) planAgainstBase() {
 	d.beginItem()
 	o, item := d.manifest, &d.item
-	if !d.exists {
+	if !d.item.Live.Exists {
 		d.planObjectNewInGit(item, o)
 		return
 	}
@@ -102,7 +102,7 @@ func (p *Planner) planObjectNewInGit(item *Item, o *manifest.Object) {
 	item.Op, item.Cause, item.By = Create, FromThisChange, ByThisChange
 	item.Spec = p.specToSend(o)
 	if !o.Kind.IsRequestOnly() {
-		item.Disk = textAt(canon.MustDecode(o.Spec), o.Kind.DiskField...)
+		item.Disk = canon.TextAt(canon.MustDecode(o.Spec), o.Kind.DiskField...)
 		return
 	}
 	item.Op = Post

@@ -162,7 +162,8 @@ func (p *Planner) findServingObject(hostname string) (kind.Key, string, bool) {
 	return key, host, ok
 }
 
-// OnceStatus is the state of a request that is sent once, by git and the ledger alone.
+// OnceStatus is the state of a request that is sent once, by git and the ledger alone: that of its record, unless somebody has
+// something to do.
 type OnceStatus string
 
 // The statuses of requests.
@@ -171,7 +172,7 @@ const (
 	// apply sends it.
 	Due OnceStatus = "due"
 	// Rejected was rejected by the platform: the next apply tries again.
-	Rejected OnceStatus = "rejected"
+	Rejected = OnceStatus(ledger.Rejected)
 	// Begun is claimed by a run that may still be going.
 	Begun OnceStatus = "in-flight"
 	// Again was begun by a run that is gone: the next apply sends it again, safely.
@@ -180,9 +181,9 @@ const (
 	Unknown OnceStatus = "unknown"
 	// Accepted was sent and accepted, Done was sent by another client, and GivenUp
 	// is never sent.
-	Accepted OnceStatus = "posted"
-	Done     OnceStatus = "adopted"
-	GivenUp  OnceStatus = "abandoned"
+	Accepted = OnceStatus(ledger.Posted)
+	Done     = OnceStatus(ledger.Adopted)
+	GivenUp  = OnceStatus(ledger.Abandoned)
 	// NoLedger is in git, and the ledger can't be used.
 	NoLedger OnceStatus = "no-ledger"
 )
@@ -267,9 +268,7 @@ func (r RequestStatus) sortRank() int {
 func (r *RequestStatus) readRecord(rec ledger.Record, at ledger.Instant, terms ledger.ResendTerms) {
 	r.Status = cmp.Or(
 		map[ledger.ClaimStatus]OnceStatus{ledger.InFlight: Begun, ledger.Resendable: Again, ledger.Lost: Unknown}[rec.ClaimStatus(at, terms)],
-		map[ledger.RequestState]OnceStatus{
-			ledger.Rejected: Rejected, ledger.Posted: Accepted, ledger.Adopted: Done, ledger.Abandoned: GivenUp,
-		}[rec.State], Due)
+		OnceStatus(rec.State), Due)
 	r.Says, r.Fix = ledger.ExplainRecord(rec)
 	if rec.AcceptedAt != nil {
 		r.AcceptedAt = *rec.AcceptedAt

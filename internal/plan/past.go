@@ -15,7 +15,7 @@ import (
 
 // liveBefore returns what the ledger keeps of live with a patch.
 func (d *objectPlanner) liveBefore(patch map[string]any, have any) *ledger.LiveBefore {
-	diff := differenceBefore(d.decodeSpec(d.rec.Applied), d.decodeSpec(d.ManagedSpec(d.manifest)), asObject(have), patch)
+	diff := differenceBefore(d.decodeSpec(d.rec.Applied), d.decodeSpec(d.ManagedSpec(d.manifest)), canon.Object(have), patch)
 	return &ledger.LiveBefore{Diff: canon.Encode(diff), Sum: liveFingerprint(d.rules[d.manifest.Kind.Name], have)}
 }
 
@@ -50,20 +50,15 @@ func differenceBefore(base, want, have, request map[string]any) map[string]any {
 			}
 			continue
 		}
-		wanted, part := asObject(want[name]), asObject(sent)
+		wanted, part := canon.Object(want[name]), canon.Object(sent)
 		if isSent && part == nil {
 			wanted = fields // the request replaces all of it
 		}
-		if below := differenceBefore(asObject(was), wanted, fields, part); len(below) > 0 || was == nil {
+		if below := differenceBefore(canon.Object(was), wanted, fields, part); len(below) > 0 || was == nil {
 			out[name] = below
 		}
 	}
 	return out
-}
-
-func asObject(v any) map[string]any {
-	object, _ := v.(map[string]any)
-	return object
 }
 
 // SpecBefore returns what live had of an object before the oldest of writes, which are all since then, the newest first: of
@@ -94,7 +89,7 @@ func SpecBefore(k *kind.Kind, overrides []Override, writes []ledger.LogEntry) (s
 // patchToPast returns the merge patch that turns what live has after a write into what it had before.
 func patchToPast(w ledger.LogEntry) map[string]any {
 	applied, diff := decodedObject(w.Applied), decodedObject(w.Live.Diff)
-	before := asObject(effect.ApplyPatch(diff, any(applied)))
+	before := canon.Object(effect.ApplyPatch(diff, any(applied)))
 	return withNulls(before, decodedObject(w.Sent), applied, diff)
 }
 
@@ -102,11 +97,11 @@ func patchToPast(w ledger.LogEntry) map[string]any {
 // lists may have more there than git says.
 func keepUntouched(patch, applied, sent, diff map[string]any, isLive func(map[string]any) bool) {
 	for name, value := range patch {
-		of, now := asObject(applied[name]), asObject(sent[name])
+		of, now := canon.Object(applied[name]), canon.Object(sent[name])
 		_, changed := diff[name]
-		switch below := asObject(value); {
+		switch below := canon.Object(value); {
 		case below != nil && of != nil && now != nil:
-			keepUntouched(below, of, now, asObject(diff[name]), func(v map[string]any) bool { return isLive(map[string]any{name: v}) })
+			keepUntouched(below, of, now, canon.Object(diff[name]), func(v map[string]any) bool { return isLive(map[string]any{name: v}) })
 		case !changed && reflect.DeepEqual(applied[name], sent[name]) && isLive(map[string]any{name: value}):
 			delete(patch, name)
 		}
@@ -119,11 +114,11 @@ func withNulls(object map[string]any, others ...map[string]any) map[string]any {
 	maps.Copy(out, object)
 	for _, other := range others {
 		for name, value := range other {
-			field, isObject := out[name].(map[string]any)
-			if _, has := out[name]; !has {
+			field, has := out[name]
+			if !has {
 				out[name] = nil
-			} else if isObject && asObject(value) != nil {
-				out[name] = withNulls(field, asObject(value))
+			} else if below, other := canon.Object(field), canon.Object(value); below != nil && other != nil {
+				out[name] = withNulls(below, other)
 			}
 		}
 	}

@@ -135,14 +135,15 @@ func TestUndoOfAnyEntry(t *testing.T) {
 		if err != nil || spec == nil {
 			t.Fatalf("%s: %v", spec, err)
 		}
-		taken := plan.ManageableSpec(k, nil, spec, false).Spec
+		taken, _ := plan.ManageableSpec(k, nil, spec, false)
 		said := plan.FingerprintAfter(k, nil, p.rec, taken, kind.LiveObject{Spec: p.live}) != since[len(since)-1].Live.Sum
 		foreign := 0
 		for _, count := range p.foreign[n-1:] {
 			foreign += count
 		}
 		p.apply(taken)
-		is, was := plan.ManageableSpec(k, nil, p.live, true).Spec, plan.ManageableSpec(k, nil, p.before[n], true).Spec
+		is, _ := plan.ManageableSpec(k, nil, p.live, true)
+		was, _ := plan.ManageableSpec(k, nil, p.before[n], true)
 		if same := bytes.Equal(is, was); same == said {
 			t.Fatalf("said %t\nis  %s\nwas %s", said, is, was)
 		}

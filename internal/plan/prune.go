@@ -52,7 +52,7 @@ func (d *pruneCandidate) planDeparted() Item {
 		item.RemoteName = d.live.Name
 	}
 	if d.rec.Spec != nil {
-		item.Disk = textAt(canon.MustDecode(d.rec.Spec), d.live.Kind.DiskField...)
+		item.Disk = canon.TextAt(canon.MustDecode(d.rec.Spec), d.live.Kind.DiskField...)
 	}
 	if why, fix := d.whyKept(); why != "" {
 		item.Op, item.Reason, item.Fix = Kept, why, fix
@@ -213,12 +213,12 @@ func (p *Planner) blockManyDeletes(out *Plan) {
 			deletes = append(deletes, &out.Items[i])
 		}
 	}
-	n := len(deletes)
-	if n <= p.in.Options.MaxDeletes {
+	n, most := len(deletes), p.in.Project.DeletesAllowed()
+	if n <= most {
 		return
 	}
 	for _, it := range deletes {
-		it.blockForPerson(fmt.Sprintf("removed from git; the plan would delete %d and maxDeletes is %d, so trueup deletes none", n, p.in.Options.MaxDeletes),
+		it.blockForPerson(fmt.Sprintf("removed from git; the plan would delete %d and maxDeletes is %d, so trueup deletes none", n, most),
 			fmt.Sprintf("review each; to delete all of them, write maxDeletes: %d in trueup.yaml", n))
 	}
 }
@@ -286,7 +286,7 @@ func (p *Planner) blockManyCreates(out *Plan, ops map[kind.Key]Op) {
 	}
 	for name, items := range creates {
 		n, a := len(items), p.areas[name]
-		if !a.applied || n <= max(freeCreates, a.objects*freePercent/hundredPercent, p.in.Options.MaxCreates) {
+		if !a.applied || n <= max(freeCreates, a.objects*freePercent/hundredPercent, p.in.Project.MaxCreates) {
 			continue
 		}
 		for _, it := range items {

@@ -18,7 +18,7 @@ func pruneCandidate(t tester) *world {
 	t.Helper()
 	w := git(t, snapshot("db", "data")).has(db, disked("data")).
 		leaves(old, "uid-old").
-		with(func(o *plan.Options) { o.Prune, o.MaxDeletes = true, 1 })
+		with(func(o *plan.Options) { o.Prune = true })
 	w.in.Live.Lists = map[string]kind.ListInfo{"VolumeSnapshot": {Complete: true}, "CDN": {Complete: true, Items: 1}}
 	w.in.Base = stood(t, "HEAD", snapshot("old", "data"))
 	return w
@@ -192,7 +192,8 @@ func TestTooManyDeletions(t *testing.T) {
 	for _, name := range []string{old, "VolumeSnapshot/older"} {
 		blocked(t, w.item(name), true, "would delete 2", "maxDeletes is 1", "maxDeletes: 2")
 	}
-	if p := w.with(func(o *plan.Options) { o.MaxDeletes = 2 }).make(); p.Summary.Delete != 2 {
+	w.in.Project.MaxDeletes = new(2)
+	if p := w.make(); p.Summary.Delete != 2 {
 		t.Errorf("allowed: %+v", p.Summary)
 	}
 }

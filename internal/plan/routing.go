@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"trueup/internal/canon"
 	"trueup/internal/diag"
 	"trueup/internal/effect"
 	"trueup/internal/kind"
@@ -20,33 +21,15 @@ type requestComparer struct {
 	site        func() *routing.Site
 	precedences []routing.Precedence
 	mutex       sync.Mutex
-	alone       map[kind.Key]requestEffects
+	alone       map[kind.Key]routing.SiteEffects
 	// shared are the changes that are compared together.
 	shared []routing.CDNChange
-}
-
-// requestEffects are the effects of changes, of whose classes only those with outdated copies are needed.
-type requestEffects struct {
-	routing.SiteEffects
-	outdated []outdatedClasses
-}
-
-// compareRequests compares changes, of which others may have all CDNs. The result does not keep their configs in memory.
-func (r *requestComparer) compareRequests(changes []routing.CDNChange, others *routing.Site) (all requestEffects) {
-	all.SiteEffects = routing.Compare(changes, others, r.precedences)
-	for _, c := range all.Classes {
-		if out, ok := newOutdated(c); ok {
-			all.outdated = append(all.outdated, out)
-		}
-	}
-	all.Classes = nil
-	return all
 }
 
 func (p *Planner) newRequests() *requestComparer {
 	return &requestComparer{
 		site: sync.OnceValue(p.newSite), precedences: routing.PrecedencesOf(p.in.Project.Platform.Precedence),
-		alone: map[kind.Key]requestEffects{},
+		alone: map[kind.Key]routing.SiteEffects{},
 	}
 }
 
@@ -110,11 +93,11 @@ func (d *objectPlanner) routingChange() (c routing.CDNChange, ok bool) {
 	if !answersRequests(d.manifest.Kind) || d.item.Op != Create && d.item.Op != Patch {
 		return c, false
 	}
-	was, _ := d.was.(map[string]any)
+	was := canon.Object(d.was)
 	is, before := d.manifestSpec(), routing.ReadConfig(was)
 	if d.item.Op == Patch {
 		if d.item.Request != nil {
-			is, _ = effect.ApplyPatch(d.patch, was).(map[string]any)
+			is = canon.Object(effect.ApplyPatch(d.patch, was))
 		}
 		c.Before = routing.NewCDNFromConfig(d.item.Key, before)
 	}
@@ -125,9 +108,9 @@ func (d *objectPlanner) routingChange() (c routing.CDNChange, ok bool) {
 // addChange compares a change, now or together with others. It is safe for concurrent use.
 func (r *requestComparer) addChange(c routing.CDNChange) {
 	isAlone := !r.site().SharesHosts(c.Key())
-	var result requestEffects
+	var result routing.SiteEffects
 	if isAlone {
-		result = r.compareRequests([]routing.CDNChange{c}, nil)
+		result = routing.Compare([]routing.CDNChange{c}, nil, r.precedences)
 	}
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -139,14 +122,13 @@ func (r *requestComparer) addChange(c routing.CDNChange) {
 }
 
 // compareShared compares the rest, and returns what the plan does to requests.
-func (r *requestComparer) compareShared() (all requestEffects) {
+func (r *requestComparer) compareShared() (all routing.SiteEffects) {
 	byKey := func(a, b kind.Key) int { return strings.Compare(a.String(), b.String()) }
 	if slices.SortFunc(r.shared, func(a, b routing.CDNChange) int { return byKey(a.Key(), b.Key()) }); len(r.shared) > 0 {
-		all = r.compareRequests(r.shared, r.site())
+		all = routing.Compare(r.shared, r.site(), r.precedences)
 	}
 	for _, key := range slices.SortedFunc(maps.Keys(r.alone), byKey) {
-		all.Append(r.alone[key].SiteEffects)
-		all.outdated = append(all.outdated, r.alone[key].outdated...)
+		all.Append(r.alone[key])
 	}
 	all.Lines = routing.MergeLines(all.Lines, false)
 	return all
@@ -169,8 +151,8 @@ func (r *requestComparer) addDrift(d *objectPlanner) {
 }
 
 // addRequests adds to a plan what it does to requests, and to its items what they stop serving; or what drift did. It returns
-// the classes whose cached copies are outdated, by object.
-func (p *Plan) addRequests(r *requestComparer, drift bool) map[kind.Key][]outdatedClasses {
+// the cached copies that are outdated, by object.
+func (p *Plan) addRequests(r *requestComparer, drift bool) map[kind.Key][]routing.OutdatedCopies {
 	result := r.compareShared()
 	sent := map[kind.Key]*Item{}
 	for i := range p.Items {
@@ -185,13 +167,13 @@ func (p *Plan) addRequests(r *requestComparer, drift bool) map[kind.Key][]outdat
 		}
 	}
 	addStops(sent, result.Stops)
-	classes := map[kind.Key][]outdatedClasses{}
-	for _, c := range result.outdated {
-		for _, key := range c.objects {
-			classes[key] = append(classes[key], c)
+	outdated := map[kind.Key][]routing.OutdatedCopies{}
+	for _, c := range result.Outdated {
+		for _, key := range c.Objects {
+			outdated[key] = append(outdated[key], c)
 		}
 	}
-	return classes
+	return outdated
 }
 
 func addStops(items map[kind.Key]*Item, stops []routing.UnansweredRequests) {
@@ -207,7 +189,7 @@ func addStops(items map[kind.Key]*Item, stops []routing.UnansweredRequests) {
 // adviseSharedHost advises on a new hostname that a location of another CDN has: one of both answers its requests.
 func (d *objectPlanner) adviseSharedHost(r *requestComparer) (found diag.List) {
 	o, host := d.manifest, kind.HostKey(d.manifest.Host)
-	if d.exists && kind.HostKey(d.live.Host) == host {
+	if d.item.Live.Exists && kind.HostKey(d.live.Host) == host {
 		return nil
 	}
 	for _, c := range r.site().Claimants(host) {

@@ -36,14 +36,8 @@ func RulesFor(k *kind.Kind, overrides []Override) *merge.Rules {
 	return rules
 }
 
-// tableOfTypes and tableOfTypeNames are the types of scalars in the schema and in overrides.
-var (
-	tableOfTypes     = map[kind.FieldType]merge.DocumentedType{kind.Text: merge.Text, kind.Bool: merge.Bool, kind.Number: merge.Number}
-	tableOfTypeNames = map[string]merge.DocumentedType{"text": merge.Text, "boolean": merge.Bool, "number": merge.Number}
-)
-
 func rulesFromField(f *kind.Field) *merge.Rules {
-	r := &merge.Rules{Type: tableOfTypes[f.Type], ReadOnly: f.ReadOnly, Discriminator: f.Discriminator}
+	r := &merge.Rules{Type: f.Type, ReadOnly: f.ReadOnly, Discriminator: f.Discriminator}
 	if f.List != nil {
 		r.Key, r.Join, r.Set = f.List.Key, f.List.Join, !f.List.Ordered
 	}
@@ -76,8 +70,10 @@ func applyOverride(root *merge.Rules, o Override) {
 			node.Join = ":"
 		}
 	}
-	if t, ok := tableOfTypeNames[o.Type]; ok {
-		node.Type = t
+	for _, t := range []kind.FieldType{kind.Text, kind.Bool, kind.Number} {
+		if o.Type == t.String() {
+			node.Type = t
+		}
 	}
 }
 
@@ -135,26 +131,15 @@ func (o Override) HidesDocumented() bool {
 	return !field.ReadOnly
 }
 
-// AdoptedSpec is the manifest of a live object that is adopted.
-type AdoptedSpec struct {
-	// Spec is canonical JSON.
-	Spec []byte
-	// Left are the fields that live has and the manifest lacks because the schema
-	// does not know them, each once: upstreams[].hostHeader.
-	Left []string
-}
-
 // ManageableSpec returns the part of a live spec, canonical JSON, that is worth managing: the fields that the
 // schema knows, in the documented types. In a list without keys all fields stay, because a later write
-// would lose them (docs/design.md B3). With all, Take leaves out only nulls and excluded fields.
-func ManageableSpec(k *kind.Kind, overrides []Override, live []byte, all bool) AdoptedSpec {
+// would lose them (docs/design.md B3). With all, it leaves out only nulls and excluded fields. left are the fields that the
+// schema does not know, each once: upstreams[].hostHeader.
+func ManageableSpec(k *kind.Kind, overrides []Override, live []byte, all bool) (spec []byte, left []string) {
 	t := specAdopter{all: all, left: map[string]bool{}}
 	rules := RulesFor(k, overrides)
-	spec := t.dropUnknown(k.Spec(), rules, "", withTypedEmpties(k.Spec(), canon.MustDecode(live)))
-	return AdoptedSpec{
-		Spec: canon.Encode(merge.NormalizeLive(rules, spec)),
-		Left: slices.Sorted(maps.Keys(t.left)),
-	}
+	known := t.dropUnknown(k.Spec(), rules, "", withTypedEmpties(k.Spec(), canon.MustDecode(live)))
+	return canon.Encode(merge.NormalizeLive(rules, known)), slices.Sorted(maps.Keys(t.left))
 }
 
 // withTypedEmpties returns a value with an empty object where a server answers an empty list for one, as PHP does, and the
@@ -183,7 +168,7 @@ func withTypedEmpties(f *kind.Field, v any) any {
 	return v
 }
 
-// SortSpecSets returns a spec with the lists whose order means nothing in that of Take.
+// SortSpecSets returns a spec with the lists whose order means nothing in that of ManageableSpec.
 func SortSpecSets(k *kind.Kind, overrides []Override, spec []byte) []byte {
 	tree := canon.MustDecode(spec)
 	merge.SortSets(RulesFor(k, overrides), tree)

@@ -62,7 +62,7 @@ func TestOverrides(t *testing.T) {
 					tt.override.Kind = "CDN"
 				}
 				if i == 1 {
-					w.with(func(o *plan.Options) { o.Overrides = []plan.Override{tt.override} })
+					w.overriding(tt.override)
 				}
 				if it := w.item(shop); (it.Op == plan.Patch) != (want == patch) {
 					t.Errorf("with %d overrides: %s %v", i, it.Op, it.Changes)
@@ -80,9 +80,7 @@ func TestTypesOfOverrides(t *testing.T) {
 	for name, want := range map[string]any{"text": "true", "boolean": true} {
 		it := git(t, cdn("shop", `{hostname: shop.example.com, upstreams: [{name: o, scheme: http, servers: [{host: s, port: "1"}]}]}`)).
 			has(shop, of("1", "true")).
-			with(func(o *plan.Options) {
-				o.Overrides = []plan.Override{{Kind: "CDN", Path: "spec.upstreams.servers.new", Type: name}}
-			}).item(shop)
+			overriding(plan.Override{Kind: "CDN", Path: "spec.upstreams.servers.new", Type: name}).item(shop)
 		same(t, name, body(t, it), map[string]any{"spec": map[string]any{"upstreams": []any{map[string]any{
 			"name": "o", "scheme": "http", "servers": []any{map[string]any{"host": "s", "port": "1", "new": want}},
 		}}}})
@@ -107,9 +105,7 @@ func TestAnEmptyKeyPairsByPosition(t *testing.T) {
 	digests := map[string]bool{}
 	for _, key := range [][]string{nil, {}} {
 		w := git(t, cdn("shop", servers("a", "b"))).has(shop, servers("a", "c")).applied(shop, servers("a", "b"))
-		w.with(func(o *plan.Options) {
-			o.Overrides = []plan.Override{{Kind: "CDN", Path: "spec.upstreams.servers", Key: key, Type: "text"}}
-		})
+		w.overriding(plan.Override{Kind: "CDN", Path: "spec.upstreams.servers", Key: key, Type: "text"})
 		var paths []string
 		for _, c := range w.item(shop).Changes {
 			paths = append(paths, c.Path)

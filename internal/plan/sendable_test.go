@@ -23,7 +23,7 @@ func TestWhatIsMadeIsWhatMergeSends(t *testing.T) {
 		if rapid.Bool().Draw(t, "null") {
 			text = strings.TrimSuffix(text, "}") + ", imgsvc: null}"
 		}
-		w := git(t, cdn("shop", text)).with(func(o *plan.Options) { o.Overrides = overrides })
+		w := git(t, cdn("shop", text)).overriding(overrides...)
 		got := canon.Encode(body(t, w.item(shop))["spec"])
 		if want := canon.Encode(merge.SendableValue(plan.RulesFor(k, overrides), tree(t, text))); !bytes.Equal(got, want) {
 			t.Fatalf("got %s\nwant %s", got, want)

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"trueup/internal/canon"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
@@ -142,7 +143,7 @@ func orNil(text string) any {
 
 // compareOverrides returns the overrides that differ, with the differences that each hides.
 func (p *Planner) compareOverrides(was []Override) []ChangedSetting {
-	before, after := overridesByPlace(was), overridesByPlace(p.in.Options.Overrides)
+	before, after := overridesByPlace(was), overridesByPlace(p.in.Project.Overrides)
 	var found []ChangedSetting
 	for _, place := range keysOfBoth(before, after) {
 		if mustEncode(before[place]) != mustEncode(after[place]) {
@@ -174,14 +175,14 @@ func (past BaseState) ChangesOverrides(in Inputs) bool {
 	if past.Project != nil {
 		was = past.Project.Overrides
 	}
-	return past.Blame.Base != "" && mustEncode(overridesByPlace(was)) != mustEncode(overridesByPlace(in.Options.Overrides))
+	return past.Blame.Base != "" && mustEncode(overridesByPlace(was)) != mustEncode(overridesByPlace(in.Project.Overrides))
 }
 
 // overridesByPlace returns overrides by their places, "KIND PATH": an object, or a list of several.
 func overridesByPlace(overrides []Override) map[string]any {
 	places := map[string]any{}
 	for _, o := range overrides {
-		rest, _ := encodedTree(o).(map[string]any)
+		rest := canon.Object(encodedTree(o))
 		delete(rest, "kind")
 		delete(rest, "path")
 		switch before := places[o.Place()].(type) {

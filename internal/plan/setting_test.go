@@ -67,7 +67,7 @@ func TestSettingsThatDifferFromTheBase(t *testing.T) {
 func TestOverridesShowWhatTheyHide(t *testing.T) {
 	w := one(t)
 	w.in.Project = plan.ProjectSettings{Path: "trueup.yaml"}
-	w.in.Options.Overrides = []plan.Override{
+	w.in.Project.Overrides = []plan.Override{
 		{Kind: "CDN", Path: "spec.tls", Ignore: true},
 		{Kind: "CDN", Path: "spec.hostname", Type: "text"},
 		{Kind: "CDN", Path: "spec.hostname", Order: "set"},
@@ -86,7 +86,7 @@ func TestOverridesShowWhatTheyHide(t *testing.T) {
 	}
 	w = git(t, cdn("a", moved("/a", "/b"))).has("CDN/a", moved("/b", "/a")).applied("CDN/a", moved("/a", "/b"))
 	w.in.Project = plan.ProjectSettings{Path: "trueup.yaml"}
-	w.in.Options.Overrides = []plan.Override{{Kind: "CDN", Path: "spec.locations", Order: "set"}}
+	w.in.Project.Overrides = []plan.Override{{Kind: "CDN", Path: "spec.locations", Order: "set"}}
 	if got := settings(w.explained(past)); !strings.Contains(got, "git position 1 live position 2") {
 		t.Errorf("%s", got)
 	}
@@ -188,7 +188,7 @@ func only(kindName string) func(*plan.Options) {
 
 // TestChangesOverrides: what a plan may drop of live objects depends on whether overrides may hide a difference.
 func TestChangesOverrides(t *testing.T) {
-	now := plan.Inputs{Options: plan.Options{Overrides: []plan.Override{{Kind: "CDN", Path: "spec.tls.auto", Ignore: true}}}}
+	now := plan.Inputs{Project: plan.ProjectSettings{Overrides: []plan.Override{{Kind: "CDN", Path: "spec.tls.auto", Ignore: true}}}}
 	same := &plan.ProjectSettings{Overrides: []plan.Override{{Kind: "cdn", Path: "tls.auto", Ignore: true}}}
 	other := &plan.ProjectSettings{Overrides: []plan.Override{{Kind: "CDN", Path: "tls.auto", Omit: true}}}
 	base := plan.ComparedCommits{Base: "abc"}

@@ -97,22 +97,12 @@ func (it Item) ChangesField(field string) bool {
 }
 
 // areRelated reports whether one place is the other, or lies in it.
-func areRelated(a, b string) bool {
-	if len(a) > len(b) {
-		a, b = b, a
-	}
-	rest, in := strings.CutPrefix(b, a)
-	return in && (rest == "" || rest[0] == '.' || rest[0] == '[')
-}
+func areRelated(a, b string) bool { return kind.IsWithin(a, b) || kind.IsWithin(b, a) }
 
 // Redact returns the plan with digests of sensitive values. A digest changes with the value and with
 // its place. Apply sends the values of the plan itself.
 func Redact(p *Plan) *Plan {
-	secret := map[string]bool{}
-	for _, k := range kind.AllKinds() {
-		secret[k.Name] = k.Spec().HidesValue()
-	}
-	if !slices.ContainsFunc(kind.AllKinds(), func(k *kind.Kind) bool { return secret[k.Name] }) {
+	if !slices.ContainsFunc(kind.AllKinds(), func(k *kind.Kind) bool { return k.Spec().HidesValue() }) {
 		return p
 	}
 	out := *p
@@ -127,9 +117,7 @@ func Redact(p *Plan) *Plan {
 	out.Requests, out.HidesRequests = nil, true // they have values of any field
 	out.Items = slices.Clone(p.Items)
 	for i := range out.Items {
-		if it := &out.Items[i]; secret[it.Kind] {
-			redactItem(it, kind.NewRedactor(p.Target.Workspace, it.Key))
-		}
+		redactItem(&out.Items[i], kind.NewRedactor(p.Target.Workspace, out.Items[i].Key))
 	}
 	return &out
 }

@@ -16,7 +16,7 @@ import (
 // Differences returns a sentence for each difference between two plans: of ledgers, options and
 // targets, then of objects. It is empty if both assert the same.
 func Differences(expected, now *Plan) []string {
-	if bytes.Equal(expected.Assertion(), now.Assertion()) {
+	if expected.Digest == now.Digest {
 		return nil
 	}
 	var d []string
@@ -71,7 +71,7 @@ func (p *Plan) planFacts() map[string]string {
 	for area, origin := range p.Target.Origins {
 		facts["target: the address of the "+string(area)+" area"] = origin
 	}
-	chosen, _ := encodedTree(p.Options).(map[string]any)
+	chosen := canon.Object(encodedTree(p.Options))
 	for field, name := range map[string]string{
 		"drift": "--drift", "targets": "--target", "takeOver": "--accept take-over", "allowRecreate": "--accept recreate",
 		"allowEmptyLive": "--accept empty-live", "maxCreates": "maxCreates in trueup.yaml", "prune": "--prune",

@@ -46,11 +46,11 @@ func TestAPulledObjectPlansEmpty(t *testing.T) {
 
 // isTaken takes what is live, and tells whether the loader takes that.
 func isTaken(t rapid.TB, cdn *kind.Kind, live []byte, all bool) bool {
-	taken := plan.ManageableSpec(cdn, nil, live, all)
-	if !plan.NeedsNoRequest(cdn, nil, ledger.Record{}, taken.Spec, kind.LiveObject{Spec: live}) {
-		t.Fatalf("%s does not cover %s", taken.Spec, live)
+	taken, _ := plan.ManageableSpec(cdn, nil, live, all)
+	if !plan.NeedsNoRequest(cdn, nil, ledger.Record{}, taken, kind.LiveObject{Spec: live}) {
+		t.Fatalf("%s does not cover %s", taken, live)
 	}
-	text, err := yamledit.WriteManifest(yamledit.Draft{Kind: cdn, Name: "shop", Spec: taken.Spec, Silence: "live has it"})
+	text, err := yamledit.WriteManifest(yamledit.Draft{Kind: cdn, Name: "shop", Spec: taken, Silence: "live has it"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,16 +66,17 @@ func isTaken(t rapid.TB, cdn *kind.Kind, live []byte, all bool) bool {
 			t.Errorf("%s\ngives %v", text, f)
 		}
 	}
-	after := applied(cdn, taken.Spec, live)
-	kept := plan.ManageableSpec(cdn, nil, after, false).Left
-	for _, field := range plan.ManageableSpec(cdn, nil, live, false).Left {
+	after := applied(cdn, taken, live)
+	_, kept := plan.ManageableSpec(cdn, nil, after, false)
+	_, left := plan.ManageableSpec(cdn, nil, live, false)
+	for _, field := range left {
 		if !slices.Contains(kept, field) {
-			t.Fatalf("with\n%s in git a change of every list makes\n%s of\n%s", taken.Spec, after, live)
+			t.Fatalf("with\n%s in git a change of every list makes\n%s of\n%s", taken, after, live)
 		}
 	}
 	o := set.Find(kind.Key{Kind: cdn.Name, Name: "shop"})
-	if o == nil || !bytes.Equal(o.Spec, taken.Spec) {
-		t.Fatalf("%s\nis not read as %s", text, taken.Spec)
+	if o == nil || !bytes.Equal(o.Spec, taken) {
+		t.Fatalf("%s\nis not read as %s", text, taken)
 	}
 	if laid, err := yamledit.Format(text); err != nil || !bytes.Equal(laid, text) {
 		t.Fatalf("%s\nis laid out as %s, %v", text, laid, err)

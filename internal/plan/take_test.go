@@ -64,11 +64,11 @@ func TestTake(t *testing.T) {
 				t.Fatal(err)
 			}
 			live := canon.Encode(tree)
-			got := plan.ManageableSpec(cdn, overrides, live, tt.all)
-			if string(got.Spec) != tt.want || !slices.Equal(got.Left, tt.left) {
-				t.Errorf("Take gives %s and leaves %q, want\n%s and %q", got.Spec, got.Left, tt.want, tt.left)
+			got, left := plan.ManageableSpec(cdn, overrides, live, tt.all)
+			if string(got) != tt.want || !slices.Equal(left, tt.left) {
+				t.Errorf("Take gives %s and leaves %q, want\n%s and %q", got, left, tt.want, tt.left)
 			}
-			if !plan.NeedsNoRequest(cdn, overrides, ledger.Record{}, got.Spec, kind.LiveObject{Spec: live}) {
+			if !plan.NeedsNoRequest(cdn, overrides, ledger.Record{}, got, kind.LiveObject{Spec: live}) {
 				t.Error("a plan of it would not be empty")
 			}
 		})

@@ -476,7 +476,7 @@ func (s *story) inputs(m moment, set *manifest.Set) plan.Inputs {
 	in := plan.Inputs{
 		Set: set, Live: kind.LiveState{Objects: map[kind.Key]kind.LiveObject{}, Absent: map[kind.Key]bool{}, Hosts: map[string]kind.Key{}},
 		Ledger: ledger.View{ID: "l", Records: map[kind.Key]ledger.Record{}}, At: ledger.NewInstant(at, at),
-		Options: plan.Options{AllowEmptyLive: true, MaxCreates: 100},
+		Options: plan.Options{AllowEmptyLive: true}, Project: plan.ProjectSettings{MaxCreates: 100},
 	}
 	k, _ := kind.FindKind("CDN")
 	for name, spec := range m.live {

@@ -86,8 +86,7 @@ func PrepareSession(ctx context.Context, env config.Options, l config.LoadedProj
 // planInputs returns what a plan is made of, without what only the platform has.
 func (o Options) planInputs(env config.Options, l config.LoadedProject) (plan.Inputs, error) {
 	options := o.Options
-	options.Overrides, options.PartOfTree = l.Project.Overrides, l.Project.ReadsPartly(env.Dir(), o.Paths)
-	options.MaxCreates, options.MaxDeletes = l.Project.MaxCreates, l.Project.DeletesAllowed()
+	options.PartOfTree = l.Project.ReadsPartly(env.Dir(), o.Paths)
 	return plan.Inputs{
 		Tool: env.Tool, Sandbox: env.Sandbox, Set: l.Set, Options: options, Project: l.Project.PlanSettings(env.Dir()), ReadOnly: o.ReadOnly,
 	}, o.CheckMatches(l.Set)

@@ -2,9 +2,12 @@ package routing
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
+
+	"trueup/internal/kind"
 )
 
 // nodeGroup has nodes of a host with the same change.
@@ -233,26 +236,50 @@ func (h *hostTable) findStops(g *nodeGroup) []PathSet {
 	return g.Paths
 }
 
-// classesOf returns the classes of nodes that change.
-func (h *hostTable) classesOf(host string, changed []int) []RequestClass {
-	classes, index, n := make([]RequestClass, len(changed)), map[int]int{}, h.countPrecedences()
-	for at, i := range changed {
+// findOutdated returns the copies that nodes which change make stale.
+func (h *hostTable) findOutdated(host string, changed []int, causes []kind.Key) (all []OutdatedCopies) {
+	index, n := map[int]int{}, h.countPrecedences()
+	for _, i := range changed {
 		before := i * 2 * len(h.readings)
 		after := before + len(h.readings)
-		index[i] = at
-		classes[at] = RequestClass{Host: host, Pattern: h.tree[i].shownPattern(), Before: h.answers[before:][:n], After: h.answers[after:][:n]}
-	}
-	for i := 1; i < len(h.tree); i++ {
-		if at, changes := index[h.tree[i].parent]; changes {
-			classes[at].Except = append(classes[at].Except, h.tree[i].shownPattern())
+		if copies, areStale := compareCopies(h.answers[before:][:n], h.answers[after:][:n]); areStale {
+			copies.Host, copies.Pattern, copies.Objects = host, h.tree[i].shownPattern(), causes
+			index[i], all = len(all), append(all, copies)
 		}
 	}
-	return classes
+	for i := 1; i < len(h.tree); i++ {
+		if at, areStale := index[h.tree[i].parent]; areStale {
+			all[at].Except = append(all[at].Except, h.tree[i].shownPattern())
+		}
+	}
+	return all
 }
 
-// StaleFacets returns the facets because of which a copy that the edges cached under one location is not what the
+// compareCopies returns what the copies of answers have that are stale under some precedence; before and after have an
+// answer for each.
+func compareCopies(before, after []Responder) (copies OutdatedCopies, areStale bool) {
+	copies.IsCertain = true
+	for r := range before {
+		facets := staleFacets(before[r].Location, after[r].Location)
+		if len(facets) == 0 {
+			copies.IsCertain = false
+			continue
+		}
+		if !areStale {
+			copies.Location, copies.Facets, areStale = [2]string{after[r].Host, after[r].Path}, facets, true
+		}
+		if ttl := before[r].Behaviour[EdgeTTL]; ttl.Known {
+			copies.Stay = max(copies.Stay, ttl.Time)
+		} else {
+			copies.Stay = math.MaxInt64
+		}
+	}
+	return copies, areStale
+}
+
+// staleFacets returns the facets because of which a copy that the edges cached under one location is not what the
 // other answers. It has none if nothing was cached, or only a copy expires sooner than a new one would.
-func StaleFacets(before, after *Location) (stale []Facet) {
+func staleFacets(before, after *Location) (stale []Facet) {
 	if before == nil || after == nil || !before.isCached() {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"trueup/internal/diag"
 	"trueup/internal/kind"
@@ -20,26 +21,32 @@ func (c CDNChange) cdns() []*CDN {
 	return slices.DeleteFunc([]*CDN{c.Before, c.After}, func(cdn *CDN) bool { return cdn == nil })
 }
 
-// RequestClass has the requests of a host that match the same locations, if their answer changes under some reading. Before and
-// After have an element for each precedence.
-type RequestClass struct {
+// OutdatedCopies are the copies of answers that the edges cached and that a change makes stale: those of requests of a host that
+// match the same locations.
+type OutdatedCopies struct {
 	Host, Pattern string
 	Except        []string
-	Before, After []Responder
 	// Objects are the CDNs whose change does it.
 	Objects []kind.Key
+	// Location has the host and the path of the location that answers the requests now, and Facets what it answers otherwise:
+	// under the first precedence under which copies are stale. IsCertain says that they are so under all.
+	Location  [2]string
+	Facets    []Facet
+	IsCertain bool
+	// Stay is how long copies stay at most.
+	Stay time.Duration
 }
 
 // SiteEffects is what changes of CDNs do to the requests of a site. Without lines, every request is answered as before.
 type SiteEffects struct {
-	Lines   []RequestChange
-	Classes []RequestClass
-	Stops   []UnansweredRequests
+	Lines    []RequestChange
+	Outdated []OutdatedCopies
+	Stops    []UnansweredRequests
 }
 
 // Append adds another result.
 func (r *SiteEffects) Append(other SiteEffects) {
-	r.Lines, r.Classes, r.Stops = append(r.Lines, other.Lines...), append(r.Classes, other.Classes...), append(r.Stops, other.Stops...)
+	r.Lines, r.Outdated, r.Stops = append(r.Lines, other.Lines...), append(r.Outdated, other.Outdated...), append(r.Stops, other.Stops...)
 }
 
 // UnansweredRequests is what no CDN answers any more, under any reading: requests of a host, all of them if there is no Pattern.
@@ -158,10 +165,7 @@ func (c *siteComparison) addHost(name string) {
 		return
 	}
 	host, causes := HostSet{Name: name, Except: c.hostsBelow(name)}, c.findCauses(h, name)
-	for _, class := range h.classesOf(name, changed) {
-		class.Objects = causes
-		c.Classes = append(c.Classes, class)
-	}
+	c.Outdated = append(c.Outdated, h.findOutdated(name, changed, causes)...)
 	for _, g := range groups {
 		c.Lines = append(c.Lines, RequestChange{Effect: g.effect(), Hosts: []HostSet{host}, RequestPart: g.RequestPart, Objects: causes})
 		for _, paths := range h.findStops(g) {

@@ -103,7 +103,7 @@ func (c *CDNConfig) ReadChanged(was, spec map[string]any) *CDNConfig {
 	next := &CDNConfig{Hostname: kind.HostKey(textOf(spec["hostname"])), hosts: map[string][]*Location{}}
 	named := map[string][]map[string]any{}
 	for _, v := range listOf("upstreams") {
-		u, _ := v.(map[string]any)
+		u := canon.Object(v)
 		name := textOf(u["name"])
 		next.Upstreams, named[name] = append(next.Upstreams, name), append(named[name], u)
 	}
@@ -194,31 +194,26 @@ func (l *Location) setTTL(f Facet, number, unit string) {
 
 // reduceDisabled returns the part of an object with enabled, or with rules, that a request can notice.
 func reduceDisabled(v any) any {
-	m, _ := v.(map[string]any)
-	isOff := func(v any) bool {
-		m, _ := v.(map[string]any)
-		return textOf(m["enabled"]) == "false"
-	}
-	if isOff(m) {
+	isOff := func(v any) bool { return textOf(canon.At(v, "enabled")) == "false" }
+	if isOff(v) {
 		return map[string]any{"enabled": "false"}
 	}
-	rules, _ := m["rules"].([]any)
+	rules, _ := canon.At(v, "rules").([]any)
 	if !slices.ContainsFunc(rules, isOff) {
 		return v
 	}
-	m = maps.Clone(m)
+	m := maps.Clone(canon.Object(v))
 	m["rules"] = slices.DeleteFunc(slices.Clone(rules), isOff)
 	return m
 }
 
 // withoutNames returns a firewall without the names of its rules.
 func withoutNames(firewall any) any {
-	m, _ := firewall.(map[string]any)
-	rules, isList := m["rules"].([]any)
+	rules, isList := canon.At(firewall, "rules").([]any)
 	if !isList {
 		return firewall
 	}
-	m = maps.Clone(m)
+	m := maps.Clone(canon.Object(firewall))
 	m["rules"] = diag.MapList(rules, func(v any) any {
 		rule, isObject := v.(map[string]any)
 		if rule = maps.Clone(rule); !isObject {
@@ -278,7 +273,7 @@ func normalizeServers(list []any) []any {
 		}
 	}
 	for _, v := range out {
-		m, _ := v.(map[string]any)
+		m := canon.Object(v)
 		if n, err := strconv.Atoi(textOf(m["weight"])); err == nil && divisor > 1 {
 			m["weight"] = strconv.Itoa(n / divisor)
 		}
@@ -373,8 +368,7 @@ func FindHidden(spec map[string]any) (all []HiddenLocations) {
 	list, _ := spec["locations"].([]any)
 	locations, first := make([]Location, len(list)), map[locationPattern]*Location{}
 	for i, v := range list {
-		fields, _ := v.(map[string]any)
-		locations[i] = readPattern(fields, i)
+		locations[i] = readPattern(canon.Object(v), i)
 		l := &locations[i]
 		stem, isPrefix := strings.CutSuffix(l.Path, "*")
 		if at := (locationPattern{l.Host, stem, isPrefix}); !l.isUnclear && first[at] == nil {

@@ -41,8 +41,7 @@ func (c *CDN) SetSpec(spec []byte) {
 
 // ReadConfigJSON returns the config of a spec, which is canonical JSON.
 func ReadConfigJSON(spec []byte) *CDNConfig {
-	tree, _ := canon.DecodeTrusted(spec).(map[string]any)
-	return ReadConfig(tree)
+	return ReadConfig(canon.Object(canon.DecodeTrusted(spec)))
 }
 
 // NewCDNFromConfig returns the CDN of a config.

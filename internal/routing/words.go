@@ -70,8 +70,7 @@ func (b *Behaviour) Describe(f Facet) string {
 
 // rulesOf returns the rules of a firewall.
 func rulesOf(firewall any) []map[string]any {
-	m, _ := firewall.(map[string]any)
-	return objectsOf(m["rules"])
+	return objectsOf(canon.At(firewall, "rules"))
 }
 
 // alignRuleNames gives rules of a firewall before the new names of those afterwards that do the same.

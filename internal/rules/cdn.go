@@ -36,7 +36,7 @@ func checkLocationUnreachable(s *RuleSubject) {
 
 func checkLocationPathOdd(s *RuleSubject) {
 	for at, location := range s.eachMapping("locations[]") {
-		path := textField(location, "path")
+		path := canon.TextAt(location, "path")
 		if path == "" {
 			continue
 		}
@@ -55,28 +55,28 @@ func checkLocationPathOdd(s *RuleSubject) {
 
 func checkCORSCredentials(s *RuleSubject) {
 	for at, location := range s.eachMapping("locations[]") {
-		cors := mappingField(location, "cors")
-		everyOrigin := slices.ContainsFunc(strings.Fields(strings.ReplaceAll(textField(cors, "allowOrigins"), ",", " ")), func(origin string) bool {
+		cors := canon.Object(location["cors"])
+		everyOrigin := slices.ContainsFunc(strings.Fields(strings.ReplaceAll(canon.TextAt(cors, "allowOrigins"), ",", " ")), func(origin string) bool {
 			return origin == "*" || origin == "http://*" || origin == "https://*"
 		})
-		if everyOrigin && textField(cors, "enabled") != "false" && textField(cors, "allowCredentials") == "true" {
-			s.report(at+".cors.allowOrigins", textField(location, "path")+" allows credentials to pages of every origin",
+		if everyOrigin && canon.TextAt(cors, "enabled") != "false" && canon.TextAt(cors, "allowCredentials") == "true" {
+			s.report(at+".cors.allowOrigins", canon.TextAt(location, "path")+" allows credentials to pages of every origin",
 				`name the origins that need credentials, or write allowCredentials: "false"`)
 		}
 	}
 }
 
 func checkTLSForcedOff(s *RuleSubject) {
-	if tls := mappingField(s.Tree, "tls"); textField(tls, "enabled") == "false" && textField(tls, "forced") == "true" {
+	if tls := canon.Object(s.Tree["tls"]); canon.TextAt(tls, "enabled") == "false" && canon.TextAt(tls, "forced") == "true" {
 		s.report("spec.tls.forced", "plain HTTP is redirected to TLS, and TLS is off", `write enabled: "true", or forced: "false"`)
 	}
 }
 
 func checkTLSNotForced(s *RuleSubject) {
-	tls := mappingField(s.Tree, "tls")
+	tls := canon.Object(s.Tree["tls"])
 	forced, written := tls["forced"].(string)
 	const fix = `write forced: "true" below tls`
-	switch enabled := textField(tls, "enabled"); {
+	switch enabled := canon.TextAt(tls, "enabled"); {
 	case enabled == "false" || forced == "true":
 	case written:
 		s.report("spec.tls.forced", "plain HTTP is not redirected to TLS", fix)
@@ -112,7 +112,7 @@ func checkUpstreamUnused(s *RuleSubject) {
 	}
 	used := map[string]bool{}
 	for _, location := range s.eachMapping("locations[]") {
-		used[textField(location, "upstream")] = true
+		used[canon.TextAt(location, "upstream")] = true
 	}
 	for at, upstream := range s.eachMapping("upstreams[]") {
 		if name, ok := upstream["name"].(string); ok && !used[name] {
@@ -146,17 +146,17 @@ const sharedIdentifiers = " asn country host http_version method path tls uri "
 const lowRate = 10
 
 func checkRatelimitLocksOut(s *RuleSubject) {
-	if mappingField(s.Tree, "firewall")["enabled"] == false {
+	if canon.Object(s.Tree["firewall"])["enabled"] == false {
 		return
 	}
 	for at, rule := range s.eachMapping(firewallRules) {
-		limit := mappingField(mappingField(rule, "action"), "ratelimit")
+		limit := canon.Object(canon.At(rule, "action", "ratelimit"))
 		rate, known := numberField(limit, "rate")
 		if rule["enabled"] == false || !known || !matchesPeople(rule) {
 			continue
 		}
 		at += ".action.ratelimit"
-		identifier := textField(mappingField(limit, "identifier"), "type")
+		identifier := canon.TextAt(limit, "identifier", "type")
 		period, _ := numberField(limit, "period")
 		switch {
 		case rate == 0:
@@ -188,7 +188,7 @@ func matchesPeople(rule map[string]any) bool {
 // excludesKnownBots reports whether a constraint matches everybody but known bots.
 func excludesKnownBots(constraint any) bool {
 	m, _ := constraint.(map[string]any)
-	test := mappingField(m, "known_bots")
+	test := canon.Object(m["known_bots"])
 	return m["type"] == "known_bots" && test["expected"] == "false" && test["operator"] == "equals" && len(m) == 2 && len(test) == 2
 }
 
@@ -206,21 +206,21 @@ func checkTypeSettings(s *RuleSubject) {
 		for at, constraint := range valuesAt[map[string]any](at, rule, "constraints[][]") {
 			s.checkSettings(at, constraint, "constraint")
 		}
-		action := mappingField(rule, "action")
-		if name := textField(action, "type"); slices.Contains(types, name) {
+		action := canon.Object(rule["action"])
+		if name := canon.TextAt(action, "type"); slices.Contains(types, name) {
 			s.checkSettings(at+".action", action, "action")
 		}
 	}
 }
 
 func (s *RuleSubject) checkSettings(at string, object map[string]any, noun string) {
-	name := textField(object, "type")
+	name := canon.TextAt(object, "type")
 	if name == "" || hasSettings(object, name) {
 		return
 	}
 	message := fmt.Sprintf("this %s is of the type %s and has no object %s", noun, diag.Quote(name), diag.Quote(name))
 	fix := fmt.Sprintf("add %s: with its settings", name)
-	others := slices.DeleteFunc(canon.SortedKeys(object), func(member string) bool { return mappingField(object, member) == nil })
+	others := slices.DeleteFunc(canon.SortedKeys(object), func(member string) bool { return canon.Object(object[member]) == nil })
 	if len(others) == 1 {
 		other := others[0]
 		message += fmt.Sprintf(", but %s", diag.Quote(other))

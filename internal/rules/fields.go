@@ -53,21 +53,8 @@ func visitValues(at string, v any, place string, yield func(string, any) bool) b
 		return true
 	}
 	end := strings.IndexAny(place+".", ".[")
-	m, _ := v.(map[string]any)
-	below := m[place[:end]]
+	below := canon.At(v, place[:end])
 	return below == nil || visitValues(kind.JoinField(at, place[:end]), below, strings.TrimPrefix(place[end:], "."), yield)
-}
-
-// mappingField returns a field if it is a mapping, or nil.
-func mappingField(parent map[string]any, field string) map[string]any {
-	m, _ := parent[field].(map[string]any)
-	return m
-}
-
-// textField returns a field if it is text, or "".
-func textField(parent map[string]any, field string) string {
-	s, _ := parent[field].(string)
-	return s
 }
 
 // cdnField returns the field of the schema at a place of the spec of a CDN.
@@ -110,7 +97,7 @@ func duplicateCheck(owners, list, fix string) func(*RuleSubject) {
 	key := func(e map[string]any) string {
 		parts := make([]string, 0, 4)
 		for _, name := range f.List.Key {
-			part := textField(e, name)
+			part := canon.TextAt(e, name)
 			switch {
 			case name != "host":
 			case part == "" && f.List.Join != "":

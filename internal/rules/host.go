@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"trueup/internal/canon"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/routing"
@@ -16,7 +17,7 @@ func checkLocationHost(s *RuleSubject) {
 	isServed := hostname == ""
 	var hosts, fields []string
 	for at, location := range s.eachMapping("locations[]") {
-		host := kind.HostKey(textField(location, "host"))
+		host := kind.HostKey(canon.TextAt(location, "host"))
 		isServed = isServed || host == hostname || !isPlainHost(host)
 		if uses[host]++; uses[host] == 1 && host != "" {
 			hosts, fields = append(hosts, host), append(fields, kind.JoinField(at, "host"))

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/net/idna"
 
+	"trueup/internal/canon"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
 )
@@ -17,7 +18,7 @@ import (
 const maxName = 253 // of a Kubernetes-style resource
 
 func checkNameShape(s *RuleSubject) {
-	name := textField(mappingField(s.Doc, "metadata"), "name") // without one, the schema reports it
+	name := canon.TextAt(s.Doc, "metadata", "name") // without one, the schema reports it
 	if problem := nameProblem(name); name != "" && problem != "" {
 		s.report("metadata.name", fmt.Sprintf("the name %+q %s", diag.Shorten(name), problem), "use lower-case letters, digits, hyphens and dots")
 	}
@@ -45,7 +46,7 @@ func (s *RuleSubject) specNames() (names []specName) {
 		{"secureLink", "expireName"},
 	} {
 		for at, m := range s.eachMapping(field[0]) {
-			names = append(names, specName{at, field[1], textField(m, field[1])})
+			names = append(names, specName{at, field[1], canon.TextAt(m, field[1])})
 		}
 	}
 	return names
@@ -70,7 +71,7 @@ func nameProblem(name string) string {
 }
 
 func checkNameOdd(s *RuleSubject) {
-	name := textField(mappingField(s.Doc, "metadata"), "name")
+	name := canon.TextAt(s.Doc, "metadata", "name")
 	plain := strings.Trim(name, "-.") == name && strings.ToLower(name) == name && !strings.ContainsFunc(name, func(r rune) bool { return !isHostnameRune(r) })
 	if !plain && nameProblem(name) == "" && diag.FindPlaceholder(name) == "" {
 		s.report("metadata.name", fmt.Sprintf("the platform may reject the name %q", name),
@@ -107,7 +108,7 @@ func lookalikeScript(name string) string {
 const hostnameField = "spec.hostname"
 
 func checkNamespace(s *RuleSubject) {
-	namespace := textField(mappingField(s.Doc, "metadata"), "namespace")
+	namespace := canon.TextAt(s.Doc, "metadata", "namespace")
 	workspace := s.Options.Workspace
 	switch {
 	case namespace == "" && workspace == "" && s.Kind.Name == snapshot:
@@ -154,17 +155,6 @@ func (h hostField) oddities() []string {
 	return odd
 }
 
-// firstByHost returns the first CDN of each hostname, in the form of kind.HostKey.
-func firstByHost(all []CheckedObject) map[string]CheckedObject {
-	first := map[string]CheckedObject{}
-	for _, o := range all {
-		if key := kind.HostKey(o.Hostname()); o.Key().Kind == cdn && o.Hostname() != "" && first[key] == nil {
-			first[key] = o
-		}
-	}
-	return first
-}
-
 func checkServerOwned(s *RuleSubject) {
 	check := func(owner map[string]any, path string, names ...string) {
 		for _, name := range names {
@@ -174,7 +164,7 @@ func checkServerOwned(s *RuleSubject) {
 		}
 	}
 	check(s.Doc, "", "status")
-	check(mappingField(s.Doc, "metadata"), "metadata.", "uid", "resourceVersion", "generation", "creationTimestamp", "managedFields",
+	check(canon.Object(s.Doc["metadata"]), "metadata.", "uid", "resourceVersion", "generation", "creationTimestamp", "managedFields",
 		"selfLink", "deletionTimestamp", "deletionGracePeriodSeconds", "ownerReferences")
 }
 
@@ -197,7 +187,7 @@ func checkSnapshotClass(s *RuleSubject) {
 
 func checkSnapshotSource(s *RuleSubject) {
 	const claim = "persistentVolumeClaimName"
-	source := mappingField(s.Tree, "source")
+	source := canon.Object(s.Tree["source"])
 	if s.Tree[claim] != nil {
 		s.report("spec."+claim, "the disk belongs below spec.source, not below spec", "move it below spec.source")
 	}
@@ -240,7 +230,7 @@ func (s *RuleSubject) unusualHosts() (hosts []hostField) {
 	if s.Kind.Name == cdn {
 		for _, place := range []string{"locations[]", "upstreams[].servers[]"} {
 			for at, m := range s.eachMapping(place) {
-				add(at, "host", "host", textField(m, "host"), place != "locations[]")
+				add(at, "host", "host", canon.TextAt(m, "host"), place != "locations[]")
 			}
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/url"
 	"regexp/syntax"
 	"slices"
@@ -121,8 +120,8 @@ func (w *schemaWalk) checkPart(part any) error {
 	if w.left--; w.left < 0 {
 		return fmt.Errorf("it has more than %d parts, or a $ref to itself: write a shorter schema", maxParts)
 	}
-	schema, _ := part.(map[string]any) // the compiler rejects anything else but true and false
-	for _, word := range slices.Sorted(maps.Keys(schema)) {
+	schema := canon.Object(part) // the compiler rejects anything else but true and false
+	for _, word := range canon.SortedKeys(schema) {
 		if err := w.checkKeyword(word, schema[word]); err != nil {
 			return err
 		}
@@ -137,8 +136,7 @@ func (w *schemaWalk) checkKeyword(word string, value any) error {
 		return fmt.Errorf("%s can't be %s: rules have the keywords of %s that need no other document, and $ref only as #/$defs/NAME",
 			diag.Quote(word), diag.Shorten(string(canon.Encode(value))), draft)
 	}
-	object, _ := value.(map[string]any)
-	for _, name := range slices.Sorted(maps.Keys(object)) {
+	for _, name := range canon.SortedKeys(canon.Object(value)) {
 		if word == "patternProperties" && !isShortPattern(name) {
 			return fmt.Errorf("the pattern %s is too long: write a shorter one", diag.Quote(name))
 		}
@@ -156,8 +154,8 @@ func (w *schemaWalk) partsOf(word string, value any) (parts []any, known bool) {
 	text, _ := value.(string)
 	switch word {
 	case "properties", "patternProperties", "dependentSchemas", "$defs":
-		object, _ := value.(map[string]any) // the compiler rejects anything else
-		for _, name := range slices.Sorted(maps.Keys(object)) {
+		object := canon.Object(value) // the compiler rejects anything else
+		for _, name := range canon.SortedKeys(object) {
 			parts = append(parts, object[name])
 		}
 		return parts, true

@@ -1,18 +1,20 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"unicode"
 
+	"trueup/internal/canon"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/purge"
 )
 
 func checkPurgeSubdomain(s *RuleSubject) {
-	host := textField(s.Tree, "hostname")
+	host := canon.TextAt(s.Tree, "hostname")
 	unique := s.newDuplicateCheck("the subdomain", "remove one of them")
 	for at, sub := range valuesAt[string]("spec", s.Tree, "subdomains[]") {
 		unique(at, strings.ToLower(sub))
@@ -75,9 +77,11 @@ func isGeneric(name string) bool {
 }
 
 func checkPurgeHostnameCase(all []CheckedObject, report reportOn) {
-	first, exact := firstByHost(all), map[string]bool{}
+	first, exact := map[string]CheckedObject{}, map[string]bool{}
 	for _, o := range all {
-		exact[o.Hostname()] = exact[o.Hostname()] || o.Key().Kind == cdn
+		if key := kind.HostKey(o.Hostname()); o.Hostname() != "" && o.Key().Kind == cdn {
+			first[key], exact[o.Hostname()] = cmp.Or(first[key], o), true
+		}
 	}
 	for _, o := range all {
 		host := o.Hostname()

@@ -3,6 +3,7 @@ package rules
 import (
 	"strings"
 
+	"trueup/internal/canon"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/routing"
@@ -21,9 +22,9 @@ func checkRequestTest(s *RuleSubject) {
 		if urls == 0 {
 			s.report(at, "the test has no URL", "write url: https://HOSTNAME/PATH")
 		}
-		expect := mappingField(test, "expect")
+		expect := canon.Object(test["expect"])
 		for _, name := range []string{"cached", "browserCached"} {
-			if text := textField(expect, name); text != "" && text != "none" {
+			if text := canon.TextAt(expect, name); text != "" && text != "none" {
 				if _, ok := kind.ParseDuration(text); !ok {
 					s.report(at+".expect."+name, name+" is "+diag.Quote(text)+", which is no time", "write a time such as 90s, 5m, 1h or 7d, or none")
 				}

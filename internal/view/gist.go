@@ -100,9 +100,9 @@ func (d *description) describeLocation() bool {
 	edge, _ := valuesAt(d.object, "cache.edgeTTL")
 	unit, _ := valuesAt(d.object, "cache.ttlTimeUnit")
 	if len(edge) == 1 && len(unit) == 1 {
-		words, ok := kind.FormatTimeUnits(edge[0].String(), unit[0].String())
-		if !ok {
-			words = edge[0].String() + " " + unit[0].String()
+		words := edge[0].String() + " " + unit[0].String()
+		if d, ok := kind.DurationOf(edge[0].String(), unit[0].String()); ok {
+			words = kind.FormatDuration(d)
 		}
 		d.text += ", cached " + words
 		d.leaveOut("cache.edgeTTL", "cache.ttlTimeUnit")

@@ -205,11 +205,8 @@ func (r *Row) markUnsent(c plan.Change) {
 
 // addTime adds to a value what it is in words, if it is a number of a unit of time.
 func addTime(value safetext.Text, v any, unit string) safetext.Text {
-	if unit == "" || value.Empty() {
-		return value
-	}
-	if words, _ := kind.FormatTimeUnits(fmt.Sprint(v), unit); words != "" {
-		return safetext.F("%s (%s)", value, words)
+	if d, ok := kind.DurationOf(fmt.Sprint(v), unit); ok && !value.Empty() {
+		return safetext.F("%s (%s)", value, kind.FormatDuration(d))
 	}
 	return value
 }
@@ -300,7 +297,7 @@ func riskAt(kindName, path string, v any) kind.Risk {
 	if !ok {
 		return kind.RiskServes
 	}
-	return k.Spec().FindField(path).RiskOfRemoval(v)
+	return k.Spec().FindField(path).RiskOf(v, nil)
 }
 
 // isKeptUnchanged reports whether an item is kept without changes.

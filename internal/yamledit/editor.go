@@ -218,8 +218,7 @@ func matchElements(n *yaml.Node, list []any, f *kind.Field) []*yaml.Node {
 		at[joinKeyFields(f, func(name string) string { return manifest.ScalarText(manifest.MemberValue(e, name)) })] = e
 	}
 	for i, e := range list {
-		members, _ := e.(map[string]any)
-		keys[i] = joinKeyFields(f, func(name string) string { text, _ := members[name].(string); return text })
+		keys[i] = joinKeyFields(f, func(name string) string { return canon.TextAt(e, name) })
 	}
 	nodes := make([]*yaml.Node, len(list))
 	for i, key := range keys {

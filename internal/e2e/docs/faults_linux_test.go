@@ -65,7 +65,7 @@ var faults = []struct{ fault, foundBy, file, code, before, pkg, test string }{
 	},
 	{
 		"apply --expect accepted a plan although purge.duplicate, which decides what counts as executed, had changed", "review",
-		"internal/plan/inputs.go", "\t\t\"duplicate\": in.Project.Purge.Duplicate.String(), // it decides whether a purge counts as executed\n", "", "./internal/plan", "TestWhatAPlanAsserts",
+		"internal/plan/inputs.go", "\t\t\"duplicate\": project.Purge.Duplicate.String(), // it decides whether a purge counts as executed\n", "", "./internal/plan", "TestWhatAPlanAsserts",
 	},
 	{
 		"A live object that is being deleted was called as git says", "review",

@@ -273,7 +273,7 @@ func isGrave(r kind.Risk) bool { return r >= kind.RiskAvailability }
 
 func riskIn(kindName, path string, v any) kind.Risk {
 	k, _ := kind.FindKind(kindName)
-	return k.Spec().FindField(path).RiskOfRemoval(v)
+	return k.Spec().FindField(path).RiskOf(v, nil)
 }
 
 // factsOf returns what a reader of a plan must see.
