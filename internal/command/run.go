@@ -43,7 +43,6 @@ type Run struct {
 	timeout     time.Duration
 	settingsErr error
 	stdout      *outputWriter
-	out         report.LineWriter
 	// answers may have read a part of the next answer.
 	answers *bufio.Reader
 	// emitted is true once a result is being written, and sending once requests may have been sent.
@@ -69,9 +68,6 @@ func NewRun(env config.Env) *Run {
 			return p.setProgress, p.end
 		},
 		API: api.ClientConfig{Retry: env.Retry, UserAgent: userAgent(), Now: env.Now, Warn: func(text string) { run.Log(slog.LevelWarn, text) }},
-	}
-	if run.out = report.NewLineWriter(run.stdout); env.Width == 0 {
-		run.out = run.out.Piped()
 	}
 	return run
 }

@@ -79,11 +79,11 @@ func (run *Run) Output() io.Writer { return run.stdout }
 
 // stderr returns the lines of standard error.
 func (run *Run) stderr() report.LineWriter {
-	out := report.NewLineWriter(run.Stderr)
+	columns := 0
 	if run.StderrWidth != nil {
-		out = out.WithWidth(run.StderrWidth())
+		columns = run.StderrWidth()
 	}
-	return out
+	return report.NewLineWriter(run.Stderr, columns)
 }
 
 // ask asks a question on standard error and returns the answer. It formats as report.Lines does.
@@ -167,10 +167,7 @@ func (run *Run) logRequest(e api.TraceEvent) {
 	if id := e.RequestID.String(); id != "" {
 		notes = append(notes, "request id "+id)
 	}
-	line := fmt.Sprintf("%s %s -> %s (%s)", e.Method, e.URL, answer, strings.Join(notes, ", "))
-	run.logging.Lock()
-	defer run.logging.Unlock()
-	run.writeLogLine(slog.LevelDebug, line)
+	run.log(slog.LevelDebug, fmt.Sprintf("%s %s -> %s (%s)", e.Method, e.URL, answer, strings.Join(notes, ", ")))
 }
 
 // barAfter is the time before a run shows its first bar, and barEvery that between two bars. Without a

@@ -17,26 +17,12 @@ import (
 // they can't start or end a line, or be a command to a terminal or a workflow runner.
 type LineWriter struct {
 	w io.Writer
-	// piped is set if a program or a file reads the output.
-	piped bool
-	// width is that of a terminal, at which Printf breaks lines; 0 for none.
+	// width is that of a terminal, at which Printf breaks lines; 0 for a pipe or a file.
 	width int
 }
 
-// NewLineWriter returns Lines for w, which may be a terminal.
-func NewLineWriter(w io.Writer) LineWriter { return LineWriter{w: w} }
-
-// WithWidth returns l for a terminal of that many columns; 0 is unknown.
-func (l LineWriter) WithWidth(columns int) LineWriter {
-	l.width = columns
-	return l
-}
-
-// Piped returns l for a pipe or a file: Source then writes bytes unchanged.
-func (l LineWriter) Piped() LineWriter {
-	l.piped = true
-	return l
-}
+// NewLineWriter returns a LineWriter for a terminal of so many columns, or for a pipe or a file if that is 0.
+func NewLineWriter(w io.Writer, columns int) LineWriter { return LineWriter{w, columns} }
 
 // Printf writes lines, or a question without a line end. The format must be a constant.
 // Every argument except integers becomes text that stays within its line. In a terminal, long lines
@@ -69,7 +55,7 @@ func (l LineWriter) Text(text string) error {
 // Source writes the text of a file, such as a manifest: unchanged to a pipe or a file,
 // escaped to a terminal.
 func (l LineWriter) Source(text []byte) error {
-	if !l.piped {
+	if l.width > 0 {
 		return l.Text(string(text))
 	}
 	_, err := l.w.Write(text)
@@ -123,23 +109,22 @@ func (h helpWriter) Write(text []byte) (int, error) {
 // NewJSONStream returns a writer for lines of JSON that escapes every invisible character.
 // It does not write a last line without a line break.
 func NewJSONStream(w io.Writer) io.Writer {
-	return &lineTransformer{w: w, change: func(lines string) string { return CleanJSON([]byte(lines)) }}
+	return &jsonStream{w: w}
 }
 
-// lineTransformer collects text and writes whole lines through change.
-type lineTransformer struct {
+// jsonStream collects text until a line ends, because a piece may end within a character.
+type jsonStream struct {
 	w       io.Writer
-	change  func(lines string) string
 	pending []byte
 }
 
-func (l *lineTransformer) Write(text []byte) (int, error) {
+func (l *jsonStream) Write(text []byte) (int, error) {
 	l.pending = append(l.pending, text...)
 	end := bytes.LastIndexByte(l.pending, '\n') + 1
 	if end == 0 {
 		return len(text), nil
 	}
-	if _, err := io.WriteString(l.w, l.change(string(l.pending[:end]))); err != nil {
+	if _, err := io.WriteString(l.w, CleanJSON(l.pending[:end])); err != nil {
 		return 0, err
 	}
 	l.pending = append(l.pending[:0], l.pending[end:]...)

@@ -27,7 +27,7 @@ func TestBarFits(t *testing.T) {
 	told := Progress{Doing: "reading manifests\x1b[2J\n", Done: 4231, Of: 10000, Took: 3 * time.Second}
 	for columns := range 120 {
 		var out strings.Builder
-		if err := NewLineWriter(&out).Bar(told, columns); err != nil {
+		if err := NewLineWriter(&out, 0).Bar(told, columns); err != nil {
 			t.Fatal(err)
 		}
 		bar, ok := strings.CutPrefix(out.String(), clearLine)

@@ -84,10 +84,7 @@ func commandLines(doc Document) []safeText {
 
 // writeCommandText writes the output of a command without a plan. The caller finds errors of w.
 func writeCommandText(w io.Writer, doc Document, opts view.TextOptions) {
-	out := NewLineWriter(w).WithWidth(opts.Width)
-	if opts.Width == 0 {
-		out = out.Piped()
-	}
+	out := NewLineWriter(w, opts.Width)
 	if doc.Text != nil {
 		doc.Text(out, opts)
 	}
