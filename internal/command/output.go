@@ -100,7 +100,7 @@ func (run *Run) folderInRepo() report.FolderInRepo {
 
 // formatOptions returns the options that say how much of a document to write, in any format.
 func (run *Run) formatOptions() report.FormatOptions {
-	return report.FormatOptions{Verbose: run.Verbose, ShowUnmanaged: run.Verbose}
+	return report.FormatOptions{Verbose: run.Verbose}
 }
 
 // writeReports writes the document to each file of --report. One of many projects hands it over, too.

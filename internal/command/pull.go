@@ -27,14 +27,11 @@ func newPull(run *Run) *cobra.Command {
 		return runPull(ctx, run, opts, args)
 	})
 	cmd.PreRunE = func(*cobra.Command, []string) error {
-		if opts.Dir == onStdout {
-			opts.Dir, opts.Stdout = "", true
-		}
-		err := parsePastFlags(run, &opts, before, runOf)
+		err, toStdout := parsePastFlags(run, &opts, before, runOf), opts.Dir == generate.ToStdout
 		return cmp.Or(err,
 			errorIf(opts.Diff && opts.Replace, "--diff writes nothing and --replace overwrites manifests: use one of them"),
-			errorIf(opts.Stdout && (opts.Diff || opts.Replace), "--dir - reads no file: remove --diff and --replace"),
-			errorIf(opts.Stdout && run.Format != "text", "--dir - writes manifests to standard output: remove -o"),
+			errorIf(toStdout && (opts.Diff || opts.Replace), "--dir - reads no file: remove --diff and --replace"),
+			errorIf(toStdout && run.Format != "text", "--dir - writes manifests to standard output: remove -o"),
 		)
 	}
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
@@ -71,7 +68,7 @@ func parsePastFlags(run *Run, opts *generate.PullOptions, before string, runOf i
 		past.Time, err = parseSince(run, before)
 	}
 	opts.Replace = !opts.Diff
-	return cmp.Or(err, errorIf(opts.Stdout || opts.Dir != "", "--before and --run write the manifests that are there: remove --dir"))
+	return cmp.Or(err, errorIf(opts.Dir != "", "--before and --run write the manifests that are there: remove --dir"))
 }
 
 // commitID matches the beginning of a commit's id.
@@ -91,7 +88,7 @@ func runPull(ctx context.Context, run *Run, opts generate.PullOptions, args []st
 		return doc, err
 	}
 	doc = pullResult(r, opts.Diff, run.Sandbox)
-	if opts.Stdout { // it has the manifests alone
+	if opts.Dir == generate.ToStdout { // it has the manifests alone
 		for _, f := range doc.Annotations {
 			run.Log(levelOf(f), strings.TrimSuffix(f.Message+"; "+f.Fix, "; "))
 		}

@@ -115,7 +115,7 @@ func (r *pullRun) readLive(ctx context.Context, asked PullSelection) error {
 // openLedger reads the records of the objects in git. If the ledger is missing or can't be read, trueup still writes
 // manifests.
 func (r *pullRun) openLedger(ctx context.Context) (err error) {
-	if r.opts.Stdout {
+	if r.opts.Dir == ToStdout {
 		return nil
 	}
 	if r.ledger, err = r.platform.OpenLedger(ctx); err != nil {

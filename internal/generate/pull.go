@@ -29,8 +29,7 @@ import (
 
 // PullOptions say where the manifests go. Without Dir, it is the project's folder of manifests.
 type PullOptions struct {
-	Dir           string     // gets one file per object
-	Stdout        bool       // writes no file, and neither reads manifests nor records anything
+	Dir           string     // gets one file per object; ToStdout neither reads manifests nor records anything
 	AllFields     bool       // keeps fields that the schema does not know
 	Diff, Replace bool       // Diff writes nothing, Replace overwrites manifests that differ from live
 	Past          PastMoment // takes what live was then, unless it is empty; needs Replace
@@ -149,7 +148,7 @@ type pullRun struct {
 // written; otherwise it describes what was, even if there is an error.
 func PullManifests(ctx context.Context, cfg config.Options, p config.Project, asked PullSelection, opts PullOptions) (*PullResult, error) {
 	r := &pullRun{Options: cfg, opts: opts, project: p, set: &manifest.Set{}}
-	if !opts.Stdout {
+	if opts.Dir != ToStdout {
 		if err := r.readManifests(ctx); err != nil {
 			return nil, err
 		}
@@ -165,7 +164,7 @@ func PullManifests(ctx context.Context, cfg config.Options, p config.Project, as
 	if err := r.makeDrafts(ctx); err != nil {
 		return nil, err
 	}
-	if opts.Stdout {
+	if opts.Dir == ToStdout {
 		return &r.PullResult, nil
 	}
 	if !opts.Diff {

@@ -65,7 +65,7 @@ func (r *pullRun) makeDrafts(ctx context.Context) error {
 
 // draftNewManifest chooses the file of a new manifest, and makes its text.
 func (r *pullRun) draftNewManifest(i *PulledObject) (err error) {
-	if !r.opts.Stdout {
+	if r.opts.Dir != ToStdout {
 		if r.target == (files.Folder{}) {
 			if r.target, err = r.findTarget(); err != nil {
 				return err
@@ -75,7 +75,7 @@ func (r *pullRun) draftNewManifest(i *PulledObject) (err error) {
 		i.draft.Schema = r.project.SchemaAt(r.FullPath(i.File))
 	}
 	i.After, err = yamledit.WriteManifest(i.draft)
-	if r.opts.Stdout {
+	if r.opts.Dir == ToStdout {
 		i.draft = yamledit.Draft{} // nothing is recorded
 	}
 	return err

@@ -145,7 +145,7 @@ func planBlocks(pl *plan.Plan, opts view.TextOptions) []section {
 		}
 		blocks = append(blocks, b)
 	}
-	if opts.ShowUnmanaged {
+	if opts.Verbose {
 		blocks = append(blocks, section{rank: view.RankRest, summary: safetext.M("Not in git"), pieces: toPieces(diag.MapList(pl.Unmanaged, view.FormatKey))})
 	}
 	return blocks

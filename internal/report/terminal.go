@@ -161,7 +161,7 @@ func printFoot(p *printer, pl *plan.Plan, opts view.TextOptions) {
 		foot("Base", strong, view.DescribeBase(pl.Blame))
 		foot("Digest", strong, clean(pl.Digest).Truncate(view.MaxPath))
 	}
-	if opts.ShowUnmanaged {
+	if opts.Verbose {
 		for _, k := range pl.Unmanaged {
 			p.printWrapped(indent, styledText{safetext.F("  not in git: %s", view.FormatKey(k)), faint})
 		}

@@ -262,10 +262,7 @@ func withPosition(c plan.Change, value safetext.Text) safetext.Text {
 }
 
 func isVisible(c merge.ChangeKind, opts TextOptions) bool {
-	if c == plan.Stays {
-		return opts.Verbose
-	}
-	return plan.IsShown(c) || c == merge.Converged && opts.Verbose || c == merge.Unmanaged && opts.ShowUnmanaged
+	return opts.Verbose || plan.IsShown(c) && c != plan.Stays
 }
 
 // changeRows returns the rows about what differs in an object, which begin with what is served no longer, and the sentences about

@@ -127,7 +127,7 @@ func NewPlanScore(pl *plan.Plan, applied bool) *FactTracker {
 // factsOf returns what the plan changes of an object, from the plan itself and not from the rows about it.
 func factsOf(item plan.Item) (facts []ChangeFact) {
 	for _, l := range item.AllLines() {
-		if isVisible(l.Class, TextOptions{}) && l.Class != plan.Stays {
+		if isVisible(l.Class, TextOptions{}) {
 			facts = append(facts, factsOfLine(item, l)...)
 		}
 	}
