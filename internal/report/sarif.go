@@ -57,16 +57,13 @@ func writeSARIF(w io.Writer, doc Document, _ view.TextOptions) error {
 
 // newSARIF returns a log with the results that fit.
 func newSARIF(doc Document, room sarifRoom) (*sarifLog, error) {
-	page, err := template.New("").Funcs(template.FuncMap{
+	page := template.Must(template.New("").Funcs(template.FuncMap{
 		"json": func(v any) (string, error) {
 			text, err := json.Marshal(v)
 			return string(text), err
 		},
 		"clean": clean, "text": sarifText, "summary": runSummary, "count": safetext.Count,
-	}).Parse(sarifTemplate)
-	if err != nil {
-		return nil, err
-	}
+	}).Parse(sarifTemplate))
 	log := &sarifLog{Document: doc, page: page}
 	rules := map[string]int{}
 	for _, r := range remarks(doc) {
