@@ -213,11 +213,7 @@ func writePull(out report.LineWriter, r *generate.PullResult, diff, sandbox bool
 
 func pullRows(items []*generate.PulledObject, diff bool) (rows [][]string) {
 	for _, i := range items {
-		file := cmp.Or(i.File, "-")
-		if i.Line > 0 {
-			file = fmt.Sprintf("%s:%d", file, i.Line)
-		}
-		rows = append(rows, []string{string(i.Verdict), i.Key().String(), file, pullReason(i, diff)})
+		rows = append(rows, []string{string(i.Verdict), i.Key().String(), diag.Place(cmp.Or(i.File, "-"), i.Line), pullReason(i, diff)})
 		if len(i.Dropped) > 0 && (i.Verdict == generate.Replaced || i.Verdict == generate.Differs) {
 			text := map[bool]string{true: "drops", false: "--replace would drop"}[i.Verdict == generate.Replaced]
 			rows = append(rows, []string{"", "", "", text + " changes of git that are not applied: " + strings.Join(i.Dropped, ", ")})

@@ -73,6 +73,14 @@ func (f Finding) String() string {
 	return fmt.Sprintf("%s:%d:%d: %s: %s [%s]", f.Path, f.Line, f.Column, f.Severity, f.Message, f.Rule)
 }
 
+// Place returns FILE:LINE, or FILE if the line is unknown.
+func Place(file string, line int) string {
+	if line == 0 {
+		return file
+	}
+	return fmt.Sprintf("%s:%d", file, line)
+}
+
 // List is a list of findings.
 type List []Finding
 

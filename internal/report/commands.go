@@ -73,10 +73,7 @@ func StatusDocument(doc Document, all []plan.ObjectState, unread map[kind.Area]e
 
 // statusText says what git says of an object, or else why it is as it is.
 func statusText(o plan.ObjectState) string {
-	where := ""
-	if o.Path != "" {
-		where = fmt.Sprintf("%s:%d", o.Path, o.Line)
-	}
+	where := diag.Place(o.Path, o.Line)
 	switch {
 	case o.State == plan.LeftGit:
 		gone := strings.TrimPrefix(view.DescribeRemoval(o.By, o.Commit).String(), string(plan.LeftGit)+", ") // the state says that
@@ -146,8 +143,6 @@ func writeRequests(out LineWriter, r routing.RequestResult, opts view.TextOption
 	}
 }
 
-func markDifference(differs bool) string { return map[bool]string{true: "~"}[differs] }
-
 // nameSides returns the names of sides.
 func nameSides(sides []routing.SideMatches, sep string) string {
 	return strings.Join(diag.MapList(sides, func(f routing.SideMatches) string { return f.Side }), sep)
@@ -181,7 +176,7 @@ func requestRows(q routing.RequestAnswer, opts view.TextOptions) (rows [][]strin
 
 func propertyRows(q routing.RequestAnswer, properties []routing.Property, opts view.TextOptions) (rows [][]string) {
 	for _, p := range properties {
-		what, differs, place := p.What, markDifference(p.Differs), ""
+		what, differs, place := p.What, map[bool]string{true: "~"}[p.Differs], ""
 		if p.Place != "" {
 			place = " (" + p.Place + ")"
 		}
