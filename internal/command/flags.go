@@ -26,15 +26,11 @@ func checkFlags(cmd *cobra.Command) error {
 // checkFlag refuses a value that the flag does not allow. It also refuses an empty value of -C and of a
 // command's own flags, because a script's unset variable is a likely cause.
 func checkFlag(cmd *cobra.Command, f *pflag.Flag) error {
-	values, isGlobal := []string{f.Value.String()}, cmd.Root().PersistentFlags().Lookup(f.Name) != nil
-	if list, ok := f.Value.(pflag.SliceValue); ok {
-		values = list.GetSlice()
-	}
-	name := "--" + f.Name
+	name, isGlobal := "--"+f.Name, cmd.Root().PersistentFlags().Lookup(f.Name) != nil
 	if f.Name == "output" {
 		name = "-o"
 	}
-	for _, value := range values {
+	for _, value := range flagValues(f) {
 		switch allowed := f.Annotations[AllowedWords]; {
 		case value == "" && f.Name == "chdir":
 			return errors.New("-C is empty: name the folder of a project, or remove it")
@@ -47,6 +43,14 @@ func checkFlag(cmd *cobra.Command, f *pflag.Flag) error {
 		}
 	}
 	return nil
+}
+
+// flagValues returns the value of a flag, or those of one that is repeatable.
+func flagValues(f *pflag.Flag) []string {
+	if list, ok := f.Value.(pflag.SliceValue); ok {
+		return list.GetSlice()
+	}
+	return []string{f.Value.String()}
 }
 
 // checkReports refuses a report that can't be written.
