@@ -150,10 +150,9 @@ type test struct {
 	object *manifest.Object
 	index  int
 	// at is its place, such as spec.tests[2].
-	at       string
-	name     string
-	expect   map[string]any
-	requests int
+	at     string
+	name   string
+	expect map[string]any
 }
 
 // runDocument runs the tests of a document.
@@ -180,7 +179,6 @@ func runDocument(lookup *routing.Lookup, o *manifest.Object) (cases []Case) {
 			if c.findFailures(lookup); len(c.Failures) > 0 {
 				c.Result = Failed
 			}
-			t.requests++
 			cases = append(cases, c)
 		}
 	}
