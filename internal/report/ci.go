@@ -143,13 +143,10 @@ type codeIssue struct {
 }
 
 func writeCodeQuality(w io.Writer, doc Document, _ view.TextOptions) error {
-	found := remarks(doc)
-	for _, r := range found {
+	issues := []codeIssue{}
+	for _, r := range remarks(doc) {
 		doc.score.MarkShown(r.facts...)
-	}
-	issues := make([]codeIssue, len(found))
-	for i, r := range found {
-		issues[i] = codeIssueOf(r, doc.Place)
+		issues = append(issues, codeIssueOf(r, doc.Place))
 	}
 	return writeIndented(w, issues, nil)
 }

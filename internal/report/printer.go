@@ -227,6 +227,12 @@ func wrapSpans(spans []styledText, columns, hang int) [][]styledText {
 	return append(w.lines, w.line)
 }
 
+// wrapLines is wrapSpans for a text without styles.
+func wrapLines(text safeText, columns, hang int) []safeText {
+	lines := wrapSpans([]styledText{{text, plain}}, columns, hang)
+	return diag.MapList(lines, func(line []styledText) safeText { return joinSpans(line).TrimRight() })
+}
+
 type wrapper struct {
 	columns, hang int
 	lines         [][]styledText

@@ -103,10 +103,7 @@ func (r *Row) describeElements(l plan.ChangeLine) safetext.Text {
 	if n == 0 {
 		return safetext.Text{}
 	}
-	names := make([]safetext.Text, n)
-	for i, e := range l.Elements {
-		names[i] = CollapseSpaces(clean(e))
-	}
+	names := diag.MapList(l.Elements, func(e string) safetext.Text { return CollapseSpaces(clean(e)) })
 	words := safetext.F("in %d %s", n, clean(l.List[strings.LastIndexByte(l.List, '.')+1:]))
 	if n <= MaxParts {
 		return safetext.F("%s: %s", words, safetext.Join(names, ", "))
