@@ -250,10 +250,7 @@ func UnmarshalYAML(data []byte, file string, v any) error {
 		text := strings.NewReplacer("error unmarshaling JSON: ", "", "error converting YAML to JSON: ", "",
 			"while decoding JSON: ", "", "json: ", "", "yaml: ", "", "unmarshal errors:\n  ", "").Replace(err.Error())
 		text = wrongType().ReplaceAllString(text, "$2 can't be a $1; trueup explain --schema project describes it")
-		if len(text) > maxWords {
-			text = strings.ToValidUTF8(text[:maxWords], "") + "..."
-		}
-		return errors.New(text)
+		return errors.New(diag.Truncate(text, maxWords))
 	}
 	fields, _ := kind.OwnFileFields(file)
 	if key := unknownKey(tree, fields); key != "" {

@@ -140,18 +140,13 @@ func quoteBeginning(before string, v any, after string) safetext.Text {
 
 // describeObjectCause says which change of git created, changed or removed the object; empty for other causes.
 func describeObjectCause(item plan.Item) safetext.Text {
+	c := plan.Change{Cause: item.Cause, Commit: item.Commit}
+	if item.IsRemovedFromGit() {
+		c.Class = merge.Removed
+	}
 	switch item.Cause {
-	case plan.FromThisChange:
-		if item.IsRemovedFromGit() {
-			return DescribeRemoval(item.By, nil)
-		}
-		return clean("this change")
-	case plan.FromPending:
-		return safetext.F("pending%s", sinceCommit(item.Commit))
-	case plan.FromRemoval:
-		return DescribeRemoval("", item.Commit)
-	case plan.FromUnknown:
-		return clean(unknownOrigin)
+	case plan.FromThisChange, plan.FromPending, plan.FromRemoval, plan.FromUnknown:
+		return causeLabel(item, c)
 	case plan.FromTakeOver, plan.FromDrift, plan.FromBoth, plan.FromLiveOnly, plan.FromRefusal:
 	}
 	return safetext.Text{}
