@@ -48,8 +48,8 @@ func newRoot(run *command.Run) *cobra.Command {
 		return of.RunE(cmd, args)
 	}
 	root.SetIn(run.Stdin)
-	root.SetOut(report.NewHelpWriter(run.Output()))
-	root.SetErr(report.NewHelpWriter(run.Stderr))
+	root.SetOut(report.NewLineWriter(run.Output(), 0))
+	root.SetErr(report.NewLineWriter(run.Stderr, 0))
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd() // it keeps the writer of SetOut
 	if completion, _, err := root.Find([]string{"completion"}); err == nil {

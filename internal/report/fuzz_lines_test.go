@@ -37,7 +37,7 @@ func FuzzLines(f *testing.F) {
 			"Diff": {0, func(l LineWriter) error {
 				return l.Diff(FileVersions{a, []byte(a + "\n" + b), []byte(b + "\n " + a + "  "), 0}, view.TextOptions{})
 			}},
-			"Help": {0, func(l LineWriter) error { return writeAll(NewHelpWriter(l.w), a, "\n", b) }},
+			"Help": {0, func(l LineWriter) error { return writeAll(l, a, "\n", b) }},
 			"Stream": {2, func(l LineWriter) error {
 				return writeAll(NewJSONStream(l.w), string(jsonOf(t, a)), "\n", string(jsonOf(t, b)), "\n")
 			}},

@@ -48,8 +48,22 @@ func (l LineWriter) Printf(format string, args ...any) error {
 
 // Text writes several lines. It escapes all control characters except line breaks and tabs.
 func (l LineWriter) Text(text string) error {
-	_, err := io.WriteString(NewHelpWriter(l.w), text)
+	_, err := l.Write([]byte(text))
 	return err
+}
+
+// Write is Text for a library that prints help, usage and completion, which may quote the command line.
+func (l LineWriter) Write(text []byte) (int, error) {
+	var b strings.Builder
+	for line := range strings.Lines(string(text)) {
+		body, ended := strings.CutSuffix(line, "\n")
+		cells := diag.MapList(strings.Split(body, "\t"), clean)
+		b.WriteString(safetext.Join(cells, "\t").EscapeCommands().String())
+		if ended {
+			b.WriteByte('\n')
+		}
+	}
+	return len(text), l.raw(b.String())
 }
 
 // Source writes the text of a file, such as a manifest: unchanged to a pipe or a file,
@@ -75,35 +89,13 @@ func (l LineWriter) JSON(v any) error {
 
 // JSONLine writes a JSON text without line breaks after a constant prefix.
 func (l LineWriter) JSONLine(before string, text []byte) error {
-	return l.Text(clean(before).String() + CleanJSON(bytes.TrimRight(text, "\n")) + "\n")
+	return l.Text(clean(before).String() + safetext.CleanJSON(bytes.TrimRight(text, "\n")).String() + "\n")
 }
 
 // raw writes control sequences.
 func (l LineWriter) raw(text string) error {
 	_, err := io.WriteString(l.w, text)
 	return err
-}
-
-// NewHelpWriter returns a writer for a library that prints help, usage and completion, which may
-// quote the command line. It escapes everything except line breaks and tabs.
-func NewHelpWriter(w io.Writer) io.Writer { return helpWriter{w} }
-
-type helpWriter struct{ w io.Writer }
-
-func (h helpWriter) Write(text []byte) (int, error) {
-	var b strings.Builder
-	for line := range strings.Lines(string(text)) {
-		body, ended := strings.CutSuffix(line, "\n")
-		cells := diag.MapList(strings.Split(body, "\t"), clean)
-		b.WriteString(safetext.Join(cells, "\t").EscapeCommands().String())
-		if ended {
-			b.WriteByte('\n')
-		}
-	}
-	if _, err := io.WriteString(h.w, b.String()); err != nil {
-		return 0, err
-	}
-	return len(text), nil
 }
 
 // NewJSONStream returns a writer for lines of JSON that escapes every invisible character.
@@ -124,7 +116,7 @@ func (l *jsonStream) Write(text []byte) (int, error) {
 	if end == 0 {
 		return len(text), nil
 	}
-	if _, err := io.WriteString(l.w, CleanJSON(l.pending[:end])); err != nil {
+	if _, err := io.WriteString(l.w, safetext.CleanJSON(l.pending[:end]).String()); err != nil {
 		return 0, err
 	}
 	l.pending = append(l.pending[:0], l.pending[end:]...)
@@ -185,6 +177,3 @@ func clean(s string) safeText { return safetext.Clean(s) }
 
 // Clean escapes a text from outside for a line of a terminal or a log.
 func Clean(s string) string { return clean(s).EscapeCommands().String() }
-
-// CleanJSON replaces every invisible character of a JSON text with its escape.
-func CleanJSON(text []byte) string { return safetext.CleanJSON(text).String() }

@@ -10,6 +10,7 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
+	"trueup/internal/safetext"
 	"trueup/internal/view"
 )
 
@@ -91,7 +92,7 @@ func TestLinesArePassedOnWhole(t *testing.T) {
 				t.Fatal(n, err)
 			}
 		}
-		if got.String() != CleanJSON([]byte(lines)) || string(out.pending) != "end" {
+		if got.String() != safetext.CleanJSON([]byte(lines)).String() || string(out.pending) != "end" {
 			t.Errorf("in pieces of %d it is another text", size)
 		}
 	}
