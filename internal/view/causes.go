@@ -13,16 +13,12 @@ import (
 	"trueup/internal/safetext"
 )
 
-// tableOfClassLabels has the labels of lines that show no change. Fields of a new object have none: the line of the object
-// has their cause.
-var tableOfClassLabels = map[merge.ChangeKind]string{plan.Added: "", plan.Lost: "live only: would be lost"}
-
 // causeLabel describes the cause of a change, or what happened to the value outside git.
 func causeLabel(item plan.Item, c plan.Change) safetext.Text {
-	happened := item.Happened || c.Left
-	if words, known := tableOfClassLabels[c.Class]; known {
-		return clean(words)
+	if c.Class == plan.Lost {
+		return clean("live only: would be lost")
 	}
+	happened := item.Happened || c.Left
 	switch c.Cause {
 	case plan.FromThisChange:
 		if c.Class == merge.Removed {

@@ -68,7 +68,8 @@ func lineRow(item plan.Item, l plan.ChangeLine, locations []routing.Location, op
 	}
 	r := rowOf(item, l.Change, locations)
 	r.Facts = factsOfLine(item, l)
-	if l.Class == plan.Added { // the row of the object has the cause
+	if l.Class == plan.Added {
+		r.Cause = safetext.Text{} // the row of the object has it
 		return r
 	}
 	r.Rule = riskRule(item, l.Change, changeRule(l.Change))
