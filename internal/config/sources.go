@@ -125,10 +125,9 @@ func (p Project) ReadsFile(cwd, full string) bool {
 		folders = diag.MapList(p.Manifests, func(name string) string { return filepath.Join(p.Dir, name) })
 	}
 	return slices.ContainsFunc(folders, func(folder string) bool {
-		rel, err := filepath.Rel(folder, full)
+		inside := files.ShownPath(folder, full)
 		// Manifests with a part that starts with a dot are not read.
-		hidden := rel != "." && strings.Contains("/"+filepath.ToSlash(rel), "/.")
-		return err == nil && filepath.IsLocal(rel) && !hidden
+		return filepath.IsLocal(inside) && (inside == "." || !strings.Contains("/"+filepath.ToSlash(inside), "/."))
 	})
 }
 

@@ -75,11 +75,7 @@ func OpenSetup(ctx context.Context, cfg config.Options, near config.Project) (*S
 		}
 		s.InGit, s.Remote = true, s.repository.RemoteURL(ctx, "origin")
 		if near.Exists() && near.Dir != cfg.Dir() {
-			dir, err := filepath.EvalSymlinks(near.Dir)
-			if err != nil {
-				return nil, err
-			}
-			if inside, err := filepath.Rel(top, dir); err == nil && filepath.IsLocal(inside) {
+			if inside := files.ShownPath(top, config.ResolveLinks(near.Dir)); filepath.IsLocal(inside) {
 				s.folder = filepath.ToSlash(inside)
 			} else {
 				s.Project = config.Project{}
