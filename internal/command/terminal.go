@@ -244,14 +244,14 @@ func (p *phase) showProgress() {
 			_ = run.stderr().Bar(p.progressAt(now), columns-1)
 		}
 	} else {
-		run.writeLogLine(slog.LevelInfo, p.progressAt(now).String())
+		run.writeLogLine(slog.LevelInfo, p.progressAt(now))
 	}
 	run.tellAt = now.Add(every)
 	p.timer.Reset(every)
 }
 
-func (p *phase) progressAt(now time.Time) report.Progress {
-	return report.Progress{Doing: p.doing, Done: int(p.done.Load()), Of: int(p.of.Load()), Took: now.Sub(p.begun)}
+func (p *phase) progressAt(now time.Time) string {
+	return report.ProgressText(p.doing, int(p.done.Load()), int(p.of.Load()), now.Sub(p.begun))
 }
 
 // clearBar removes the bar from the last line of the terminal. The caller holds logging.

@@ -132,34 +132,25 @@ func ProgressLine(e apply.Event) string {
 	return text.EscapeCommands().String()
 }
 
-// Progress says how far one activity of a run is.
-type Progress struct {
-	// Doing is the activity, such as "reading manifests".
-	Doing string
-	// Of is the expected total, or 0 if unknown. It is an estimate, so Done may exceed it.
-	Done, Of int
-	// Took is the time since the start.
-	Took time.Duration
-}
-
-// String returns a line for a log or a terminal.
-func (p Progress) String() string {
-	took := clean(p.Took.Round(time.Second).String())
+// ProgressText says how far an activity is, such as "reading manifests". of is the expected total, or 0 if it is unknown: an
+// estimate, which done may exceed. took is the time since the start.
+func ProgressText(doing string, done, of int, took time.Duration) string {
+	since := clean(took.Round(time.Second).String())
 	switch {
-	case p.Of > 0 && p.Done <= p.Of:
-		return safetext.F("%s: %d of %d, %s", p.Doing, p.Done, p.Of, took).String()
-	case p.Done > 0:
-		return safetext.F("%s: %d, %s", p.Doing, p.Done, took).String()
+	case of > 0 && done <= of:
+		return safetext.F("%s: %d of %d, %s", doing, done, of, since).String()
+	case done > 0:
+		return safetext.F("%s: %d, %s", doing, done, since).String()
 	}
-	return safetext.F("%s: %s", p.Doing, took).String()
+	return safetext.F("%s: %s", doing, since).String()
 }
 
-// Bar replaces the terminal's current line with a line of at most that many columns.
-func (l LineWriter) Bar(p Progress, columns int) error {
+// Bar replaces the terminal's current line with a text of at most that many columns.
+func (l LineWriter) Bar(text string, columns int) error {
 	if columns < 1 {
 		return l.ClearBar()
 	}
-	return l.raw(clearLine + clean(p.String()).Truncate(columns).EscapeCommands().String())
+	return l.raw(clearLine + clean(text).Truncate(columns).EscapeCommands().String())
 }
 
 // ClearBar removes the bar.
