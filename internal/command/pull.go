@@ -243,7 +243,9 @@ func unknownFields(r *generate.PullResult) string {
 // pullSummary counts the verdicts.
 func pullSummary(r *generate.PullResult) string {
 	var parts []string
-	for _, v := range generate.AllVerdicts() {
+	for _, v := range []generate.PullVerdict{
+		generate.Written, generate.Replaced, generate.New, generate.InGit, generate.Differs, generate.LeftOut, generate.Refused,
+	} {
 		if n := r.CountVerdicts(v); n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, v))
 		}

@@ -49,11 +49,6 @@ const (
 	Refused  PullVerdict = "not written"
 )
 
-// AllVerdicts returns all verdicts.
-func AllVerdicts() []PullVerdict {
-	return []PullVerdict{Written, Replaced, New, InGit, Differs, LeftOut, Refused}
-}
-
 // PulledObject is a live object (schemas/pull.schema.json).
 type PulledObject struct {
 	Kind    string      `json:"kind"`
