@@ -107,11 +107,7 @@ func checkOneOf(flag, value string, known []string) error {
 	if slices.Contains(known, value) {
 		return nil
 	}
-	meant := diag.Nearest(value, known)
-	if meant != "" {
-		meant = fmt.Sprintf(" (did you mean %s?)", meant)
-	}
-	last := len(known) - 1
+	meant, last := diag.Suggest(value, known, " (did you mean %s?)", ""), len(known)-1
 	return fmt.Errorf("%s is %q%s: write %s or %s", flag, value, meant, strings.Join(known[:last], ", "), known[last])
 }
 
@@ -139,13 +135,11 @@ func SuggestFlag(cmd *cobra.Command, err error) error {
 
 // SuggestWord says which word of a command was probably meant, or where to find them.
 func SuggestWord(cmd *cobra.Command, dashes, word string, known []string) string {
-	if meant := diag.Nearest(word, known); meant != "" {
-		return fmt.Sprintf(": did you mean %s%s?", dashes, meant)
-	}
+	other := " --help lists them"
 	if first, _, _ := strings.Cut(cmd.Short, " "); dashes == "" && strings.EqualFold(first, word) {
-		return fmt.Sprintf(": %s alone does that", cmd.CommandPath())
+		other = " alone does that"
 	}
-	return fmt.Sprintf(": %s --help lists them", cmd.CommandPath())
+	return diag.Suggest(word, known, ": did you mean "+dashes+"%s?", ": "+cmd.CommandPath()+other)
 }
 
 // argCountCheck returns the check of a command's number of arguments, which says what to write.
