@@ -274,10 +274,7 @@ func factsText(f view.FieldFacts) string {
 
 // writeValues writes what an object has there, or where to look if the topic is the whole object.
 func writeValues(out report.LineWriter, o *view.ObjectValues, whole bool) {
-	git, live := o.Git, ""
-	if git == "" {
-		git = "not in git"
-	}
+	git, live := cmp.Or(o.Git, "not in git"), ""
 	if o.Live != nil {
 		live = map[bool]string{true: ", live", false: ", not live"}[*o.Live]
 	}

@@ -205,11 +205,8 @@ func (r *pullRun) readManifests(ctx context.Context) error {
 	defer end()
 	opts.Progress = progress
 	l, err := r.project.LoadManifests(ctx, r.sources, opts)
-	if err == nil {
-		err = l.RefuseInvalid("nothing was written, because trueup can't tell what is in git")
-	}
 	r.set = l.Set
-	return err
+	return cmp.Or(err, l.RefuseInvalid("nothing was written, because trueup can't tell what is in git"))
 }
 
 // planIsEmpty reports whether the plan of an object is empty if git has the spec.

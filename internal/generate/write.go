@@ -375,10 +375,7 @@ func (r *pullRun) openManifestFile(ctx context.Context, i *PulledObject) (*edite
 
 func (r *pullRun) reloadManifests(ctx context.Context, name string, text []byte) (*manifest.Set, error) {
 	set, findings, err := manifest.Load(ctx, []manifest.PathSource{{Data: text, Display: name}}, r.manifestOptions())
-	if err == nil {
-		err = config.LoadedProject{Findings: findings}.RefuseInvalid("this one stays as it is")
-	}
-	return set, err
+	return set, cmp.Or(err, config.LoadedProject{Findings: findings}.RefuseInvalid("this one stays as it is"))
 }
 
 // editValues edits the document of an object where other values suffice to make its plan empty. It returns the document.

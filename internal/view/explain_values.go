@@ -123,9 +123,7 @@ func followSteps(from valueAtPath, steps []string) []valueAtPath {
 	if len(steps) == 0 {
 		return []valueAtPath{from}
 	}
-	if from.field == nil {
-		from.field = &kind.Field{}
-	}
+	from.field = cmp.Or(from.field, &kind.Field{})
 	switch v := from.value.(type) {
 	case []any:
 		return followElements(from, v, steps)
