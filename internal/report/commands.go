@@ -106,10 +106,8 @@ func LogDocument(entries []plan.LoggedChanges, values bool) Document {
 
 func writeLog(out LineWriter, entries []plan.LoggedChanges, values bool, shown view.TextOptions) {
 	p := newPrinter(out.w, shown)
-	for n, e := range entries {
-		if n > 0 {
-			p.printGap()
-		}
+	for _, e := range entries {
+		p.printGap()
 		p.printWrapped(indent, styledText{safetext.F("entry %d  ", e.Entry), faint}, styledText{view.CleanMessage(e.Title()), strong})
 		p.printBelow(plain, view.CleanMessage(e.DescribeAuthor()))
 		printRows(p, view.ObjectView{Changes: view.LoggedRows(e, values)})

@@ -350,6 +350,6 @@ func printRequests(p *printer, pl *plan.Plan, opts view.TextOptions) {
 	p.printGap()
 	p.printWrapped(indent, styledText{safetext.F("%s:", s.Title), strong})
 	for _, line := range s.Lines {
-		p.printWrapped(hang, styledText{safetext.F("    %s", line), plain})
+		p.printBelow(plain, line)
 	}
 }
