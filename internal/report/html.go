@@ -59,7 +59,7 @@ func writeHTML(w io.Writer, doc Document, opts view.TextOptions) error {
 		"nextSteps":  view.NextSteps,
 		"mismatches": mismatchLines,
 		"below":      func(r view.Row) []safeText { return wrapTokens(r.Details, markdownColumns, r.Whole) },
-		"elementsOf": func(r view.Row) string { return safetext.Join(r.Names, ", ").String() },
+		"list":       func(names []safeText) string { return safetext.Join(names, ", ").String() },
 	}).Parse(htmlTemplate))
 	// Workflow runners look for these anywhere in a log; a browser sees no difference.
 	commands := strings.NewReplacer("##[", "#&#35;[", "##vso[", "#&#35;vso[")

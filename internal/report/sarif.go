@@ -120,11 +120,8 @@ func (r remark) Text() safeText { return sarifText(r.lines()...) }
 // fileURI returns the relative URI of a file. It encodes colons too, because a name could look
 // like a scheme.
 func fileURI(file string) string {
-	parts := strings.Split(file, "/")
-	for i, p := range parts {
-		parts[i] = strings.ReplaceAll(url.PathEscape(p), ":", "%3A")
-	}
-	return strings.Join(parts, "/")
+	parts := diag.MapList(strings.Split(file, "/"), url.PathEscape)
+	return strings.ReplaceAll(strings.Join(parts, "/"), ":", "%3A")
 }
 
 // sarifText escapes lines: single braces are placeholders (3.11.5), and ]( may make a
