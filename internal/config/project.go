@@ -349,10 +349,7 @@ func checkPurge(s plan.PurgeSettings) error {
 // CheckAllowedOverrides rejects an override that hides a documented field, unless the comma-separated list from
 // the environment has it: a pull request must not decide what its own plan hides.
 func (p Project) CheckAllowedOverrides(list string) error {
-	allowed := strings.Split(list, ",")
-	for i := range allowed {
-		allowed[i] = strings.Join(strings.Fields(allowed[i]), " ")
-	}
+	allowed := diag.MapList(strings.Split(list, ","), func(place string) string { return strings.Join(strings.Fields(place), " ") })
 	for i, o := range p.Overrides {
 		if place := o.Place(); o.HidesDocumented() && !slices.Contains(allowed, place) {
 			return diag.WithExit(diag.ExitInvalid, fmt.Errorf("%s: overrides[%d] hides the documented field %s: trueup would neither show nor send its differences. Remove the override, or allow it in this run's environment: TRUEUP_ALLOW_OVERRIDES=%q", ProjectFile, i, place, place))
