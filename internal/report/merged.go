@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"path"
@@ -315,12 +314,8 @@ func movedObjectWarnings(items []plan.Item) (list diag.List) {
 		if item.Op != plan.Create || len(kept) == 0 || item.Request == nil {
 			continue
 		}
-		var body struct{ Spec map[string]any }
 		k, _ := kind.FindKind(item.Kind)
-		if err := json.Unmarshal(item.Request.Body, &body); err != nil {
-			continue // it is sensitive, and not shown
-		}
-		host, _ := body.Spec[k.HostField].(string)
+		host, _ := item.BodySpec()[k.HostField].(string) // none if the body is sensitive, and not shown
 		if other, ok := kept[kind.HostKey(host)]; ok && host != "" && other.Project != item.Project {
 			list = append(list, diag.Finding{
 				Path: item.Path, Line: item.Line, Column: 1, Rule: view.ProjectRule, Severity: diag.Warning,
