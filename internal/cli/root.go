@@ -38,13 +38,7 @@ func newRoot(run *command.Run) *cobra.Command {
 		},
 	}
 	run.RegisterFlags(root.PersistentFlags())
-	for _, g := range command.AllGroups(run) {
-		root.AddGroup(&cobra.Group{ID: g.Title, Title: g.Title + ":"})
-		for _, cmd := range g.Commands {
-			cmd.GroupID = g.Title
-			root.AddCommand(cmd)
-		}
-	}
+	command.AddCommands(root, run)
 	version := root.Flags().Bool("version", false, "print the version, as trueup version does")
 	root.RunE = func(cmd *cobra.Command, args []string) error {
 		if !*version {
@@ -54,10 +48,8 @@ func newRoot(run *command.Run) *cobra.Command {
 		return of.RunE(cmd, args)
 	}
 	root.SetIn(run.Stdin)
-	root.SetOut(report.NewHelpWriter(run.Output()))
-	root.SetErr(report.NewHelpWriter(run.Stderr))
-	root.SetHelpCommandGroupID(command.AroundGroup)
-	root.SetCompletionCommandGroupID(command.AroundGroup)
+	root.SetOut(report.NewLineWriter(run.Output(), 0))
+	root.SetErr(report.NewLineWriter(run.Stderr, 0))
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd() // it keeps the writer of SetOut
 	if completion, _, err := root.Find([]string{"completion"}); err == nil {

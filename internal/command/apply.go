@@ -83,10 +83,7 @@ func applyPlan(ctx context.Context, run *Run, s *reconcile.Session, autoApprove 
 	s.WarnOfUnmerged()
 	blocked := s.BlockHeld()
 	if autoApprove != "" {
-		most, err := kind.ParseRiskClass(autoApprove)
-		if err != nil {
-			return err
-		}
+		most, _ := kind.ParseRiskClass(autoApprove) // the flag allows no other word
 		blocked = s.Plan.BlockAbove(most) || blocked
 	}
 	if blocked {

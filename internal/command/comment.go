@@ -73,8 +73,10 @@ func runComment(ctx context.Context, run *Run, opts commentOptions, file string)
 	}
 	ci.Repository = cmp.Or(opts.repository, ci.Repository)
 	code := diag.ParseExit(opts.result)
+	// The folder of -C is the same in each run of a pipeline, wherever a runner checks out.
+	folder := filepath.ToSlash(files.ShownPath(run.Cwd, filepath.Clean(run.Chdir)))
 	p := forge.StickyText{
-		Key: cmp.Or(opts.key, folderKey(run)), Pull: cmp.Or(opts.pull, ci.PullRequest), Title: opts.issue, Body: body,
+		Key: cmp.Or(opts.key, folder), Pull: cmp.Or(opts.pull, ci.PullRequest), Title: opts.issue, Body: body,
 		Resolved: code == diag.ExitOK,
 	}
 	switch {
@@ -126,16 +128,6 @@ func (o commentOptions) check() error {
 		errorIf(o.issue != "" && o.pull != 0, "use either --issue or --pr"),
 		errorIf(strings.ContainsFunc(o.key+o.issue, isControl), "--key and --issue must each be one line of text"),
 	)
-}
-
-// folderKey returns the folder of -C as it was written: it is the same in each run of a pipeline,
-// wherever a runner checks out.
-func folderKey(run *Run) string {
-	key := filepath.ToSlash(filepath.Clean(run.Chdir))
-	if rel, err := filepath.Rel(run.Cwd, run.Chdir); err == nil && filepath.IsAbs(run.Chdir) {
-		key = filepath.ToSlash(rel)
-	}
-	return key
 }
 
 // maxPost limits what is read to be posted, in bytes: no host accepts more.

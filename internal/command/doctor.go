@@ -20,17 +20,12 @@ func newDoctor(run *Run) *cobra.Command {
 		if hostname != "" {
 			return runProbe(ctx, run, hostname, autoApprove)
 		}
-		return runDoctor(ctx, run), nil
+		return doctorResult(config.RunDoctor(ctx, run.Options)), nil
 	})
 	f := cmd.Flags()
 	f.StringVar(&hostname, "probe-duplicates", "", "send one harmless request for `HOSTNAME` twice, to see whether the platform rejects the second")
 	f.BoolVar(&autoApprove, "auto-approve", false, "do not ask before sending")
 	return cmd
-}
-
-// runDoctor makes all checks.
-func runDoctor(ctx context.Context, run *Run) report.Document {
-	return doctorResult(config.RunDoctor(ctx, run.Options))
 }
 
 // runProbe sends a harmless request as apply would, and once more, to see whether the platform refuses
@@ -62,7 +57,7 @@ func runProbe(ctx context.Context, run *Run, hostname string, autoApprove bool) 
 		return nil
 	})
 	if proven && run.Format == "json" {
-		return runDoctor(ctx, run), nil
+		return doctorResult(config.RunDoctor(ctx, run.Options)), nil
 	}
 	return doc, err
 }

@@ -20,7 +20,7 @@ func TestDoctorsSettingsFitTheTerminal(t *testing.T) {
 		0: wide, 76: wide, 75: "compute.url  https://api.example.com/machine/v1/region-1\n             TRUEUP_COMPUTE_URL\n",
 	} {
 		var out strings.Builder
-		doctorResult(r).Text(report.NewLineWriter(&out), report.FormatOptions{Width: width})
+		doctorResult(r).Text(report.NewLineWriter(&out, 0), report.FormatOptions{Width: width})
 		if got, _, _ := strings.Cut(out.String(), "\n\n"); got+"\n" != want {
 			t.Errorf("in %d columns: %q", width, got)
 		}

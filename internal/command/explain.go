@@ -62,10 +62,8 @@ func explainTopic(ctx context.Context, run *Run, topic string, live bool) (repor
 	if live && (!strings.Contains(object, "/") || strings.Contains(object, "[")) {
 		return report.Document{}, errors.New("--live needs an object: write KIND/NAME before the path, such as cdn/shop.spec.tls")
 	}
-	for _, r := range rules.All() {
-		if r.Name == topic {
-			return ruleDocument(r), nil
-		}
+	if r := rules.ByName(topic); r != nil {
+		return ruleDocument(*r), nil
 	}
 	if s, ok := view.FindWord(topic); ok {
 		return wordDocument(s), nil
@@ -276,10 +274,7 @@ func factsText(f view.FieldFacts) string {
 
 // writeValues writes what an object has there, or where to look if the topic is the whole object.
 func writeValues(out report.LineWriter, o *view.ObjectValues, whole bool) {
-	git, live := o.Git, ""
-	if git == "" {
-		git = "not in git"
-	}
+	git, live := cmp.Or(o.Git, "not in git"), ""
 	if o.Live != nil {
 		live = map[bool]string{true: ", live", false: ", not live"}[*o.Live]
 	}
@@ -309,16 +304,15 @@ func writeValue(out report.LineWriter, side string, value any, place string, fie
 		return
 	}
 	text, err := yamledit.EncodeSnippet(value, field)
-	if err != nil {
+	if s, isText := value.(string); isText {
+		text = strconv.Quote(s)
+	} else if err != nil {
 		text = err.Error()
 	}
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
-	switch v := value.(type) {
+	switch value.(type) {
 	case map[string]any, []any:
 		out.Table("    ", [][]string{{side, place}})
-	case string:
-		out.Table("    ", [][]string{{fmt.Sprintf("%-4s", side), strconv.Quote(v), place}})
-		return
 	default:
 		out.Table("    ", [][]string{{fmt.Sprintf("%-4s", side), lines[0], place}})
 		return

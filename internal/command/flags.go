@@ -26,15 +26,11 @@ func checkFlags(cmd *cobra.Command) error {
 // checkFlag refuses a value that the flag does not allow. It also refuses an empty value of -C and of a
 // command's own flags, because a script's unset variable is a likely cause.
 func checkFlag(cmd *cobra.Command, f *pflag.Flag) error {
-	values, isGlobal := []string{f.Value.String()}, cmd.Root().PersistentFlags().Lookup(f.Name) != nil
-	if list, ok := f.Value.(pflag.SliceValue); ok {
-		values = list.GetSlice()
-	}
-	name := "--" + f.Name
+	name, isGlobal := "--"+f.Name, cmd.Root().PersistentFlags().Lookup(f.Name) != nil
 	if f.Name == "output" {
 		name = "-o"
 	}
-	for _, value := range values {
+	for _, value := range flagValues(f) {
 		switch allowed := f.Annotations[AllowedWords]; {
 		case value == "" && f.Name == "chdir":
 			return errors.New("-C is empty: name the folder of a project, or remove it")
@@ -47,6 +43,14 @@ func checkFlag(cmd *cobra.Command, f *pflag.Flag) error {
 		}
 	}
 	return nil
+}
+
+// flagValues returns the value of a flag, or those of one that is repeatable.
+func flagValues(f *pflag.Flag) []string {
+	if list, ok := f.Value.(pflag.SliceValue); ok {
+		return list.GetSlice()
+	}
+	return []string{f.Value.String()}
 }
 
 // checkReports refuses a report that can't be written.
@@ -103,11 +107,7 @@ func checkOneOf(flag, value string, known []string) error {
 	if slices.Contains(known, value) {
 		return nil
 	}
-	meant := diag.Nearest(value, known)
-	if meant != "" {
-		meant = fmt.Sprintf(" (did you mean %s?)", meant)
-	}
-	last := len(known) - 1
+	meant, last := diag.Suggest(value, known, " (did you mean %s?)", ""), len(known)-1
 	return fmt.Errorf("%s is %q%s: write %s or %s", flag, value, meant, strings.Join(known[:last], ", "), known[last])
 }
 
@@ -135,13 +135,11 @@ func SuggestFlag(cmd *cobra.Command, err error) error {
 
 // SuggestWord says which word of a command was probably meant, or where to find them.
 func SuggestWord(cmd *cobra.Command, dashes, word string, known []string) string {
-	if meant := diag.Nearest(word, known); meant != "" {
-		return fmt.Sprintf(": did you mean %s%s?", dashes, meant)
-	}
+	other := " --help lists them"
 	if first, _, _ := strings.Cut(cmd.Short, " "); dashes == "" && strings.EqualFold(first, word) {
-		return fmt.Sprintf(": %s alone does that", cmd.CommandPath())
+		other = " alone does that"
 	}
-	return fmt.Sprintf(": %s --help lists them", cmd.CommandPath())
+	return diag.Suggest(word, known, ": did you mean "+dashes+"%s?", ": "+cmd.CommandPath()+other)
 }
 
 // argCountCheck returns the check of a command's number of arguments, which says what to write.

@@ -76,11 +76,7 @@ type fmtFile struct {
 
 // unformattedReason says where and why the layout of a file stays as it is.
 func (f fmtFile) unformattedReason() string {
-	at := f.Path
-	if f.Left.Line > 0 {
-		at = fmt.Sprintf("%s:%d", at, f.Left.Line)
-	}
-	return at + ": not formatted: " + f.Left.Reason
+	return diag.Place(f.Path, f.Left.Line) + ": not formatted: " + f.Left.Reason
 }
 
 // formatFiles reads files, and decides on their new content.

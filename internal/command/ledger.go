@@ -114,11 +114,9 @@ func writeRecord(out report.LineWriter, rec ledger.Record) {
 		}
 	}
 	out.Printf("\nHistory:\n")
-	var history [][]string
-	for _, s := range rec.History {
-		history = append(history, []string{strconv.Itoa(s.Seq), s.At.UTC().Format(time.RFC3339), s.Event, s.By, s.Detail})
-	}
-	out.Table("  ", history)
+	out.Table("  ", diag.MapList(rec.History, func(s ledger.LogStep) []string {
+		return []string{strconv.Itoa(s.Seq), s.At.UTC().Format(time.RFC3339), s.Event, s.By, s.Detail}
+	}))
 	spec := func(title string, spec ledger.CanonicalJSON) {
 		if spec != nil {
 			out.Printf("\n%s:\n", title)

@@ -136,11 +136,7 @@ func parseMemberLine(run *Run, own *cobra.Command, words []string) (line project
 
 // flagArgs writes a flag again as it was set.
 func flagArgs(f *pflag.Flag) []string {
-	values := []string{f.Value.String()}
-	if list, ok := f.Value.(pflag.SliceValue); ok {
-		values = list.GetSlice()
-	}
-	return diag.MapList(values, func(value string) string { return "--" + f.Name + "=" + value })
+	return diag.MapList(flagValues(f), func(value string) string { return "--" + f.Name + "=" + value })
 }
 
 // checkMemberFlag rejects a flag after -- that is one for all projects, or that names one file for all of them.
@@ -149,8 +145,7 @@ func checkMemberFlag(f *pflag.Flag) error {
 	case "chdir", "output", "quiet":
 		return fmt.Errorf("--%s after -- is one for all projects: write it before --", f.Name)
 	case "out", "report":
-		for _, arg := range flagArgs(f) {
-			_, file, _ := strings.Cut(arg, "=")
+		for _, file := range flagValues(f) {
 			if f.Name == "report" {
 				_, file, _ = strings.Cut(file, "=")
 			}

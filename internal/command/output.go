@@ -83,11 +83,7 @@ func (run *Run) withRunInfo(doc report.Document) report.Document {
 // folderInRepo returns where in its repository the run is. The repository is the nearest folder with an
 // entry .git, which no commit can have.
 func (run *Run) folderInRepo() report.FolderInRepo {
-	dir, err := filepath.EvalSymlinks(run.Dir())
-	if err != nil {
-		dir = run.Dir()
-	}
-	var place report.FolderInRepo
+	dir, place := config.ResolveLinks(run.Dir()), report.FolderInRepo{}
 	if file, ok := files.FindAbove(dir, config.ProjectFile); ok && (run.Chdir == "" || filepath.Dir(file) == dir) {
 		place.Project = filepath.ToSlash(files.ShownPath(dir, file))
 	}
@@ -100,7 +96,7 @@ func (run *Run) folderInRepo() report.FolderInRepo {
 
 // formatOptions returns the options that say how much of a document to write, in any format.
 func (run *Run) formatOptions() report.FormatOptions {
-	return report.FormatOptions{Verbose: run.Verbose, ShowUnmanaged: run.Verbose}
+	return report.FormatOptions{Verbose: run.Verbose}
 }
 
 // writeReports writes the document to each file of --report. One of many projects hands it over, too.

@@ -25,14 +25,11 @@ func newPull(run *Run) *cobra.Command {
 		return runPull(ctx, run, opts, args)
 	})
 	cmd.PreRunE = func(*cobra.Command, []string) error {
-		if opts.Dir == onStdout {
-			opts.Dir, opts.Stdout = "", true
-		}
-		err := parsePastFlags(run, &opts, before, runOf)
+		err, toStdout := parsePastFlags(run, &opts, before, runOf), opts.Dir == generate.ToStdout
 		return cmp.Or(err,
 			errorIf(opts.Diff && opts.Replace, "--diff writes nothing and --replace overwrites manifests: use one of them"),
-			errorIf(opts.Stdout && (opts.Diff || opts.Replace), "--dir - reads no file: remove --diff and --replace"),
-			errorIf(opts.Stdout && run.Format != "text", "--dir - writes manifests to standard output: remove -o"),
+			errorIf(toStdout && (opts.Diff || opts.Replace), "--dir - reads no file: remove --diff and --replace"),
+			errorIf(toStdout && run.Format != "text", "--dir - writes manifests to standard output: remove -o"),
 		)
 	}
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
@@ -69,7 +66,7 @@ func parsePastFlags(run *Run, opts *generate.PullOptions, before string, runOf i
 		past.Time, err = parseSince(run, before)
 	}
 	opts.Replace = !opts.Diff
-	return cmp.Or(err, errorIf(opts.Stdout || opts.Dir != "", "--before and --run write the manifests that are there: remove --dir"))
+	return cmp.Or(err, errorIf(opts.Dir != "", "--before and --run write the manifests that are there: remove --dir"))
 }
 
 // commitID matches the beginning of a commit's id.
@@ -89,7 +86,7 @@ func runPull(ctx context.Context, run *Run, opts generate.PullOptions, args []st
 		return doc, err
 	}
 	doc = pullResult(r, opts.Diff, run.Sandbox)
-	if opts.Stdout { // it has the manifests alone
+	if opts.Dir == generate.ToStdout { // it has the manifests alone
 		for _, f := range doc.Annotations {
 			run.Log(levelOf(f), strings.TrimSuffix(f.Message+"; "+f.Fix, "; "))
 		}
@@ -214,11 +211,7 @@ func writePull(out report.LineWriter, r *generate.PullResult, diff, sandbox bool
 
 func pullRows(items []*generate.PulledObject, diff bool) (rows [][]string) {
 	for _, i := range items {
-		file := cmp.Or(i.File, "-")
-		if i.Line > 0 {
-			file = fmt.Sprintf("%s:%d", file, i.Line)
-		}
-		rows = append(rows, []string{string(i.Verdict), i.Key().String(), file, pullReason(i, diff)})
+		rows = append(rows, []string{string(i.Verdict), i.Key().String(), diag.Place(cmp.Or(i.File, "-"), i.Line), pullReason(i, diff)})
 		if len(i.Dropped) > 0 && (i.Verdict == generate.Replaced || i.Verdict == generate.Differs) {
 			text := map[bool]string{true: "drops", false: "--replace would drop"}[i.Verdict == generate.Replaced]
 			rows = append(rows, []string{"", "", "", text + " changes of git that are not applied: " + strings.Join(i.Dropped, ", ")})
@@ -248,7 +241,9 @@ func unknownFields(r *generate.PullResult) string {
 // pullSummary counts the verdicts.
 func pullSummary(r *generate.PullResult) string {
 	var parts []string
-	for _, v := range generate.AllVerdicts() {
+	for _, v := range []generate.PullVerdict{
+		generate.Written, generate.Replaced, generate.New, generate.InGit, generate.Differs, generate.LeftOut, generate.Refused,
+	} {
 		if n := r.CountVerdicts(v); n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, v))
 		}

@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,7 +42,6 @@ type Run struct {
 	timeout     time.Duration
 	settingsErr error
 	stdout      *outputWriter
-	out         report.LineWriter
 	// answers may have read a part of the next answer.
 	answers *bufio.Reader
 	// emitted is true once a result is being written, and sending once requests may have been sent.
@@ -69,9 +67,6 @@ func NewRun(env config.Env) *Run {
 			return p.setProgress, p.end
 		},
 		API: api.ClientConfig{Retry: env.Retry, UserAgent: userAgent(), Now: env.Now, Warn: func(text string) { run.Log(slog.LevelWarn, text) }},
-	}
-	if run.out = report.NewLineWriter(run.stdout); env.Width == 0 {
-		run.out = run.out.Piped()
 	}
 	return run
 }
@@ -149,48 +144,37 @@ func (run *Run) PrepareCommand(cmd *cobra.Command) error {
 	return nil
 }
 
-// crashError is a panic, which is a bug of this program.
-type crashError struct {
-	value any
-	stack []byte
-	// sent is true if requests may have been sent before it.
-	sent bool
-}
-
-func (e *crashError) Error() string {
-	what := fmt.Sprintf("%T", e.value) // any other value may hold a secret
-	switch v := e.value.(type) {
+// describeCrash describes a panic, which is a bug of this program. sent is true if requests may have been sent before it.
+func describeCrash(value any, sent bool) string {
+	what := fmt.Sprintf("%T", value) // any other value may hold a secret
+	switch v := value.(type) {
 	case error:
 		what = v.Error()
 	case string:
 		what = v
 	}
 	text := fmt.Sprintf("internal error: %.300s. This is a bug in trueup: report it with the output of -v", what)
-	if e.sent {
+	if sent {
 		text += ". Requests may have been sent: run apply again, which first looks up what happened to them"
 	}
 	return text
 }
 
-// Stack returns where it happened. There are no values in it.
-func (e *crashError) Stack() []byte { return e.stack }
-
 // executeCommand runs the command line of root. It turns a panic into an error, in the result and the reports too.
 func (run *Run) executeCommand(ctx context.Context, root *cobra.Command) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
-			err = run.showCrash(&crashError{value: value, stack: debug.Stack(), sent: run.sending})
+			err = run.showCrash(diag.NewPanicError(describeCrash(value, run.sending)))
 		}
-		var crash interface{ Stack() []byte }
-		if errors.As(err, &crash) {
-			run.showStack(string(crash.Stack()))
+		if crash, ok := errors.AsType[*diag.PanicError](err); ok {
+			run.showStack(string(crash.Stack))
 		}
 	}()
 	return root.ExecuteContext(ctx)
 }
 
 // showCrash shows a panic in the result. If that panics again, only standard error shows the first.
-func (run *Run) showCrash(crash *crashError) (err error) {
+func (run *Run) showCrash(crash error) (err error) {
 	defer func() {
 		if recover() != nil {
 			err = crash

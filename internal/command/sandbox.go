@@ -74,7 +74,7 @@ func serveSandbox(ctx context.Context, run *Run, listen string, quirks []string)
 		return err
 	}
 	defer func() { err = errors.Join(err, leave()) }()
-	err = run.out.Printf(
+	err = report.NewLineWriter(run.stdout, 0).Printf(
 		"export TRUEUP_DELIVERY_URL=%s%s TRUEUP_DELIVERY_TOKEN=%s\nexport TRUEUP_COMPUTE_URL=%s%s TRUEUP_COMPUTE_TOKEN=%s\n",
 		base, sandbox.DeliveryBase, sandbox.DeliveryToken, base, sandbox.ComputeBase, sandbox.ComputeToken)
 	if err == nil {

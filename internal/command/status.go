@@ -73,7 +73,7 @@ func writePurges(out report.LineWriter, l generate.PurgeListing, opts report.For
 
 // purgeRow shows the state of a purge, what it invalidates, when it was sent and until when it counts, and where its manifest is.
 func purgeRow(l generate.PurgeListing, p generate.PurgeListEntry) []string {
-	state, place := string(p.Status), fmt.Sprintf("%s:%d", p.File, p.Line)
+	state, place := string(p.Status), diag.Place(p.File, p.Line)
 	var times []string
 	if !p.AcceptedAt.IsZero() {
 		times = append(times, "accepted "+p.AcceptedAt.UTC().Format(generate.Clock))

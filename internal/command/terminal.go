@@ -79,11 +79,11 @@ func (run *Run) Output() io.Writer { return run.stdout }
 
 // stderr returns the lines of standard error.
 func (run *Run) stderr() report.LineWriter {
-	out := report.NewLineWriter(run.Stderr)
+	columns := 0
 	if run.StderrWidth != nil {
-		out = out.WithWidth(run.StderrWidth())
+		columns = run.StderrWidth()
 	}
-	return out
+	return report.NewLineWriter(run.Stderr, columns)
 }
 
 // ask asks a question on standard error and returns the answer. It formats as report.Lines does.
@@ -167,10 +167,7 @@ func (run *Run) logRequest(e api.TraceEvent) {
 	if id := e.RequestID.String(); id != "" {
 		notes = append(notes, "request id "+id)
 	}
-	line := fmt.Sprintf("%s %s -> %s (%s)", e.Method, e.URL, answer, strings.Join(notes, ", "))
-	run.logging.Lock()
-	defer run.logging.Unlock()
-	run.writeLogLine(slog.LevelDebug, line)
+	run.log(slog.LevelDebug, fmt.Sprintf("%s %s -> %s (%s)", e.Method, e.URL, answer, strings.Join(notes, ", ")))
 }
 
 // barAfter is the time before a run shows its first bar, and barEvery that between two bars. Without a
@@ -247,14 +244,14 @@ func (p *phase) showProgress() {
 			_ = run.stderr().Bar(p.progressAt(now), columns-1)
 		}
 	} else {
-		run.writeLogLine(slog.LevelInfo, p.progressAt(now).String())
+		run.writeLogLine(slog.LevelInfo, p.progressAt(now))
 	}
 	run.tellAt = now.Add(every)
 	p.timer.Reset(every)
 }
 
-func (p *phase) progressAt(now time.Time) report.Progress {
-	return report.Progress{Doing: p.doing, Done: int(p.done.Load()), Of: int(p.of.Load()), Took: now.Sub(p.begun)}
+func (p *phase) progressAt(now time.Time) string {
+	return report.ProgressText(p.doing, int(p.done.Load()), int(p.of.Load()), now.Sub(p.begun))
 }
 
 // clearBar removes the bar from the last line of the terminal. The caller holds logging.

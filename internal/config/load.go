@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -147,10 +148,7 @@ func (o Options) LoadManifests(ctx context.Context, p Project, paths []string, m
 // written".
 func (o Options) LoadValid(ctx context.Context, paths []string, notDone string) (LoadedProject, error) {
 	l, err := o.LoadProject(ctx, paths)
-	if err == nil {
-		err = l.RefuseInvalid(notDone)
-	}
-	return l, err
+	return l, cmp.Or(err, l.RefuseInvalid(notDone))
 }
 
 // WarnIfNoManifests warns if there are no manifests, and says how to get some.

@@ -52,7 +52,7 @@ func (o Options) FindPin(p Project) (ProjectPin, error) {
 	case !o.Sandbox && one.Workspace+one.Ledger != "":
 		return one, fmt.Errorf("%s has the pins of all projects: unset %s and %s", ProjectsPin, WorkspacePin, LedgerPin)
 	}
-	dir := resolveLinks(cmp.Or(p.Dir, o.Dir()))
+	dir := ResolveLinks(cmp.Or(p.Dir, o.Dir()))
 	top, list, err := o.allPins(dir)
 	if err != nil || o.Sandbox { // which no pin restricts
 		return one, err
@@ -73,7 +73,7 @@ func (o Options) AddGonePins(f *Fleet, s Selection, isLocal bool) error {
 	if o.Getenv(ProjectsPin) == "" {
 		return nil
 	}
-	root := resolveLinks(f.Root)
+	root := ResolveLinks(f.Root)
 	top, list, err := o.allPins(root)
 	for _, pin := range list {
 		at := filepath.ToSlash(files.ShownPath(root, filepath.Join(top, filepath.FromSlash(pin.Path))))
@@ -94,18 +94,18 @@ func (o Options) AddGonePins(f *Fleet, s Selection, isLocal bool) error {
 func (o Options) allPins(dir string) (top string, list []ProjectPin, err error) {
 	shared, file := o.sharedStateOrEmpty(), o.Getenv(ProjectsPin)
 	if shared.Root != "" {
-		dir = resolveLinks(shared.Root)
+		dir = ResolveLinks(shared.Root)
 	}
 	top, inGit := repositoryTop(dir)
 	if !inGit {
-		top = resolveLinks(cmp.Or(shared.Root, o.Cwd))
+		top = ResolveLinks(cmp.Or(shared.Root, o.Cwd))
 	}
 	shared.readPins.Do(func() { shared.pins, shared.pinsErr = readPins(file) })
 	switch err = shared.pinsErr; {
 	case err != nil:
 	case inGit && isBelow(top, file):
 		err = errors.New("it is inside the repository, where a pull request can change it: move it outside")
-	case shared.Root != "" && isBelow(resolveLinks(shared.Root), file):
+	case shared.Root != "" && isBelow(ResolveLinks(shared.Root), file):
 		err = errors.New("it is inside the folder of the projects, where a change of theirs can change it: move it outside")
 	}
 	if err != nil {
@@ -133,19 +133,19 @@ func repositoryTop(dir string) (top string, inGit bool) {
 
 // isBelow reports whether a file, or a link that its name goes through, is below a folder.
 func isBelow(folder, file string) bool {
-	if filepath.IsLocal(files.ShownPath(folder, resolveLinks(file))) {
+	if filepath.IsLocal(files.ShownPath(folder, ResolveLinks(file))) {
 		return true
 	}
 	for at := filepath.Clean(file); at != filepath.Dir(at); at = filepath.Dir(at) {
-		if filepath.IsLocal(files.ShownPath(folder, filepath.Join(resolveLinks(filepath.Dir(at)), filepath.Base(at)))) {
+		if filepath.IsLocal(files.ShownPath(folder, filepath.Join(ResolveLinks(filepath.Dir(at)), filepath.Base(at)))) {
 			return true
 		}
 	}
 	return false
 }
 
-// resolveLinks returns a path without links; one that does not exist stays.
-func resolveLinks(name string) string {
+// ResolveLinks returns a path without links; one that does not exist stays.
+func ResolveLinks(name string) string {
 	if resolved, err := filepath.EvalSymlinks(name); err == nil {
 		return resolved
 	}

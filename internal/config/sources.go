@@ -88,7 +88,7 @@ func (p Project) openRules(cwd string) (src manifest.PathSource, err error) {
 // errors would quote its files, which may hold a token.
 func openSource(base, inside, shown string) (src manifest.PathSource, err error) {
 	full := filepath.Join(base, inside)
-	if resolved, err := filepath.EvalSymlinks(full); isWithinGit(full) || err == nil && isWithinGit(resolved) {
+	if isWithinGit(full) || isWithinGit(ResolveLinks(full)) {
 		return src, fmt.Errorf("%s is git's own folder and has no manifests: name the folder of your manifests, such as %s", shown, ManifestsDir)
 	}
 	defer func() {
@@ -125,10 +125,9 @@ func (p Project) ReadsFile(cwd, full string) bool {
 		folders = diag.MapList(p.Manifests, func(name string) string { return filepath.Join(p.Dir, name) })
 	}
 	return slices.ContainsFunc(folders, func(folder string) bool {
-		rel, err := filepath.Rel(folder, full)
+		inside := files.ShownPath(folder, full)
 		// Manifests with a part that starts with a dot are not read.
-		hidden := rel != "." && strings.Contains("/"+filepath.ToSlash(rel), "/.")
-		return err == nil && filepath.IsLocal(rel) && !hidden
+		return filepath.IsLocal(inside) && (inside == "." || !strings.Contains("/"+filepath.ToSlash(inside), "/."))
 	})
 }
 
@@ -192,10 +191,8 @@ func (o Options) ReadOwnRules(p Project) (all []rules.OwnRule, err error) {
 
 // readRules reads the rules in a folder, which must have one: a wrong folder would check nothing.
 func readRules(fsys fs.FS, shown string) (all []rules.OwnRule, err error) {
-	names, err := fs.Glob(fsys, "*.json")
+	names, _ := fs.Glob(fsys, "*.json") // the pattern is valid
 	switch {
-	case err != nil:
-		return nil, err
 	case len(names) == 0:
 		return nil, fmt.Errorf("%s has no rule, which is a file NAME.json: write one, or name another folder", shown)
 	case len(names) > maxRules:

@@ -73,6 +73,14 @@ func (f Finding) String() string {
 	return fmt.Sprintf("%s:%d:%d: %s: %s [%s]", f.Path, f.Line, f.Column, f.Severity, f.Message, f.Rule)
 }
 
+// Place returns FILE:LINE, or FILE if the line is unknown.
+func Place(file string, line int) string {
+	if line == 0 {
+		return file
+	}
+	return fmt.Sprintf("%s:%d", file, line)
+}
+
 // List is a list of findings.
 type List []Finding
 
@@ -167,21 +175,14 @@ func OneLine(err error) string {
 // ErrReadOnly is the error of everything that would change the platform, a ledger or a code host in a read-only run.
 var ErrReadOnly = errors.New("TRUEUP_READ_ONLY is set, so trueup changes no platform, ledger or code host: unset it, or try it with --sandbox")
 
-// InvalidManifestError means that manifests have errors; What says what was not done because of them.
-type InvalidManifestError struct {
-	What  string
-	First Finding
-}
-
-func (e *InvalidManifestError) Error() string { return fmt.Sprintf("%s: %s", e.What, e.First) }
-
-// ErrorIfInvalid returns an InvalidManifestError with the first error of the list, nil if there is none.
+// ErrorIfInvalid returns an error with ExitInvalid that has the first error of the list, nil if there is none. what says what
+// was not done because of it.
 func (l List) ErrorIfInvalid(what string) error {
 	i := slices.IndexFunc(l, func(f Finding) bool { return f.Severity == Error })
 	if i < 0 {
 		return nil
 	}
-	return &InvalidManifestError{what, l[i]}
+	return WithExit(ExitInvalid, fmt.Errorf("%s: %s", what, l[i]))
 }
 
 // Blank characters that Unicode counts as symbols and marks.

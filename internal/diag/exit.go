@@ -98,15 +98,12 @@ func WithExit(code int, err error) error { return &CodedError{err, code} }
 // ExitOf returns the exit code of an error.
 func ExitOf(err error) int {
 	var coded *CodedError
-	var invalid *InvalidManifestError
 	var auth interface{ IsAuth() bool }
 	switch {
 	case err == nil:
 		return ExitOK
 	case errors.As(err, &coded):
 		return coded.code
-	case errors.As(err, &invalid):
-		return ExitInvalid
 	case errors.Is(err, context.Canceled):
 		return ExitInterrupted
 	case errors.As(err, &auth) && auth.IsAuth():

@@ -66,7 +66,7 @@ func TryInParallel(ctx context.Context, workers, n int, do func(ctx context.Cont
 		wg.Go(func() {
 			defer func() {
 				if value := recover(); value != nil {
-					failures[i] = &panicError{fmt.Errorf("internal error: %.300v; this is a bug", value), debug.Stack()}
+					failures[i] = NewPanicError(fmt.Sprintf("internal error: %.300v; this is a bug", value))
 				}
 				if failures[i] != nil {
 					cancel()
@@ -87,13 +87,14 @@ func TryInParallel(ctx context.Context, workers, n int, do func(ctx context.Cont
 	return cmp.Or(stopped, context.Cause(outer))
 }
 
-// panicError is a panic; Stack returns where it happened.
-type panicError struct {
+// PanicError is a panic that was recovered. Stack says where it happened, without any value.
+type PanicError struct {
 	error
-	stack []byte
+	Stack []byte
 }
 
-func (e *panicError) Stack() []byte { return e.stack }
+// NewPanicError returns the error of the panic that its caller has just recovered.
+func NewPanicError(text string) *PanicError { return &PanicError{errors.New(text), debug.Stack()} }
 
 // RenderInOrder renders n parts, several at once, and hands them to take in their order, until that returns false. It
 // holds few of them in memory.

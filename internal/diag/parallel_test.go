@@ -49,8 +49,7 @@ func TestAPanicIsAnError(t *testing.T) {
 	if err == nil || !strings.HasPrefix(err.Error(), "internal error: runtime error: index out of range") {
 		t.Fatalf("got %v", err)
 	}
-	var stack interface{ Stack() []byte }
-	if !errors.As(err, &stack) || !strings.Contains(string(stack.Stack()), "parallel_test.go") {
+	if crash, ok := errors.AsType[*PanicError](err); !ok || !strings.Contains(string(crash.Stack), "parallel_test.go") {
 		t.Error("it does not say where")
 	}
 }

@@ -1,6 +1,7 @@
 package generate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -83,10 +84,7 @@ func (n LedgerSetup) objectsSentBefore(ctx context.Context) ([]*manifest.Object,
 	if errors.Is(err, fs.ErrNotExist) { // there is no manifest yet
 		return nil, nil
 	}
-	if err == nil {
-		err = loaded.Findings.ErrorIfInvalid("the manifests are invalid, so trueup can't tell which requests they contain")
-	}
-	if err != nil {
+	if err = cmp.Or(err, loaded.Findings.ErrorIfInvalid("the manifests are invalid, so trueup can't tell which requests they contain")); err != nil {
 		return nil, err
 	}
 	once := slices.DeleteFunc(slices.Clone(loaded.Set.Objects), func(o *manifest.Object) bool { return !o.Kind.IsRequestOnly() })
@@ -166,10 +164,7 @@ func ForgetObjects(
 	}
 	err = cfg.WithLedger(ctx, l.Project, &manifest.Set{}, func(_ *config.Platform, l *ledger.Ledger) error {
 		view, err := l.ReadView(ctx, keys)
-		if err == nil {
-			err = view.ProblemError()
-		}
-		if err == nil {
+		if err = cmp.Or(err, view.ProblemError()); err == nil {
 			err = confirm()
 		}
 		if err != nil {

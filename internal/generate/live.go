@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -115,7 +116,7 @@ func (r *pullRun) readLive(ctx context.Context, asked PullSelection) error {
 // openLedger reads the records of the objects in git. If the ledger is missing or can't be read, trueup still writes
 // manifests.
 func (r *pullRun) openLedger(ctx context.Context) (err error) {
-	if r.opts.Stdout {
+	if r.opts.Dir == ToStdout {
 		return nil
 	}
 	if r.ledger, err = r.platform.OpenLedger(ctx); err != nil {
@@ -210,10 +211,7 @@ func (r *pullRun) chooseItems(state kind.LiveState, asked PullSelection) {
 	for key, remote := range r.view.RemoteNames() {
 		inGit[kind.Key{Kind: key.Kind, Name: remote}] = key
 	}
-	all := slices.Clone(state.Unmanaged)
-	for _, o := range state.Objects {
-		all = append(all, o)
-	}
+	all := slices.AppendSeq(slices.Clone(state.Unmanaged), maps.Values(state.Objects))
 	slices.SortFunc(all, func(a, b kind.LiveObject) int {
 		return cmp.Or(cmp.Compare(a.Kind.Name, b.Kind.Name), cmp.Compare(a.Name, b.Name))
 	})

@@ -29,8 +29,7 @@ import (
 
 // PullOptions say where the manifests go. Without Dir, it is the project's folder of manifests.
 type PullOptions struct {
-	Dir           string     // gets one file per object
-	Stdout        bool       // writes no file, and neither reads manifests nor records anything
+	Dir           string     // gets one file per object; ToStdout neither reads manifests nor records anything
 	AllFields     bool       // keeps fields that the schema does not know
 	Diff, Replace bool       // Diff writes nothing, Replace overwrites manifests that differ from live
 	Past          PastMoment // takes what live was then, unless it is empty; needs Replace
@@ -49,11 +48,6 @@ const (
 	LeftOut  PullVerdict = "left out" // the platform is deleting it
 	Refused  PullVerdict = "not written"
 )
-
-// AllVerdicts returns all verdicts.
-func AllVerdicts() []PullVerdict {
-	return []PullVerdict{Written, Replaced, New, InGit, Differs, LeftOut, Refused}
-}
 
 // PulledObject is a live object (schemas/pull.schema.json).
 type PulledObject struct {
@@ -149,7 +143,7 @@ type pullRun struct {
 // written; otherwise it describes what was, even if there is an error.
 func PullManifests(ctx context.Context, cfg config.Options, p config.Project, asked PullSelection, opts PullOptions) (*PullResult, error) {
 	r := &pullRun{Options: cfg, opts: opts, project: p, set: &manifest.Set{}}
-	if !opts.Stdout {
+	if opts.Dir != ToStdout {
 		if err := r.readManifests(ctx); err != nil {
 			return nil, err
 		}
@@ -165,7 +159,7 @@ func PullManifests(ctx context.Context, cfg config.Options, p config.Project, as
 	if err := r.makeDrafts(ctx); err != nil {
 		return nil, err
 	}
-	if opts.Stdout {
+	if opts.Dir == ToStdout {
 		return &r.PullResult, nil
 	}
 	if !opts.Diff {
@@ -211,11 +205,8 @@ func (r *pullRun) readManifests(ctx context.Context) error {
 	defer end()
 	opts.Progress = progress
 	l, err := r.project.LoadManifests(ctx, r.sources, opts)
-	if err == nil {
-		err = l.RefuseInvalid("nothing was written, because trueup can't tell what is in git")
-	}
 	r.set = l.Set
-	return err
+	return cmp.Or(err, l.RefuseInvalid("nothing was written, because trueup can't tell what is in git"))
 }
 
 // planIsEmpty reports whether the plan of an object is empty if git has the spec.

@@ -341,9 +341,7 @@ func WriteSnapshot(ctx context.Context, env PurgeEnv, o PurgeOptions, by, disk s
 	kinds := kind.AllKinds()
 	m := &manifestMaker{by: by, fallback: snapshotsFolder, purgeSource: &purgeSource{PurgeEnv: env, PurgeOptions: o, head: []string{"of the disk " + disk}}}
 	m.kind = kinds[slices.IndexFunc(kinds, func(k *kind.Kind) bool { return k.IsCreateOnly() && len(k.DiskField) > 0 })]
-	if m.Name == "" {
-		m.Name = sanitizeName(disk) + m.Now().UTC().Format("-2006-01-02")
-	}
+	m.Name = cmp.Or(m.Name, sanitizeName(disk)+m.Now().UTC().Format("-2006-01-02"))
 	spec, _ := m.kind.Root().Fields["spec"].ExampleValue(false).(map[string]any) // the only allowed values of other fields
 	at, steps := spec, m.kind.DiskField
 	for _, step := range steps[:len(steps)-1] {

@@ -80,17 +80,10 @@ func (s SpecSummary) String() string {
 func (r WrittenPurges) ManifestLines() (lines []string) {
 	for _, n := range r.Manifests {
 		if n.Status != sentAlready {
-			lines = append(lines, fmt.Sprintf("%s %s: %s purges %s", n.Status, n.placeOf(), n.Key, n.SpecSummary))
+			lines = append(lines, fmt.Sprintf("%s %s: %s purges %s", n.Status, diag.Place(n.File, n.Line), n.Key, n.SpecSummary))
 		}
 	}
 	return lines
-}
-
-func (n PurgeManifest) placeOf() string {
-	if n.Line == 0 {
-		return n.File
-	}
-	return fmt.Sprintf("%s:%d", n.File, n.Line)
 }
 
 func (m *manifestMaker) finishResult() {
@@ -108,7 +101,7 @@ func (m *manifestMaker) finishResult() {
 			}
 			m.Text = append(m.Text, r.file.Content...)
 		case r.Status != sentAlready && m.Dir == ToStdout:
-			m.Inform("%s is %s: %s", r.Key, r.Status, r.placeOf())
+			m.Inform("%s is %s: %s", r.Key, r.Status, diag.Place(r.File, r.Line))
 		}
 	}
 	if m.Text == nil { // apply rejects an empty stream, because what should have written it may have failed

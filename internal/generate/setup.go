@@ -75,11 +75,7 @@ func OpenSetup(ctx context.Context, cfg config.Options, near config.Project) (*S
 		}
 		s.InGit, s.Remote = true, s.repository.RemoteURL(ctx, "origin")
 		if near.Exists() && near.Dir != cfg.Dir() {
-			dir, err := filepath.EvalSymlinks(near.Dir)
-			if err != nil {
-				return nil, err
-			}
-			if inside, err := filepath.Rel(top, dir); err == nil && filepath.IsLocal(inside) {
+			if inside := files.ShownPath(top, config.ResolveLinks(near.Dir)); filepath.IsLocal(inside) {
 				s.folder = filepath.ToSlash(inside)
 			} else {
 				s.Project = config.Project{}
@@ -319,15 +315,14 @@ func (s *Setup) addCI(ctx context.Context, o SetupChoices) error {
 	}
 	fill := strings.NewReplacer("OWNER/trueup", parts[1], "COMMIT", parts[2],
 		`directory: "."`, fmt.Sprintf("directory: %q", s.folder), `branches: ["main"]`, fmt.Sprintf("branches: [%q]", branch), "refs/heads/main", "refs/heads/"+branch)
-	names, err := fs.Glob(ciFiles, "ci/"+o.CI+"/*.yml")
+	names, _ := fs.Glob(ciFiles, "ci/"+o.CI+"/*.yml") // they are part of the program
 	for _, name := range names {
-		text, rerr := ciFiles.ReadFile(name)
+		text, _ := ciFiles.ReadFile(name)
 		s.addEdit(s.Top, path.Join(service.target, path.Base(name)), newFileChange([]byte(fill.Replace(string(text)))))
-		err = errors.Join(err, rerr)
 	}
-	next, nerr := ciFiles.ReadFile("ci/" + o.CI + "/next.txt")
+	next, _ := ciFiles.ReadFile("ci/" + o.CI + "/next.txt")
 	s.next = s.nextStepsForCI(branch, string(next))
-	return errors.Join(err, nerr)
+	return nil
 }
 
 // chooseBranch returns the branch that CI applies.

@@ -360,10 +360,7 @@ func (g *purgeSource) addChanges(mappings purge.Mappings, changes []git.Change) 
 
 func (g *purgeSource) logLeftOut(log func(string, ...any), names []string, one, many string) {
 	if len(names) > 0 {
-		for i, name := range names {
-			names[i] = oneLine(name)
-		}
-		log("%s: %s", diag.Plural(len(names), one, many), diag.JoinFirst(names, 5))
+		log("%s: %s", diag.Plural(len(names), one, many), diag.JoinFirst(diag.MapList(names, oneLine), 5))
 	}
 }
 

@@ -64,7 +64,7 @@ func (r *pullRun) makeDrafts(ctx context.Context) error {
 
 // draftNewManifest chooses the file of a new manifest, and makes its text.
 func (r *pullRun) draftNewManifest(i *PulledObject) (err error) {
-	if !r.opts.Stdout {
+	if r.opts.Dir != ToStdout {
 		if r.target == (files.Folder{}) {
 			if r.target, err = r.findTarget(); err != nil {
 				return err
@@ -74,7 +74,7 @@ func (r *pullRun) draftNewManifest(i *PulledObject) (err error) {
 		i.draft.Schema = r.project.SchemaAt(r.FullPath(i.File))
 	}
 	i.After, err = yamledit.WriteManifest(i.draft)
-	if r.opts.Stdout {
+	if r.opts.Dir == ToStdout {
 		i.draft = yamledit.Draft{} // nothing is recorded
 	}
 	return err
@@ -374,10 +374,7 @@ func (r *pullRun) openManifestFile(ctx context.Context, i *PulledObject) (*edite
 
 func (r *pullRun) reloadManifests(ctx context.Context, name string, text []byte) (*manifest.Set, error) {
 	set, findings, err := manifest.Load(ctx, []manifest.PathSource{{Data: text, Display: name}}, r.manifestOptions())
-	if err == nil {
-		err = config.LoadedProject{Findings: findings}.RefuseInvalid("this one stays as it is")
-	}
-	return set, err
+	return set, cmp.Or(err, config.LoadedProject{Findings: findings}.RefuseInvalid("this one stays as it is"))
 }
 
 // editValues edits the document of an object where other values suffice to make its plan empty. It returns the document.

@@ -192,7 +192,7 @@ func TestAKeptPlanIsShownAsItWas(t *testing.T) {
 func rendered(t tester, format string, p *plan.Plan) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := report.Write(&out, format, report.Document{Command: "plan", Plan: p}, report.FormatOptions{Verbose: true, ShowUnmanaged: true}); err != nil {
+	if err := report.Write(&out, format, report.Document{Command: "plan", Plan: p}, report.FormatOptions{Verbose: true}); err != nil {
 		t.Fatalf("%s: %v", format, err)
 	}
 	return out.String()

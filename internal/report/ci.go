@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"trueup/internal/diag"
 	"trueup/internal/safetext"
 	"trueup/internal/view"
 )
@@ -40,10 +41,7 @@ func (r remark) workflowCommand(name string) safeText {
 		title = safetext.Join(safetext.NonEmpty(clean("trueup"), clean(name).Truncate(view.MaxName)), " ")
 	}
 	add("title", title)
-	lines := r.lines()
-	for i := range lines {
-		lines[i] = escapeCommandData(lines[i])
-	}
+	lines := diag.MapList(r.lines(), escapeCommandData)
 	return safetext.F("::%s %s::%s", r.Level.Names().Command, safetext.Join(properties, ","), safetext.Join(lines, "%0A"))
 }
 
@@ -143,13 +141,10 @@ type codeIssue struct {
 }
 
 func writeCodeQuality(w io.Writer, doc Document, _ view.TextOptions) error {
-	found := remarks(doc)
-	for _, r := range found {
+	issues := []codeIssue{}
+	for _, r := range remarks(doc) {
 		doc.score.MarkShown(r.facts...)
-	}
-	issues := make([]codeIssue, len(found))
-	for i, r := range found {
-		issues[i] = codeIssueOf(r, doc.Place)
+		issues = append(issues, codeIssueOf(r, doc.Place))
 	}
 	return writeIndented(w, issues, nil)
 }

@@ -73,10 +73,7 @@ func StatusDocument(doc Document, all []plan.ObjectState, unread map[kind.Area]e
 
 // statusText says what git says of an object, or else why it is as it is.
 func statusText(o plan.ObjectState) string {
-	where := ""
-	if o.Path != "" {
-		where = fmt.Sprintf("%s:%d", o.Path, o.Line)
-	}
+	where := diag.Place(o.Path, o.Line)
 	switch {
 	case o.State == plan.LeftGit:
 		gone := strings.TrimPrefix(view.DescribeRemoval(o.By, o.Commit).String(), string(plan.LeftGit)+", ") // the state says that
@@ -109,10 +106,8 @@ func LogDocument(entries []plan.LoggedChanges, values bool) Document {
 
 func writeLog(out LineWriter, entries []plan.LoggedChanges, values bool, shown view.TextOptions) {
 	p := newPrinter(out.w, shown)
-	for n, e := range entries {
-		if n > 0 {
-			p.printGap()
-		}
+	for _, e := range entries {
+		p.printGap()
 		p.printWrapped(indent, styledText{safetext.F("entry %d  ", e.Entry), faint}, styledText{view.CleanMessage(e.Title()), strong})
 		p.printBelow(plain, view.CleanMessage(e.DescribeAuthor()))
 		printRows(p, view.ObjectView{Changes: view.LoggedRows(e, values)})
@@ -145,8 +140,6 @@ func writeRequests(out LineWriter, r routing.RequestResult, opts view.TextOption
 		writeMatching(out, q, len(r.Rules), opts)
 	}
 }
-
-func markDifference(differs bool) string { return map[bool]string{true: "~"}[differs] }
 
 // nameSides returns the names of sides.
 func nameSides(sides []routing.SideMatches, sep string) string {
@@ -181,7 +174,7 @@ func requestRows(q routing.RequestAnswer, opts view.TextOptions) (rows [][]strin
 
 func propertyRows(q routing.RequestAnswer, properties []routing.Property, opts view.TextOptions) (rows [][]string) {
 	for _, p := range properties {
-		what, differs, place := p.What, markDifference(p.Differs), ""
+		what, differs, place := p.What, map[bool]string{true: "~"}[p.Differs], ""
 		if p.Place != "" {
 			place = " (" + p.Place + ")"
 		}

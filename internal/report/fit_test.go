@@ -18,7 +18,7 @@ func TestLinesFit(t *testing.T) {
 	pl.Items = append(pl.Items, long)
 	pl.Summary.Unmanaged = 1000
 	for _, columns := range []int{40, 60, 80, 100, 120, 140, 200} {
-		out := render(t, "text", Document{Command: "plan", Plan: pl, Errors: []string{strings.Repeat("what went wrong ", 20)}}, view.TextOptions{Width: columns, ShowUnmanaged: true})
+		out := render(t, "text", Document{Command: "plan", Plan: pl, Errors: []string{strings.Repeat("what went wrong ", 20)}}, view.TextOptions{Width: columns, Verbose: true})
 		for line := range strings.Lines(string(out)) {
 			line = strings.TrimSuffix(line, "\n")
 			if clean(line).Width() > columns {

@@ -142,14 +142,13 @@ func (f *FleetFacts) lines() (lines []string) {
 }
 
 // warnings returns a finding for each project that is gone: no other result has it.
-func (f *FleetFacts) warnings() (list diag.List) {
-	for _, at := range f.Removed {
-		list = append(list, diag.Finding{
+func (f *FleetFacts) warnings() diag.List {
+	return diag.MapList(f.Removed, func(at string) diag.Finding {
+		return diag.Finding{
 			Path: path.Join(at, "trueup.yaml"), Rule: view.ProjectRule, Severity: diag.Warning,
 			Message: "the project " + at + " was removed, and its objects are still live", Fix: "delete them on the platform, or restore trueup.yaml",
-		})
-	}
-	return list
+		}
+	})
 }
 
 // exitCode returns the exit code of what no project's result has. Where pending changes are one, a removed project is, too.

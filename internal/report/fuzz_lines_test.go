@@ -33,18 +33,18 @@ func FuzzLines(f *testing.F) {
 			"JSON":     {0, func(l LineWriter) error { return l.JSON([]string{a, b}) }},
 			"JSONLine": {1, func(l LineWriter) error { return l.JSONLine(a, jsonOf(t, b)) }},
 			"Text":     {0, func(l LineWriter) error { return l.Text(a + "\n" + b) }},
-			"Source":   {0, func(l LineWriter) error { return l.Source([]byte(a + "\n" + b)) }},
+			"Source":   {0, func(l LineWriter) error { return NewLineWriter(l.w, 80).Source([]byte(a + "\n" + b)) }},
 			"Diff": {0, func(l LineWriter) error {
 				return l.Diff(FileVersions{a, []byte(a + "\n" + b), []byte(b + "\n " + a + "  "), 0}, view.TextOptions{})
 			}},
-			"Help": {0, func(l LineWriter) error { return writeAll(NewHelpWriter(l.w), a, "\n", b) }},
+			"Help": {0, func(l LineWriter) error { return writeAll(l, a, "\n", b) }},
 			"Stream": {2, func(l LineWriter) error {
 				return writeAll(NewJSONStream(l.w), string(jsonOf(t, a)), "\n", string(jsonOf(t, b)), "\n")
 			}},
 			"Clean": {1, func(l LineWriter) error { return writeAll(l.w, Clean(a+b), "\n") }},
 		} {
 			var out bytes.Buffer
-			if err := way.print(NewLineWriter(&out)); err != nil {
+			if err := way.print(NewLineWriter(&out, 0)); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
 			checkPlain(t, name, bytes.ReplaceAll(out.Bytes(), []byte("\t"), []byte(" ")))
@@ -64,11 +64,11 @@ func FuzzLines(f *testing.F) {
 func TestSourceIsDataInAPipe(t *testing.T) {
 	text := "\ufeffa: \"\x1b]0;x\x07\"\r\n\n::error::no\n\tb: \u202e"
 	var shown, piped bytes.Buffer
-	if err := NewLineWriter(&shown).Source([]byte(text)); err != nil {
+	if err := NewLineWriter(&shown, 80).Source([]byte(text)); err != nil {
 		t.Fatal(err)
 	}
 	checkPlain(t, "a terminal", bytes.ReplaceAll(shown.Bytes(), []byte("\t"), []byte(" ")))
-	if err := NewLineWriter(&piped).Piped().Source([]byte(text)); err != nil || piped.String() != text {
+	if err := NewLineWriter(&piped, 0).Source([]byte(text)); err != nil || piped.String() != text {
 		t.Errorf("%q is written to a pipe as %q, %v", text, &piped, err)
 	}
 }

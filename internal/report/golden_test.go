@@ -35,7 +35,7 @@ func goldenCases() []goldenCase {
 	planDoc := Document{Command: "plan", Result: "changes", ExitCode: 2, Objects: 8, Plan: examplePlan()}
 	return []goldenCase{
 		{"plan", planDoc, view.TextOptions{}},
-		{"plan-all", planDoc, view.TextOptions{Verbose: true, ShowUnmanaged: true, Width: 140}},
+		{"plan-all", planDoc, view.TextOptions{Verbose: true, Width: 140}},
 		{"explained", Document{Command: "show", Result: "ok", Plan: explainedPlan(), Files: []SideReport{{"html", "plan.html"}}, RunURL: "https://ci.example.com/runs/7"}, view.TextOptions{Verbose: true}},
 		{"offline", Document{Command: "plan", Result: "ok", Sandbox: true, Plan: &plan.Plan{Format: plan.Format, Offline: true, Items: []plan.Item{createdItem()}, Summary: plan.Summary{Create: 1}}}, view.TextOptions{}},
 		{"plan-empty", Document{Command: "plan", Result: "ok", Sandbox: true, Plan: &plan.Plan{Format: plan.Format, Sandbox: true, Summary: plan.Summary{Unchanged: 7}}}, view.TextOptions{}},

@@ -136,7 +136,7 @@ func FuzzRender(f *testing.F) {
 			v = nil
 		}
 		doc := hostile(s, v, ops[int(op)%len(ops)], classes[int(class)%len(classes)], int(n))
-		opts := view.TextOptions{Verbose: n%2 == 0, ShowUnmanaged: true, Width: int(n)}
+		opts := view.TextOptions{Verbose: n%2 == 0, Width: int(n)}
 		outputs := map[string][]byte{}
 		for _, format := range Formats() {
 			outputs[format] = render(t, format, doc, opts)
@@ -214,12 +214,12 @@ func structure(out []byte) string {
 // block, a fence or a tag: the blocks are those that a harmless text gives.
 func TestTextNeverChangesTheStructure(t *testing.T) {
 	for _, op := range ops {
-		want := structure(render(t, "markdown", hostile("plain", "plain", op, merge.Conflict, 3), view.TextOptions{Room: SummaryRoom(0), ShowUnmanaged: true}))
+		want := structure(render(t, "markdown", hostile("plain", "plain", op, merge.Conflict, 3), view.TextOptions{Room: SummaryRoom(0), Verbose: true}))
 		for _, s := range seeds {
 			if s == "" {
 				continue
 			}
-			got := structure(render(t, "markdown", hostile(s, s, op, merge.Conflict, 3), view.TextOptions{Room: SummaryRoom(0), ShowUnmanaged: true}))
+			got := structure(render(t, "markdown", hostile(s, s, op, merge.Conflict, 3), view.TextOptions{Room: SummaryRoom(0), Verbose: true}))
 			if got != want {
 				t.Errorf("%q, %s:\n%s, want\n%s", s, op, got, want)
 			}

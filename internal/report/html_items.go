@@ -44,9 +44,6 @@ func (i htmlItem) Whys() string {
 	return strings.Join(whys, " ")
 }
 
-// Names are those of several objects.
-func (i htmlItem) Names() safeText { return safetext.Join(i.ObjectView.Names(), ", ") }
-
 // objects counts the objects.
 func (i htmlItem) objects() int { return max(len(i.Keys), 1) }
 

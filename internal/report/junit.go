@@ -50,10 +50,7 @@ func writeJUnit(w io.Writer, doc Document, _ view.TextOptions) error {
 	for _, s := range all {
 		s.numberCases()
 	}
-	page, err := template.New("").Funcs(template.FuncMap{"xml": escapeXML, "cdata": toCDATA}).Parse(junitTemplate)
-	if err != nil {
-		return err
-	}
+	page := template.Must(template.New("").Funcs(template.FuncMap{"xml": escapeXML, "cdata": toCDATA}).Parse(junitTemplate))
 	out := bufio.NewWriter(w)
 	if err := page.Execute(out, struct {
 		Document

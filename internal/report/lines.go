@@ -17,26 +17,12 @@ import (
 // they can't start or end a line, or be a command to a terminal or a workflow runner.
 type LineWriter struct {
 	w io.Writer
-	// piped is set if a program or a file reads the output.
-	piped bool
-	// width is that of a terminal, at which Printf breaks lines; 0 for none.
+	// width is that of a terminal, at which Printf breaks lines; 0 for a pipe or a file.
 	width int
 }
 
-// NewLineWriter returns Lines for w, which may be a terminal.
-func NewLineWriter(w io.Writer) LineWriter { return LineWriter{w: w} }
-
-// WithWidth returns l for a terminal of that many columns; 0 is unknown.
-func (l LineWriter) WithWidth(columns int) LineWriter {
-	l.width = columns
-	return l
-}
-
-// Piped returns l for a pipe or a file: Source then writes bytes unchanged.
-func (l LineWriter) Piped() LineWriter {
-	l.piped = true
-	return l
-}
+// NewLineWriter returns a LineWriter for a terminal of so many columns, or for a pipe or a file if that is 0.
+func NewLineWriter(w io.Writer, columns int) LineWriter { return LineWriter{w, columns} }
 
 // Printf writes lines, or a question without a line end. The format must be a constant.
 // Every argument except integers becomes text that stays within its line. In a terminal, long lines
@@ -62,14 +48,28 @@ func (l LineWriter) Printf(format string, args ...any) error {
 
 // Text writes several lines. It escapes all control characters except line breaks and tabs.
 func (l LineWriter) Text(text string) error {
-	_, err := io.WriteString(NewHelpWriter(l.w), text)
+	_, err := l.Write([]byte(text))
 	return err
+}
+
+// Write is Text for a library that prints help, usage and completion, which may quote the command line.
+func (l LineWriter) Write(text []byte) (int, error) {
+	var b strings.Builder
+	for line := range strings.Lines(string(text)) {
+		body, ended := strings.CutSuffix(line, "\n")
+		cells := diag.MapList(strings.Split(body, "\t"), clean)
+		b.WriteString(safetext.Join(cells, "\t").EscapeCommands().String())
+		if ended {
+			b.WriteByte('\n')
+		}
+	}
+	return len(text), l.raw(b.String())
 }
 
 // Source writes the text of a file, such as a manifest: unchanged to a pipe or a file,
 // escaped to a terminal.
 func (l LineWriter) Source(text []byte) error {
-	if !l.piped {
+	if l.width > 0 {
 		return l.Text(string(text))
 	}
 	_, err := l.w.Write(text)
@@ -89,7 +89,7 @@ func (l LineWriter) JSON(v any) error {
 
 // JSONLine writes a JSON text without line breaks after a constant prefix.
 func (l LineWriter) JSONLine(before string, text []byte) error {
-	return l.Text(clean(before).String() + CleanJSON(bytes.TrimRight(text, "\n")) + "\n")
+	return l.Text(clean(before).String() + safetext.CleanJSON(bytes.TrimRight(text, "\n")).String() + "\n")
 }
 
 // raw writes control sequences.
@@ -98,48 +98,25 @@ func (l LineWriter) raw(text string) error {
 	return err
 }
 
-// NewHelpWriter returns a writer for a library that prints help, usage and completion, which may
-// quote the command line. It escapes everything except line breaks and tabs.
-func NewHelpWriter(w io.Writer) io.Writer { return helpWriter{w} }
-
-type helpWriter struct{ w io.Writer }
-
-func (h helpWriter) Write(text []byte) (int, error) {
-	var b strings.Builder
-	for line := range strings.Lines(string(text)) {
-		body, ended := strings.CutSuffix(line, "\n")
-		cells := diag.MapList(strings.Split(body, "\t"), clean)
-		b.WriteString(safetext.Join(cells, "\t").EscapeCommands().String())
-		if ended {
-			b.WriteByte('\n')
-		}
-	}
-	if _, err := io.WriteString(h.w, b.String()); err != nil {
-		return 0, err
-	}
-	return len(text), nil
-}
-
 // NewJSONStream returns a writer for lines of JSON that escapes every invisible character.
 // It does not write a last line without a line break.
 func NewJSONStream(w io.Writer) io.Writer {
-	return &lineTransformer{w: w, change: func(lines string) string { return CleanJSON([]byte(lines)) }}
+	return &jsonStream{w: w}
 }
 
-// lineTransformer collects text and writes whole lines through change.
-type lineTransformer struct {
+// jsonStream collects text until a line ends, because a piece may end within a character.
+type jsonStream struct {
 	w       io.Writer
-	change  func(lines string) string
 	pending []byte
 }
 
-func (l *lineTransformer) Write(text []byte) (int, error) {
+func (l *jsonStream) Write(text []byte) (int, error) {
 	l.pending = append(l.pending, text...)
 	end := bytes.LastIndexByte(l.pending, '\n') + 1
 	if end == 0 {
 		return len(text), nil
 	}
-	if _, err := io.WriteString(l.w, l.change(string(l.pending[:end]))); err != nil {
+	if _, err := io.WriteString(l.w, safetext.CleanJSON(l.pending[:end]).String()); err != nil {
 		return 0, err
 	}
 	l.pending = append(l.pending[:0], l.pending[end:]...)
@@ -155,34 +132,25 @@ func ProgressLine(e apply.Event) string {
 	return text.EscapeCommands().String()
 }
 
-// Progress says how far one activity of a run is.
-type Progress struct {
-	// Doing is the activity, such as "reading manifests".
-	Doing string
-	// Of is the expected total, or 0 if unknown. It is an estimate, so Done may exceed it.
-	Done, Of int
-	// Took is the time since the start.
-	Took time.Duration
-}
-
-// String returns a line for a log or a terminal.
-func (p Progress) String() string {
-	took := clean(p.Took.Round(time.Second).String())
+// ProgressText says how far an activity is, such as "reading manifests". of is the expected total, or 0 if it is unknown: an
+// estimate, which done may exceed. took is the time since the start.
+func ProgressText(doing string, done, of int, took time.Duration) string {
+	since := clean(took.Round(time.Second).String())
 	switch {
-	case p.Of > 0 && p.Done <= p.Of:
-		return safetext.F("%s: %d of %d, %s", p.Doing, p.Done, p.Of, took).String()
-	case p.Done > 0:
-		return safetext.F("%s: %d, %s", p.Doing, p.Done, took).String()
+	case of > 0 && done <= of:
+		return safetext.F("%s: %d of %d, %s", doing, done, of, since).String()
+	case done > 0:
+		return safetext.F("%s: %d, %s", doing, done, since).String()
 	}
-	return safetext.F("%s: %s", p.Doing, took).String()
+	return safetext.F("%s: %s", doing, since).String()
 }
 
-// Bar replaces the terminal's current line with a line of at most that many columns.
-func (l LineWriter) Bar(p Progress, columns int) error {
+// Bar replaces the terminal's current line with a text of at most that many columns.
+func (l LineWriter) Bar(text string, columns int) error {
 	if columns < 1 {
 		return l.ClearBar()
 	}
-	return l.raw(clearLine + clean(p.String()).Truncate(columns).EscapeCommands().String())
+	return l.raw(clearLine + clean(text).Truncate(columns).EscapeCommands().String())
 }
 
 // ClearBar removes the bar.
@@ -200,6 +168,3 @@ func clean(s string) safeText { return safetext.Clean(s) }
 
 // Clean escapes a text from outside for a line of a terminal or a log.
 func Clean(s string) string { return clean(s).EscapeCommands().String() }
-
-// CleanJSON replaces every invisible character of a JSON text with its escape.
-func CleanJSON(text []byte) string { return safetext.CleanJSON(text).String() }

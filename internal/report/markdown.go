@@ -79,11 +79,7 @@ type lineBlock struct {
 }
 
 func toPieces(lines []safeText) []lineBlock {
-	out := make([]lineBlock, len(lines))
-	for i := range lines {
-		out[i].lines = lines[i : i+1]
-	}
-	return out
+	return diag.MapList(lines, func(line safeText) lineBlock { return lineBlock{lines: []safeText{line}} })
 }
 
 // maxUnfolded is the most lines outside folded parts.
@@ -145,7 +141,7 @@ func planBlocks(pl *plan.Plan, opts view.TextOptions) []section {
 		}
 		blocks = append(blocks, b)
 	}
-	if opts.ShowUnmanaged {
+	if opts.Verbose {
 		blocks = append(blocks, section{rank: view.RankRest, summary: safetext.M("Not in git"), pieces: toPieces(diag.MapList(pl.Unmanaged, view.FormatKey))})
 	}
 	return blocks

@@ -21,12 +21,12 @@ func TestMarkedRowsAreAlignedAndColoured(t *testing.T) {
 		},
 	} {
 		var out bytes.Buffer
-		if err := NewLineWriter(&out).MarkedTable(rows, c.opts); err != nil || out.String() != c.want {
+		if err := NewLineWriter(&out, 0).MarkedTable(rows, c.opts); err != nil || out.String() != c.want {
 			t.Errorf("%v\n%s\nwant\n%s", err, &out, c.want)
 		}
 	}
 	var out bytes.Buffer
-	if err := NewLineWriter(&out).MarkedTable(rows, view.TextOptions{Color: true}); err != nil || strings.Count(out.String(), "\x1b[3") != 2 {
+	if err := NewLineWriter(&out, 0).MarkedTable(rows, view.TextOptions{Color: true}); err != nil || strings.Count(out.String(), "\x1b[3") != 2 {
 		t.Errorf("%v: %q", err, &out)
 	}
 }
@@ -41,7 +41,7 @@ func TestAPathStaysWhole(t *testing.T) {
 		{"only"},
 		{""},
 	}
-	if err := NewLineWriter(&out).MarkedTable(rows, view.TextOptions{Width: 40}); err != nil {
+	if err := NewLineWriter(&out, 0).MarkedTable(rows, view.TextOptions{Width: 40}); err != nil {
 		t.Fatal(err)
 	}
 	const want = `ok  a               short/path.yaml

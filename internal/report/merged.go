@@ -41,11 +41,9 @@ func projectResults(projects []ProjectResult) safeText {
 func projectLines(projects []ProjectResult) []safeText {
 	sorted := slices.Clone(projects)
 	slices.SortStableFunc(sorted, func(a, b ProjectResult) int { return diag.ExitRank(a.ExitCode) - diag.ExitRank(b.ExitCode) })
-	lines := make([]safeText, len(sorted))
-	for i, p := range sorted {
-		lines[i] = safetext.F("%s: %s", clean(p.Path).TruncateLeft(view.MaxPath), clean(p.Result).Truncate(view.MaxName))
-	}
-	return lines
+	return diag.MapList(sorted, func(p ProjectResult) safeText {
+		return safetext.F("%s: %s", clean(p.Path).TruncateLeft(view.MaxPath), clean(p.Result).Truncate(view.MaxName))
+	})
 }
 
 // sharedSentences has sentences in the order in which they came, and the projects of each.

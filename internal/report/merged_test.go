@@ -150,7 +150,7 @@ func FuzzReadResult(f *testing.F) {
 		}
 		doc.Project = &ProjectResult{Path: "a"}
 		for _, format := range Formats() {
-			write(t, format, doc, FormatOptions{Verbose: true, ShowUnmanaged: true})
+			write(t, format, doc, FormatOptions{Verbose: true})
 		}
 		all := MergeResults(FleetFacts{}, []Document{ResultOf("a", "", doc)}, nil)
 		for _, format := range Formats() {

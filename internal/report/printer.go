@@ -114,11 +114,8 @@ const (
 )
 
 func newPrinter(w io.Writer, opts view.TextOptions) *printer {
-	columns := opts.Width
-	if columns == 0 {
-		columns = defaultWidth
-	}
-	return &printer{w: bufio.NewWriter(w), palette: newPalette(opts.Color), width: max(columns, minWidth), wrap: opts.Width > 0}
+	columns := max(cmp.Or(opts.Width, defaultWidth), minWidth)
+	return &printer{w: bufio.NewWriter(w), palette: newPalette(opts.Color), width: columns, wrap: opts.Width > 0}
 }
 
 // printLine writes the spans as one line, without spaces at its end.
@@ -225,6 +222,12 @@ func wrapSpans(spans []styledText, columns, hang int) [][]styledText {
 		}
 	}
 	return append(w.lines, w.line)
+}
+
+// wrapLines is wrapSpans for a text without styles.
+func wrapLines(text safeText, columns, hang int) []safeText {
+	lines := wrapSpans([]styledText{{text, plain}}, columns, hang)
+	return diag.MapList(lines, func(line []styledText) safeText { return joinSpans(line).TrimRight() })
 }
 
 type wrapper struct {

@@ -82,9 +82,7 @@ func (r remark) lines() (lines []safeText) {
 		return all
 	}
 	for _, text := range all {
-		for _, line := range wrapSpans([]styledText{{text.EscapeCommands(), plain}}, maxSeen, 0) {
-			lines = append(lines, joinSpans(line).TrimRight())
-		}
+		lines = append(lines, wrapLines(text.EscapeCommands(), maxSeen, 0)...)
 	}
 	return lines
 }

@@ -106,14 +106,14 @@ func TestNothingUnseenIsPrinted(t *testing.T) {
 			letters.WriteRune(r)
 		}
 	}
-	for _, text := range []string{Clean(all.String()), strings.ReplaceAll(CleanJSON([]byte(all.String())), "\n", "")} {
+	for _, text := range []string{Clean(all.String()), strings.ReplaceAll(safetext.CleanJSON([]byte(all.String())).String(), "\n", "")} {
 		for _, r := range text {
 			if diag.IsInvisible(r) {
 				t.Errorf("U+%04X is printed", r)
 			}
 		}
 	}
-	if Clean(letters.String()) != letters.String() || CleanJSON([]byte(letters.String())) != letters.String() {
+	if Clean(letters.String()) != letters.String() || safetext.CleanJSON([]byte(letters.String())).String() != letters.String() {
 		t.Error("a letter or number is printed as another")
 	}
 }
@@ -125,7 +125,7 @@ func TestCleanForCommands(t *testing.T) {
 		}
 	}
 	in := "{\"a\":\"\u202e\U000e0041\u0085\x7f##[x] # é\"}\n"
-	got := CleanJSON([]byte(in))
+	got := safetext.CleanJSON([]byte(in)).String()
 	if want := "{\"a\":\"\\u202e\\udb40\\udc41\\u0085\\u007f\\u0023#[x] # é\"}\n"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}

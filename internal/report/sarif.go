@@ -57,16 +57,13 @@ func writeSARIF(w io.Writer, doc Document, _ view.TextOptions) error {
 
 // newSARIF returns a log with the results that fit.
 func newSARIF(doc Document, room sarifRoom) (*sarifLog, error) {
-	page, err := template.New("").Funcs(template.FuncMap{
+	page := template.Must(template.New("").Funcs(template.FuncMap{
 		"json": func(v any) (string, error) {
 			text, err := json.Marshal(v)
 			return string(text), err
 		},
 		"clean": clean, "text": sarifText, "summary": runSummary, "count": safetext.Count,
-	}).Parse(sarifTemplate)
-	if err != nil {
-		return nil, err
-	}
+	}).Parse(sarifTemplate))
 	log := &sarifLog{Document: doc, page: page}
 	rules := map[string]int{}
 	for _, r := range remarks(doc) {
@@ -123,11 +120,8 @@ func (r remark) Text() safeText { return sarifText(r.lines()...) }
 // fileURI returns the relative URI of a file. It encodes colons too, because a name could look
 // like a scheme.
 func fileURI(file string) string {
-	parts := strings.Split(file, "/")
-	for i, p := range parts {
-		parts[i] = strings.ReplaceAll(url.PathEscape(p), ":", "%3A")
-	}
-	return strings.Join(parts, "/")
+	parts := diag.MapList(strings.Split(file, "/"), url.PathEscape)
+	return strings.ReplaceAll(strings.Join(parts, "/"), ":", "%3A")
 }
 
 // sarifText escapes lines: single braces are placeholders (3.11.5), and ]( may make a

@@ -10,6 +10,7 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
+	"trueup/internal/safetext"
 	"trueup/internal/view"
 )
 
@@ -79,23 +80,19 @@ func TestManyLostElements(t *testing.T) {
 }
 
 // TestLinesArePassedOnWhole: however a text is cut into pieces, what comes out is
-// the text, and no line is cut.
+// each whole line with its escapes, and none of a line that has no end.
 func TestLinesArePassedOnWhole(t *testing.T) {
-	text := strings.Repeat("##[group]\n"+strings.Repeat("x", 1000)+"\n", 20) + strings.Repeat("y", 20_000) + "\nend"
+	lines := strings.Repeat("##[group]\u202e\n"+strings.Repeat("\u200bx##", 1000)+"\n", 20) + strings.Repeat("y", 20_000) + "\n"
+	text := lines + "end"
 	for _, size := range []int{1, 7, 4096, len(text)} {
 		var got strings.Builder
-		out := lineTransformer{w: &got, change: func(lines string) string {
-			if !strings.HasSuffix(lines, "\n") {
-				t.Errorf("a line is cut: %.20q", lines[len(lines)-20:])
-			}
-			return lines
-		}}
+		out := &jsonStream{w: &got}
 		for at := 0; at < len(text); at += size {
 			if n, err := out.Write([]byte(text[at:min(at+size, len(text))])); err != nil || n == 0 {
 				t.Fatal(n, err)
 			}
 		}
-		if got.String()+string(out.pending) != text {
+		if got.String() != safetext.CleanJSON([]byte(lines)).String() || string(out.pending) != "end" {
 			t.Errorf("in pieces of %d it is another text", size)
 		}
 	}

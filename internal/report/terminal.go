@@ -84,10 +84,7 @@ func commandLines(doc Document) []safeText {
 
 // writeCommandText writes the output of a command without a plan. The caller finds errors of w.
 func writeCommandText(w io.Writer, doc Document, opts view.TextOptions) {
-	out := NewLineWriter(w).WithWidth(opts.Width)
-	if opts.Width == 0 {
-		out = out.Piped()
-	}
+	out := NewLineWriter(w, opts.Width)
 	if doc.Text != nil {
 		doc.Text(out, opts)
 	}
@@ -164,7 +161,7 @@ func printFoot(p *printer, pl *plan.Plan, opts view.TextOptions) {
 		foot("Base", strong, view.DescribeBase(pl.Blame))
 		foot("Digest", strong, clean(pl.Digest).Truncate(view.MaxPath))
 	}
-	if opts.ShowUnmanaged {
+	if opts.Verbose {
 		for _, k := range pl.Unmanaged {
 			p.printWrapped(indent, styledText{safetext.F("  not in git: %s", view.FormatKey(k)), faint})
 		}
@@ -353,6 +350,6 @@ func printRequests(p *printer, pl *plan.Plan, opts view.TextOptions) {
 	p.printGap()
 	p.printWrapped(indent, styledText{safetext.F("%s:", s.Title), strong})
 	for _, line := range s.Lines {
-		p.printWrapped(hang, styledText{safetext.F("    %s", line), plain})
+		p.printBelow(plain, line)
 	}
 }

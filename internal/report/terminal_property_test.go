@@ -17,7 +17,7 @@ func TestTextFitsAnyTerminal(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		doc := anyDocument().Draw(rt, "document")
 		columns := rapid.SampledFrom([]int{40, 60, 80, 120, 200}).Draw(rt, "columns")
-		opts := view.TextOptions{Width: columns, Verbose: true, ShowUnmanaged: true}
+		opts := view.TextOptions{Width: columns, Verbose: true}
 		out := render(t, "text", doc, opts)
 		checkPlain(rt, "text", out)
 		for line := range strings.Lines(string(out)) {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"trueup/internal/diag"
 	"trueup/internal/safetext"
 	"trueup/internal/view"
 )
@@ -149,11 +150,9 @@ func withCommas(names []safeText) []safeText {
 
 // rowPieces returns the lines of rows in a diff.
 func rowPieces(rows []view.Row) []lineBlock {
-	out := make([]lineBlock, len(rows))
-	for i, r := range rows {
-		out[i] = lineBlock{lines: diffRow(r), facts: r.Facts, alarm: r.Alarm || r.Fix || r.Mark == view.MarkRemove}
-	}
-	return out
+	return diag.MapList(rows, func(r view.Row) lineBlock {
+		return lineBlock{lines: diffRow(r), facts: r.Facts, alarm: r.Alarm || r.Fix || r.Mark == view.MarkRemove}
+	})
 }
 
 // diffRow returns the lines of a row in a diff: those of each value, its cause, and what is below it.
@@ -186,8 +185,8 @@ func addSign(sign string, text safeText) []safeText {
 		return []safeText{safetext.F("%s%s", sign, text)}
 	}
 	var lines []safeText
-	for _, line := range wrapSpans([]styledText{{text, plain}}, markdownColumns, 0) {
-		lines = append(lines, safetext.F("%s%s", sign, joinSpans(line).TrimRight()))
+	for _, line := range wrapLines(text, markdownColumns, 0) {
+		lines = append(lines, safetext.F("%s%s", sign, line))
 		sign = sign[:1] + strings.Repeat(" ", max(3, len(sign)-1))
 	}
 	return lines
@@ -214,11 +213,7 @@ func sentenceLines(r view.Row) []safeText {
 	if r.Fix {
 		return []safeText{line}
 	}
-	var out []safeText
-	for _, spans := range wrapSpans([]styledText{{line, plain}}, markdownColumns, 2+indent) {
-		out = append(out, joinSpans(spans).TrimRight())
-	}
-	return out
+	return wrapLines(line, markdownColumns, 2+indent)
 }
 
 // maxFlow is the most lines of a value below its path that must not be whole.
@@ -232,8 +227,8 @@ func wrapTokens(tokens []safeText, columns int, whole bool) []safeText {
 	var lines []safeText
 	var line safeText
 	for i, token := range tokens {
-		for _, spans := range wrapSpans([]styledText{{token.EscapeCommands(), plain}}, columns, 0) {
-			switch piece := joinSpans(spans).TrimRight(); {
+		for _, piece := range wrapLines(token.EscapeCommands(), columns, 0) {
+			switch {
 			case line.Empty():
 				line = piece
 			case line.Width()+1+piece.Width() <= columns:

@@ -33,17 +33,13 @@ type UncoveredPart struct {
 // Add adds another share.
 func (s *ReachedCount) Add(o ReachedCount) { s.Reached, s.Of = s.Reached+o.Reached, s.Of+o.Of }
 
-// Percent returns the share in percent, rounded down. Of nothing it is 100.
-func (s ReachedCount) Percent() int {
-	if s.Of == 0 {
-		return 100
-	}
-	return 100 * s.Reached / s.Of
-}
-
-// describe returns the share in words, such as "1 of 2 locations (50%)".
+// describe returns the share in words, such as "1 of 2 locations (50%)". All of nothing is 100%.
 func (s ReachedCount) describe(noun string) string {
-	return fmt.Sprintf("%d of %s (%d%%)", s.Reached, diag.Plural(s.Of, noun, noun+"s"), s.Percent())
+	percent := 100
+	if s.Of > 0 {
+		percent = 100 * s.Reached / s.Of // rounded down
+	}
+	return fmt.Sprintf("%d of %s (%d%%)", s.Reached, diag.Plural(s.Of, noun, noun+"s"), percent)
 }
 
 // String returns the shares in words.

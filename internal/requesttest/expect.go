@@ -182,14 +182,11 @@ func expectFields(name string, want any, valueOf func(*routing.Location) any) (a
 // compared, differ from each other, or depend on the platform.
 func (r *TestResults) ListUpdates() map[string][]yamledit.Expectation {
 	found := map[string][]yamledit.Expectation{}
-	for rest := r.Cases; len(rest) > 0; {
-		t := rest[0].test
-		cases := rest[:t.requests]
-		rest = rest[t.requests:]
+	for _, cases := range diag.GroupBy(r.Cases, func(c Case) *test { return c.test }) {
 		if !slices.ContainsFunc(cases, func(c Case) bool { return c.Result == Failed }) {
 			continue
 		}
-		value := commonExpectation(cases)
+		t, value := cases[0].test, commonExpectation(cases)
 		if isNew := !bytes.Equal(canon.Encode(value), canon.Encode(t.expect)); value != nil && isNew {
 			found[t.object.Path] = append(found[t.object.Path], yamledit.Expectation{Line: t.object.Line, Test: t.index, Value: value})
 		}

@@ -150,10 +150,9 @@ type test struct {
 	object *manifest.Object
 	index  int
 	// at is its place, such as spec.tests[2].
-	at       string
-	name     string
-	expect   map[string]any
-	requests int
+	at     string
+	name   string
+	expect map[string]any
 }
 
 // runDocument runs the tests of a document.
@@ -180,7 +179,6 @@ func runDocument(lookup *routing.Lookup, o *manifest.Object) (cases []Case) {
 			if c.findFailures(lookup); len(c.Failures) > 0 {
 				c.Result = Failed
 			}
-			t.requests++
 			cases = append(cases, c)
 		}
 	}
@@ -209,11 +207,6 @@ func setPlaces(o *manifest.Object, cases []Case) {
 	}
 }
 
-// addProblem adds a failure about the request itself.
-func (c *Case) addProblem(text string) {
-	c.Failures = append(c.Failures, Failure{Problem: text})
-}
-
 // findFailures looks the request up, and compares its answer with what the test expects.
 func (c *Case) findFailures(lookup *routing.Lookup) {
 	u, err := routing.ParseURL(c.URL)
@@ -222,7 +215,7 @@ func (c *Case) findFailures(lookup *routing.Lookup) {
 		q, err = lookup.Find(u)
 	}
 	if err != nil {
-		c.addProblem(err.Error())
+		c.Failures = append(c.Failures, Failure{Problem: err.Error()})
 		return
 	}
 	c.answer = &q
@@ -230,7 +223,7 @@ func (c *Case) findFailures(lookup *routing.Lookup) {
 		c.Failures = append(c.Failures, Failure{Field: c.test.at, What: "expect", Expected: "at least one field", Got: []ObservedAnswer{{Value: none}}})
 	}
 	if c.isUnclear() {
-		c.addProblem(fmt.Sprintf("%q may match: its pattern is not documented", q.Sides[0].Unclear[0].Path))
+		c.Failures = append(c.Failures, Failure{Problem: fmt.Sprintf("%q may match: its pattern is not documented", q.Sides[0].Unclear[0].Path)})
 		return
 	}
 	if len(c.test.expect) > 0 {

@@ -320,13 +320,13 @@ func (f *tableField) wrongType(v any) string {
 	return name
 }
 
-// visitChildren calls visit for each member or item of v. f is nil for members that are not in the table.
+// visitChildren calls visit for each member or item of v that is in the table.
 func (f *tableField) visitChildren(path string, v any, visit func(f *tableField, path string, v any)) {
 	switch v := v.(type) {
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			if f.members != nil {
-				visit(f.members[name], path+"."+name, v[name])
+			if member := f.members[name]; member != nil {
+				visit(member, path+"."+name, v[name])
 			}
 		}
 	case []any:
@@ -344,11 +344,7 @@ func (f *tableField) checkTypes(a *admission, path string, v any) {
 		a.addRefusal("TypeInvalid", path, "Invalid value: %s: %s must be of type %s", EncodeJSON(v), path, want)
 		return
 	}
-	f.visitChildren(path, v, func(f *tableField, path string, v any) {
-		if f != nil {
-			f.checkTypes(a, path, v)
-		}
-	})
+	f.visitChildren(path, v, func(f *tableField, path string, v any) { f.checkTypes(a, path, v) })
 }
 
 // fillDefaults adds the default of each missing member of an existing object.
@@ -363,22 +359,16 @@ func (f *tableField) fillDefaults(v any, hostname string) {
 			obj[name] = DecodeJSON([]byte(member.def))
 		}
 	}
-	f.visitChildren("", v, func(f *tableField, _ string, inner any) {
-		if f != nil {
-			f.fillDefaults(inner, hostname)
-		}
-	})
+	f.visitChildren("", v, func(f *tableField, _ string, inner any) { f.fillDefaults(inner, hostname) })
 }
 
 // toDocumentedType converts text to the platform's type, if it is in the canonical form ("443", not "0443").
 func (f *tableField) toDocumentedType(v any) {
 	f.visitChildren("", v, func(f *tableField, path string, inner any) {
 		text, isText := inner.(string)
-		switch parent := AsMap(v); {
-		case f == nil:
-		case isText && parent != nil:
+		if parent := AsMap(v); isText && parent != nil {
 			parent[path[1:]] = f.typedText(text)
-		default:
+		} else {
 			f.toDocumentedType(inner)
 		}
 	})

@@ -13,16 +13,12 @@ import (
 	"trueup/internal/safetext"
 )
 
-// tableOfClassLabels has the labels of lines that show no change. Fields of a new object have none: the line of the object
-// has their cause.
-var tableOfClassLabels = map[merge.ChangeKind]string{plan.Added: "", plan.Lost: "live only: would be lost"}
-
 // causeLabel describes the cause of a change, or what happened to the value outside git.
 func causeLabel(item plan.Item, c plan.Change) safetext.Text {
-	happened := item.Happened || c.Left
-	if words, known := tableOfClassLabels[c.Class]; known {
-		return clean(words)
+	if c.Class == plan.Lost {
+		return clean("live only: would be lost")
 	}
+	happened := item.Happened || c.Left
 	switch c.Cause {
 	case plan.FromThisChange:
 		if c.Class == merge.Removed {
@@ -140,18 +136,13 @@ func quoteBeginning(before string, v any, after string) safetext.Text {
 
 // describeObjectCause says which change of git created, changed or removed the object; empty for other causes.
 func describeObjectCause(item plan.Item) safetext.Text {
+	c := plan.Change{Cause: item.Cause, Commit: item.Commit}
+	if item.IsRemovedFromGit() {
+		c.Class = merge.Removed
+	}
 	switch item.Cause {
-	case plan.FromThisChange:
-		if item.IsRemovedFromGit() {
-			return DescribeRemoval(item.By, nil)
-		}
-		return clean("this change")
-	case plan.FromPending:
-		return safetext.F("pending%s", sinceCommit(item.Commit))
-	case plan.FromRemoval:
-		return DescribeRemoval("", item.Commit)
-	case plan.FromUnknown:
-		return clean(unknownOrigin)
+	case plan.FromThisChange, plan.FromPending, plan.FromRemoval, plan.FromUnknown:
+		return causeLabel(item, c)
 	case plan.FromTakeOver, plan.FromDrift, plan.FromBoth, plan.FromLiveOnly, plan.FromRefusal:
 	}
 	return safetext.Text{}

@@ -168,12 +168,10 @@ var TableOfOutcomes = []OutcomeKind{
 
 // CountOutcomes counts the outcomes of each kind, in the order of TableOfOutcomes.
 func CountOutcomes(r *apply.Result) []Count {
-	parts := make([]Count, len(TableOfOutcomes))
-	for i, k := range TableOfOutcomes {
+	return diag.MapList(TableOfOutcomes, func(k OutcomeKind) Count {
 		n := r.Summary[k.What]
-		parts[i] = Count{N: n, Words: cmp.Or(k.words, Pluralize(n, "purge")+" posted"), Calm: k.calm}
-	}
-	return parts
+		return Count{N: n, Words: cmp.Or(k.words, Pluralize(n, "purge")+" posted"), Calm: k.calm}
+	})
 }
 
 // OutcomeKindOf returns the kind of an outcome, and its place in TableOfOutcomes. One that is unknown comes last.

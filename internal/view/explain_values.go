@@ -62,11 +62,7 @@ func (t Topic) ReadValues(set *manifest.Set, ws kind.Workspace, live map[string]
 		if key != wanted && (key.Kind != wanted.Kind || !t.IsPattern() || !matches) {
 			continue
 		}
-		o, err := t.readObject(key, set.Find(key), ws, live)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, o)
+		all = append(all, t.readObject(key, set.Find(key), ws, live))
 	}
 	switch hint := diag.DidYouMean(wanted.String(), diag.MapList(known, kind.Key.String)); {
 	case all != nil:
@@ -81,42 +77,35 @@ func (t Topic) ReadValues(set *manifest.Set, ws kind.Workspace, live map[string]
 }
 
 // readObject returns what one object has. o is its manifest, or nil.
-func (t Topic) readObject(key kind.Key, o *manifest.Object, ws kind.Workspace, live map[string]kind.LiveObject) (*ObjectValues, error) {
+func (t Topic) readObject(key kind.Key, o *manifest.Object, ws kind.Workspace, live map[string]kind.LiveObject) *ObjectValues {
 	out := &ObjectValues{Key: key.String()}
 	shown := func(f valueAtPath) any {
 		return kind.NewRedactor(ws, key).RedactAt(strings.TrimPrefix(f.shown, "spec."), f.value)
 	}
 	if o != nil {
-		out.Git = fmt.Sprintf("%s:%d", o.Path, o.Line)
-		if err := out.addValues(t, o.Spec, nil, func(v *FieldValue, f valueAtPath) {
-			line, _ := o.Position(f.at)
-			v.Place, v.Git = fmt.Sprintf("%s:%d", o.Path, line), shown(f)
-		}); err != nil {
-			return nil, err
-		}
+		out.Git = diag.Place(o.Path, o.Line)
+		out.addValues(t, o.Spec, nil, func(v *FieldValue, f valueAtPath) {
+			v.Place, v.Git = o.At(f.at), shown(f)
+		})
 	}
 	object, isLive := live[key.Name]
 	if live != nil {
 		out.Live = &isLive
 	}
-	return out, out.addValues(t, object.Spec, object.Status, func(v *FieldValue, f valueAtPath) { v.Live = shown(f) })
+	out.addValues(t, object.Spec, object.Status, func(v *FieldValue, f valueAtPath) { v.Live = shown(f) })
+	return out
 }
 
 // addValues adds the values of an object, which is canonical JSON, to those that are there.
-func (o *ObjectValues) addValues(t Topic, spec, status []byte, set func(*FieldValue, valueAtPath)) error {
-	if t.path == "" {
-		return nil
+func (o *ObjectValues) addValues(t Topic, spec, status []byte, set func(*FieldValue, valueAtPath)) {
+	if t.IsWhole() {
+		return
 	}
 	object := map[string]any{}
 	for name, text := range map[string][]byte{"spec": spec, "status": status} {
-		if text == nil {
-			continue
+		if text != nil {
+			object[name] = canon.MustDecode(text)
 		}
-		tree, err := canon.Decode(text)
-		if err != nil {
-			return fmt.Errorf("%s: %w", o.Key, err)
-		}
-		object[name] = tree
 	}
 	steps, _ := kind.SplitPath(t.path)
 	for _, f := range followSteps(valueAtPath{value: object, field: t.root}, steps) {
@@ -127,7 +116,6 @@ func (o *ObjectValues) addValues(t Topic, spec, status []byte, set func(*FieldVa
 		}
 		set(&o.Values[i], f)
 	}
-	return nil
 }
 
 // followSteps follows steps from a value. Where a step names no element of a list, it follows all of them.
@@ -135,9 +123,7 @@ func followSteps(from valueAtPath, steps []string) []valueAtPath {
 	if len(steps) == 0 {
 		return []valueAtPath{from}
 	}
-	if from.field == nil {
-		from.field = &kind.Field{}
-	}
+	from.field = cmp.Or(from.field, &kind.Field{})
 	switch v := from.value.(type) {
 	case []any:
 		return followElements(from, v, steps)

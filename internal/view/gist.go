@@ -241,16 +241,9 @@ func shownKeys(k *kind.Kind, of valueContext, element map[string]any) (shown []s
 	if in == "" {
 		return nil
 	}
-	var values []string
+	whole, _ := list.List.NameOf(element)
 	for _, key := range list.List.Key {
-		if text, _ := element[key].(string); text != "" {
-			values = append(values, text)
-		}
-	}
-	whole := strings.Join(values, list.List.Join) == in
-	for _, key := range list.List.Key {
-		text, _ := element[key].(string)
-		if whole || text == in {
+		if whole == in || element[key] == in {
 			shown = append(shown, key)
 		}
 	}

@@ -289,8 +289,7 @@ func rankOf(item plan.Item, rows []Row) Rank {
 	return of
 }
 
-// TextOptions change the text format. Markdown and HTML follow only Verbose and
-// ShowUnmanaged.
+// TextOptions change the text format. Markdown and HTML follow only Verbose.
 type TextOptions struct {
 	// Color allows colors and bold text, by ANSI escape sequences (SGR).
 	Color bool
@@ -300,10 +299,8 @@ type TextOptions struct {
 	Room int
 	// Variables writes outputs as variables of a dotenv file, which GitLab reads.
 	Variables bool
-	// Verbose also shows objects and findings that need no action.
+	// Verbose also shows objects and findings that need no action, and what is live and not in git.
 	Verbose bool
 	// Brief leaves out of text what needs no decision: causes, digest, removed objects that stay live.
 	Brief bool
-	// ShowUnmanaged names the live objects and fields that are not in git.
-	ShowUnmanaged bool
 }

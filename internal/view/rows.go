@@ -68,7 +68,8 @@ func lineRow(item plan.Item, l plan.ChangeLine, locations []routing.Location, op
 	}
 	r := rowOf(item, l.Change, locations)
 	r.Facts = factsOfLine(item, l)
-	if l.Class == plan.Added { // the row of the object has the cause
+	if l.Class == plan.Added {
+		r.Cause = safetext.Text{} // the row of the object has it
 		return r
 	}
 	r.Rule = riskRule(item, l.Change, changeRule(l.Change))
@@ -103,10 +104,7 @@ func (r *Row) describeElements(l plan.ChangeLine) safetext.Text {
 	if n == 0 {
 		return safetext.Text{}
 	}
-	names := make([]safetext.Text, n)
-	for i, e := range l.Elements {
-		names[i] = CollapseSpaces(clean(e))
-	}
+	names := diag.MapList(l.Elements, func(e string) safetext.Text { return CollapseSpaces(clean(e)) })
 	words := safetext.F("in %d %s", n, clean(l.List[strings.LastIndexByte(l.List, '.')+1:]))
 	if n <= MaxParts {
 		return safetext.F("%s: %s", words, safetext.Join(names, ", "))
@@ -259,10 +257,7 @@ func withPosition(c plan.Change, value safetext.Text) safetext.Text {
 }
 
 func isVisible(c merge.ChangeKind, opts TextOptions) bool {
-	if c == plan.Stays {
-		return opts.Verbose
-	}
-	return plan.IsShown(c) || c == merge.Converged && opts.Verbose || c == merge.Unmanaged && opts.ShowUnmanaged
+	return opts.Verbose || plan.IsShown(c) && c != plan.Stays
 }
 
 // changeRows returns the rows about what differs in an object, which begin with what is served no longer, and the sentences about

@@ -127,7 +127,7 @@ func NewPlanScore(pl *plan.Plan, applied bool) *FactTracker {
 // factsOf returns what the plan changes of an object, from the plan itself and not from the rows about it.
 func factsOf(item plan.Item) (facts []ChangeFact) {
 	for _, l := range item.AllLines() {
-		if isVisible(l.Class, TextOptions{}) && l.Class != plan.Stays {
+		if isVisible(l.Class, TextOptions{}) {
 			facts = append(facts, factsOfLine(item, l)...)
 		}
 	}
@@ -158,15 +158,14 @@ func factsOfLine(item plan.Item, l plan.ChangeLine) []ChangeFact {
 }
 
 // factsOfPurge returns the prefixes that a purge invalidates.
-func factsOfPurge(item plan.Item) (facts []ChangeFact) {
+func factsOfPurge(item plan.Item) []ChangeFact {
 	if item.Purge == nil {
 		return nil
 	}
 	prefixes, _ := pathsOf(item)
-	for _, path := range prefixes {
-		facts = append(facts, ChangeFact{Object: item.Key, Path: "paths[" + path + "]", Risk: kind.RiskAvailability})
-	}
-	return facts
+	return diag.MapList(prefixes, func(path string) ChangeFact {
+		return ChangeFact{Object: item.Key, Path: "paths[" + path + "]", Risk: kind.RiskAvailability}
+	})
 }
 
 // wholeObjectFacts returns the fact that an object is deleted, or that a purge which is posted invalidates everything.
