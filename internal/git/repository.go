@@ -129,12 +129,13 @@ func (r Repository) IsPartial(ctx context.Context) bool {
 
 // TopFolder returns the top folder of the repository, and the path of this one in it, "." for the top itself.
 func (r Repository) TopFolder(ctx context.Context) (dir, folder string, err error) {
-	out, err := r.runGit(ctx, "rev-parse", "--show-prefix", "--show-toplevel")
-	if err != nil {
+	if dir, err = r.runGit(ctx, "rev-parse", "--show-toplevel"); err != nil {
 		return "", "", err
 	}
-	folder, dir, _ = strings.Cut(out, "\n")
-	return strings.TrimSuffix(dir, "\n"), path.Clean(folder), nil
+	if folder, err = r.runGit(ctx, "rev-parse", "--show-prefix"); err != nil {
+		return "", "", err
+	}
+	return strings.TrimSuffix(dir, "\n"), path.Clean(strings.TrimSuffix(folder, "\n")), nil
 }
 
 // ResolveCommit returns the id of the commit that a ref names, or ErrNoCommit.
