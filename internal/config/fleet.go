@@ -447,13 +447,15 @@ func (f *Fleet) CompareHosts(ctx context.Context) error {
 	return nil
 }
 
-// findSharedHosts returns the projects that seem to have a host that another has. To load all projects takes too long.
+// findSharedHosts returns the projects that seem to have a host that another has, or that can't be read. To load all projects
+// takes too long.
 func (f *Fleet) findSharedHosts(ctx context.Context) []*ProjectFolder {
-	hosts := make([]map[string]bool, len(f.All))
+	hosts, unread := make([]map[string]bool, len(f.All)), make([]error, len(f.All))
 	diag.InParallelWith(runtime.GOMAXPROCS(0), len(hosts), func(r *manifest.HostReader, i int) (more bool) {
-		if sources, err := f.All[i].openSources(); err == nil {
-			hosts[i], _ = r.ReadHosts(sources) // the run in the project says what is wrong
-		}
+		unread[i] = f.All[i].withSources(func(sources []manifest.PathSource) (err error) {
+			hosts[i], err = r.ReadHosts(sources)
+			return err
+		})
 		return ctx.Err() == nil
 	})
 	projects := map[string]int{}
@@ -464,34 +466,39 @@ func (f *Fleet) findSharedHosts(ctx context.Context) []*ProjectFolder {
 	}
 	var shared []*ProjectFolder
 	for i, p := range f.All {
-		for host := range hosts[i] {
-			if projects[host] > 1 {
-				shared = append(shared, p)
-				break
-			}
+		isShared := func(host string) bool { return projects[host] > 1 }
+		if unread[i] != nil || slices.ContainsFunc(slices.Collect(maps.Keys(hosts[i])), isShared) {
+			shared = append(shared, p)
 		}
 	}
 	return shared
 }
 
-// openSources opens the project's manifests.
-func (p *ProjectFolder) openSources() ([]manifest.PathSource, error) {
+// withSources calls read with the project's manifests, which it opens and closes: there may be thousands of projects.
+func (p *ProjectFolder) withSources(read func([]manifest.PathSource) error) error {
 	if p.Err != nil {
-		return nil, p.Err
+		return p.Err
 	}
-	return Options{Env: Env{Cwd: p.Settings.Dir}}.OpenSources(p.Settings, nil)
+	sources, err := Options{Env: Env{Cwd: p.Settings.Dir}}.OpenSources(p.Settings, nil)
+	if err == nil {
+		err = read(sources)
+	}
+	for _, s := range sources {
+		if root := files.RootOf(s.FS); root != nil {
+			_ = root.Close()
+		}
+	}
+	return err
 }
 
 // readHosts returns the hosts of a project's manifests, or none if they can't be read.
 func (p *ProjectFolder) readHosts(ctx context.Context) (used []*usedHost) {
-	sources, err := p.openSources()
-	if err != nil {
-		return nil
-	}
-	set, _, err := manifest.Load(ctx, sources, p.Settings.ManifestOptions(1))
-	if err != nil {
-		return nil
-	}
+	set := &manifest.Set{}
+	_ = p.withSources(func(sources []manifest.PathSource) error { // the run in the project says what is wrong
+		all, _, err := manifest.Load(ctx, sources, p.Settings.ManifestOptions(1))
+		set = cmp.Or(all, set)
+		return err
+	})
 	for _, o := range set.Objects {
 		if own := kind.HostKey(o.Host); o.Kind.CanPatch() {
 			seen := map[string]bool{"": true}

@@ -93,7 +93,7 @@ func (c *comparison) checkHosts(t *testing.T, set *Set, data []byte) {
 func TestHostsAreReadInAnyForm(t *testing.T) {
 	const begin = "apiVersion: delivery/v2.1\nkind: CDN\nmetadata: {name: a}\nspec:\n"
 	const end = "  upstreams: [{name: o, scheme: https, servers: [{host: o.example.net, port: \"443\"}]}]\n"
-	for _, text := range []string{
+	texts := []string{
 		begin + "  hostname: A.example.com.\n  locations: [{path: /*, host: b.example.com, action: proxy_http, upstream: o}]\n" + end,
 		begin + "  \"host\\x6eame\": \"a\\u002eexample.com\"\n  locations:\n  - {path: /*, ? host\n    : 'b.example.com', action: proxy_http, upstream: o}\n" + end,
 		begin + "  hostname:\n    a.example.com\n  locations: [{path: /*, host: &b b.example.com, action: proxy_http, upstream: o}, {path: /x, host: *b, action: proxy_http, upstream: o}]\n" + end,
@@ -102,7 +102,15 @@ func TestHostsAreReadInAnyForm(t *testing.T) {
 		begin + "  hostname: a.example.com\n  upstreams: [{name: o, scheme: https, servers: [&s {host: b.example.com}]}]\n  locations: [*s]\n",
 		`{"apiVersion": "delivery/v2.1", "kind": "CDN", "metadata": {"name": "a"}, "spec": {"hostname": "a\u002eexample.com", "locations": [{"path": "/*", "h\u006fst": "b.example.com"}]}}`,
 		"--- {}\n" + begin + "  hostname: [\n---\n" + begin + "  hostname: a.example.com\n  locations: [{path: /*, host: b.example.com}]\n",
-	} {
+	}
+	for _, annotations := range []string{"{t: &x TEXT}", "{t: [&x TEXT]}", "{t: {u: &x TEXT}}", "{&x TEXT : t}", "[{t: [[&x TEXT]]}]"} {
+		spec := "  hostname : a.example.com\n  locations: [{path: /*, host : b.example.com}]\n"
+		for _, of := range []string{"hostname", "host", "a.example.com", "b.example.com"} {
+			anchored := strings.Replace(begin, "{name: a}", "{name: a, annotations: "+strings.Replace(annotations, "TEXT", of, 1)+"}", 1)
+			texts = append(texts, anchored+regexp.MustCompile(`\b`+of+`\b`).ReplaceAllString(spec, "*x"))
+		}
+	}
+	for _, text := range texts {
 		c := newComparison()
 		set, _ := c.library.load("a.yaml", []byte(text))
 		c.checkHosts(t, set, []byte(text))

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strings"
 
@@ -42,22 +43,29 @@ func (r *HostReader) ReadHosts(sources []PathSource) (map[string]bool, error) {
 	return r.found, nil
 }
 
-// addHosts adds those in a node. A server is where requests are sent to, and its host is none that is served. But a
-// node with an anchor may stand elsewhere, too.
+// addHosts adds those in a node. A server is where requests are sent to, and its host is none that is served. But what has
+// an anchor may stand elsewhere, too.
 func (r *HostReader) addHosts(n *yaml.Node, isOfServer bool) {
 	isOfServer = isOfServer && n.Anchor == ""
-	if n.Kind != yaml.MappingNode {
-		for _, below := range n.Content {
-			r.addHosts(below, isOfServer)
-		}
-		return
+	if n.Anchor != "" {
+		r.addHost(n)
 	}
-	for i := 1; i < len(n.Content); i += 2 {
-		name, value := n.Content[i-1].Value, n.Content[i]
-		isHost := !isOfServer && slices.Contains(r.fields, name)
-		if host := kind.HostKey(value.Value); value.Kind == yaml.ScalarNode && (isHost || value.Anchor != "") && !r.found[host] {
-			r.found[strings.Clone(host)] = true
+	for i, below := range n.Content {
+		isBelowServer := isOfServer
+		if n.Kind == yaml.MappingNode && i%2 == 1 {
+			name := cmp.Or(n.Content[i-1].Alias, n.Content[i-1]).Value
+			if !isOfServer && slices.Contains(r.fields, name) {
+				r.addHost(below)
+			}
+			isBelowServer = isOfServer || name == "servers"
 		}
-		r.addHosts(value, isOfServer || name == "servers")
+		r.addHosts(below, isBelowServer)
+	}
+}
+
+// addHost adds the text of a node.
+func (r *HostReader) addHost(n *yaml.Node) {
+	if host := kind.HostKey(n.Value); n.Kind == yaml.ScalarNode && !r.found[host] {
+		r.found[strings.Clone(host)] = true
 	}
 }
