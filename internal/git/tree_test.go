@@ -115,7 +115,11 @@ func TestTop(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for folder, want := range map[string]string{"": "project", "..": ".", "deep/er": "project/deep/er"} {
+	const odd = "line\nbreak\n"
+	if err := os.Mkdir(filepath.Join(dir, odd), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for folder, want := range map[string]string{"": "project", "..": ".", "deep/er": "project/deep/er", odd: "project/" + odd} {
 		got, name, err := at(t, filepath.Join(dir, folder)).TopFolder(t.Context())
 		if got != top || name != want || err != nil {
 			t.Errorf("in %q: %q in %q, %v", folder, name, got, err)
