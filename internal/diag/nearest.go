@@ -11,8 +11,8 @@ import (
 // maxMeant is the longest word, in bytes, that is compared: manifests may be hostile.
 const maxMeant = 300
 
-// nearest returns the known word that was probably meant, or "". All suggestions of trueup use it.
-func nearest(word string, known []string) string {
+// nearestWord returns the known word that was probably meant, or "". All suggestions of trueup use it.
+func nearestWord(word string, known []string) string {
 	if len(word) > maxMeant {
 		return ""
 	}
@@ -41,7 +41,7 @@ func EditDistance(a, b string) int {
 	return spelling{letters: []rune(a)}.editDistance(spelling{letters: []rune(b), slips: maxMeant, letter: 1, other: 1})
 }
 
-// Corrections returns the known words that a word is a misspelling of, usually one. It makes errors where nearest
+// Corrections returns the known words that a word is a misspelling of, usually one. It makes errors where nearestWord
 // makes suggestions, so it accepts less: another case, other hyphens, underscores and spaces, and letters that
 // are swapped, missing, extra or wrong. Numbers are never a slip: hc and hc2 are two versions of a field.
 func Corrections(word string, known []string) []string {
@@ -145,7 +145,7 @@ func DidYouMean(word string, known []string) string {
 
 // Suggest puts the known word that was probably meant into format; without one it returns other.
 func Suggest(word string, known []string, format, other string) string {
-	if meant := nearest(word, known); meant != "" {
+	if meant := nearestWord(word, known); meant != "" {
 		return fmt.Sprintf(format, meant)
 	}
 	return other

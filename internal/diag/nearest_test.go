@@ -14,11 +14,11 @@ func TestNearest(t *testing.T) {
 		"froced": "forced", "nwe": "new", "FORCED": "forced", "edge": "edgeTTL", "cdn/shpo": "CDN/shop", "shop": "CDN/shop",
 		"staging": "CDN/shop-staging", "zzz": "", "x": "", "": "", "ed": "", strings.Repeat("x", 399): "", "enable": "enabled",
 	} {
-		if got := nearest(word, known); got != want {
+		if got := nearestWord(word, known); got != want {
 			t.Errorf("%.20q: %q, want %q", word, got, want)
 		}
 	}
-	if got := nearest("x", nil); got != "" {
+	if got := nearestWord("x", nil); got != "" {
 		t.Errorf("%q of nothing", got)
 	}
 }
