@@ -51,7 +51,7 @@ func RunProcess(env config.Env) int {
 }
 
 // The heap doubles between two garbage collections, so that an object costs the same in any project. Beyond heapGoal, it
-// grows by so many percent of what is live, and again to what it had before: that costs no memory. The collector's
+// grows by so many percent of what is live, and again to what it had before, which takes hardly more memory. The collector's
 // default is 100. A small heap would be collected often.
 const (
 	minGrowth                  = 24 << 20
